@@ -1,0 +1,4 @@
+//! What the model is told: pure selection.
+
+pub mod compile;
+pub mod prompt;

@@ -1,0 +1,29 @@
+//! gently: every exchange with a model is governed, and leaves evidence that outsiders verify.
+//!
+//! The floors, in order; a module imports only from floors below it (`docs/architecture.md`):
+//! 0 [`record`] · 1 [`govern`], [`continuity`] · 2 [`anchor`], [`sight`], [`keys`], [`log`],
+//! [`ledger`], [`store`] · 3 [`recorder`] · 4 [`models`] · 5 [`session`], [`ask`], [`verify`] · 6 [`cli`].
+
+pub mod record;
+
+pub mod continuity;
+pub mod govern;
+
+pub mod anchor;
+pub mod config;
+pub mod keys;
+pub mod ledger;
+pub mod log;
+pub mod sight;
+pub mod store;
+
+pub mod recorder;
+
+pub mod models;
+
+pub mod ask;
+pub mod home;
+pub mod session;
+pub mod verify;
+
+pub mod cli;

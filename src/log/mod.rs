@@ -1,0 +1,4 @@
+//! `audit.log`: reading and appending.
+
+pub mod append;
+pub mod read;

@@ -1,0 +1,5 @@
+//! The `gently` program.
+
+fn main() -> std::process::ExitCode {
+    gently::cli::run()
+}

@@ -1,0 +1,4 @@
+//! Who answers.
+
+pub mod observer;
+pub mod openai;

@@ -1,0 +1,174 @@
+//! Bitcoin blocks as the ledger names them, and what makes a header acceptable (format, sections 4 and 8).
+
+use serde::{Deserialize, Serialize};
+
+use super::hash::Hash32;
+use super::time::Seconds;
+
+/// Which chain a ledger's blocks are of; chosen once, in `genesis.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// Mainnet.
+    Bitcoin,
+    /// Testnet 4.
+    Testnet4,
+    /// The default signet.
+    Signet,
+    /// A private chain for tests.
+    Regtest,
+}
+
+impl Network {
+    /// The spelling in documents and configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Network::Bitcoin => "bitcoin",
+            Network::Testnet4 => "testnet4",
+            Network::Signet => "signet",
+            Network::Regtest => "regtest",
+        }
+    }
+}
+
+impl std::str::FromStr for Network {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest]
+            .into_iter()
+            .find(|n| n.name() == text)
+            .ok_or_else(|| format!("unknown network '{text}': bitcoin, testnet4, signet or regtest"))
+    }
+}
+
+/// Who told of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// An Esplora explorer.
+    Esplora,
+    /// A Bitcoin node.
+    Bitcoind,
+    /// A headers file.
+    File,
+    /// Nobody: no anchor.
+    Local,
+}
+
+/// A block as documents name it: `{"hash","height","network","source","time"}`.
+///
+/// `hash` is the display order (byte-reversed double SHA-256), 64 digits. The `local` block has hash
+/// zero, height 0 and the local time: no height is ever invented.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// As explorers print it.
+    pub hash: Hash32,
+    /// 0 for `local`.
+    pub height: u32,
+    /// The ledger's.
+    pub network: Network,
+    /// Who told.
+    pub source: Source,
+    /// The header's time; the local clock's for `local`.
+    pub time: Seconds,
+}
+
+impl Block {
+    /// The block that says: nobody could be asked.
+    pub fn local(network: Network, time: Seconds) -> Self {
+        Block { hash: Hash32::ZERO, height: 0, network, source: Source::Local, time }
+    }
+
+    /// Whether this is the `local` block.
+    pub fn is_local(&self) -> bool {
+        self.source == Source::Local
+    }
+
+    /// `branch-(height mod 7 + 1)`.
+    pub fn branch(&self) -> String {
+        branch_of(self.height)
+    }
+}
+
+/// The branch that sessions of this height are committed on.
+pub fn branch_of(height: u32) -> String {
+    format!("branch-{}", height % 7 + 1)
+}
+
+/// An 80-byte block header, spelled as 160 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Header([u8; 80]);
+
+impl Header {
+    /// Wraps raw bytes.
+    pub const fn from_bytes(bytes: [u8; 80]) -> Self {
+        Header(bytes)
+    }
+
+    /// The raw bytes.
+    pub const fn as_bytes(&self) -> &[u8; 80] {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Header {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl std::fmt::Debug for Header {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::str::FromStr for Header {
+    type Err = HeaderFault;
+    fn from_str(text: &str) -> Result<Self, HeaderFault> {
+        let fault = || HeaderFault::Form { digits: text.len() };
+        if text.len() != 160 || text.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(fault());
+        }
+        let mut bytes = [0; 80];
+        hex::decode_to_slice(text, &mut bytes).map_err(|_| fault())?;
+        Ok(Header(bytes))
+    }
+}
+
+/// Why a header is not accepted for a block.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderFault {
+    /// Not 160 lower-case digits.
+    #[error("a block header is 160 lower-case hexadecimal digits, this has {digits} characters")]
+    Form {
+        /// Characters found.
+        digits: usize,
+    },
+}
+
+/// A block with the header that proves it: what a block source hands out and a session starts or ends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// The block.
+    pub block: Block,
+    /// Its header; none exactly for `local`.
+    pub header: Option<Header>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branch_vectors() {
+        let vectors: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("../../tests/vectors/branch.json")).unwrap();
+        assert!(!vectors.is_empty());
+        for v in vectors {
+            let height = u32::try_from(v["height"].as_u64().unwrap()).unwrap();
+            assert_eq!(branch_of(height), v["branch"].as_str().unwrap());
+        }
+    }
+}

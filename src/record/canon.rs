@@ -1,0 +1,71 @@
+//! Canonical JSON (RFC 8785), and reading only what a writer would have written.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::hash::Hash32;
+
+/// Why a document can't be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum CanonError {
+    /// The value has no canonical form (a non-finite number, a non-string key).
+    #[error("no canonical JSON for this value: {reason}")]
+    Unprintable {
+        /// The serializer's words.
+        reason: String,
+    },
+    /// Not JSON of this shape: unknown, missing or repeated keys, wrong types, not UTF-8.
+    #[error("not a document of this kind: {reason}")]
+    Shape {
+        /// The parser's words.
+        reason: String,
+    },
+    /// Parses, but a writer would have spelled it otherwise.
+    #[error("not canonical JSON: differs from what a writer prints at byte {at}")]
+    Spelling {
+        /// First differing byte.
+        at: usize,
+    },
+}
+
+/// Prints a value as RFC 8785 JSON: UTF-8, sorted keys, no newline at the end.
+pub fn print<T: Serialize>(value: &T) -> Result<String, CanonError> {
+    serde_json_canonicalizer::to_string(value).map_err(|e| CanonError::Unprintable { reason: e.to_string() })
+}
+
+/// SHA-256 of the canonical print.
+pub fn digest<T: Serialize>(value: &T) -> Result<Hash32, CanonError> {
+    Ok(Hash32::digest(print(value)?.as_bytes()))
+}
+
+/// Parses a document, prints it again, and accepts it only when the bytes are the same.
+pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, CanonError> {
+    let value: T = serde_json::from_slice(bytes).map_err(|e| CanonError::Shape { reason: e.to_string() })?;
+    let again = print(&value)?;
+    if again.as_bytes() == bytes {
+        return Ok(value);
+    }
+    let at = again.bytes().zip(bytes).take_while(|(a, b)| a == *b).count();
+    Err(CanonError::Spelling { at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_answers() {
+        let vectors: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("../../tests/vectors/jcs.json")).unwrap();
+        assert!(!vectors.is_empty());
+        for vector in vectors {
+            let printed = print(&vector["value"]).unwrap();
+            assert_eq!(printed, vector["canonical"].as_str().unwrap());
+            assert_eq!(Hash32::digest(printed.as_bytes()).to_string(), vector["sha256"].as_str().unwrap());
+            assert!(parse::<serde_json::Value>(printed.as_bytes()).is_ok());
+            assert!(parse::<serde_json::Value>(format!("{printed}\n").as_bytes()).is_err());
+        }
+        assert!(matches!(parse::<serde_json::Value>(b"{\"a\":1, \"b\":2}"), Err(CanonError::Spelling { at: 7 })));
+        assert!(parse::<serde_json::Value>(b"{\"a\":1,\"a\":1}").is_err());
+    }
+}

@@ -1,0 +1,19 @@
+//! What is written: bytes in, bytes out. No clock, disk, network or randomness.
+//!
+//! Floor 0. Every byte of the evidence is defined in `docs/format.md`; each format type here names
+//! its section, and its reading and writing halves stand side by side.
+
+pub mod block;
+pub mod bundle;
+pub mod canon;
+pub mod chain;
+pub mod commit;
+pub mod commitment;
+pub mod documents;
+pub mod entry;
+pub mod exchange;
+pub mod hash;
+pub mod rules;
+pub mod signature;
+pub mod time;
+pub mod tree;

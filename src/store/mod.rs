@@ -1,0 +1,3 @@
+//! The relationship database.
+
+pub mod sqlite;

@@ -1,0 +1,3 @@
+//! Can it be trusted: checks of ledger, log, anchors and database.
+
+pub mod report;
