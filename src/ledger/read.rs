@@ -20,11 +20,10 @@ use std::path::{Path, PathBuf};
 use gix::objs::{Find as _, Kind};
 use gix::odb::Header as _;
 
+use super::Oid;
 use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME};
 use crate::record::signature::{PublicKey, Signature, parse_armor, signed_data};
 use crate::record::time::Seconds;
-
-pub use gix::ObjectId as Oid;
 
 /// No object of a ledger comes near this; a segment of the log, the longest of them, is some hundred lines.
 pub const OBJECT_LIMIT: u64 = 64 << 20;
@@ -226,7 +225,7 @@ impl Repository {
                 Ok(bytes) if bytes != format!("{id}\n").as_bytes() => {
                     Target::Broken(format!("'{}'", String::from_utf8_lossy(&bytes).escape_debug()))
                 }
-                _ => Target::Direct(*id),
+                _ => Target::Direct(Oid::from_gix(id)),
             },
         };
         Ref { name, target }
@@ -235,17 +234,18 @@ impl Repository {
     /// Reads one object of a kind that its place asks for, and hashes it again.
     fn object(&self, id: &Oid, kind: Kind) -> Result<Vec<u8>, ObjectFault> {
         let unreadable = |e: gix::Error| ObjectFault::Unreadable { reason: e.to_string() };
-        let header = self.objects.try_header(id).map_err(|e| unreadable(e.into()))?.ok_or(ObjectFault::Missing)?;
+        let name = id.to_gix();
+        let header = self.objects.try_header(&name).map_err(|e| unreadable(e.into()))?.ok_or(ObjectFault::Missing)?;
         if header.size() > OBJECT_LIMIT {
             return Err(ObjectFault::TooLarge { size: header.size(), limit: OBJECT_LIMIT });
         }
         let mut bytes = Vec::new();
         let data =
-            self.objects.try_find(id, &mut bytes).map_err(|e| unreadable(e.into()))?.ok_or(ObjectFault::Missing)?;
+            self.objects.try_find(&name, &mut bytes).map_err(|e| unreadable(e.into()))?.ok_or(ObjectFault::Missing)?;
         let found = data.kind;
         let actual =
             gix::objs::compute_hash(gix::hash::Kind::Sha1, found, data.data).map_err(|e| unreadable(e.into()))?;
-        if actual != *id {
+        if actual != name {
             return Err(ObjectFault::Content { actual: actual.to_string() });
         }
         if found != kind {
@@ -316,8 +316,7 @@ impl<'a> Reader<'a> {
     fn id_line(&mut self, start: &'static str) -> Result<Oid, ObjectFault> {
         let wrong = self.wrong(start.trim_end(), "40 lower-case hexadecimal digits");
         let text = self.line(start.trim_end(), start)?;
-        let id = Oid::from_hex(text.as_bytes()).map_err(|_| wrong.clone())?;
-        if id.to_string() == text { Ok(id) } else { Err(wrong) }
+        text.parse().map_err(|_| wrong)
     }
 
     fn parents(&mut self) -> Result<Vec<Oid>, ObjectFault> {
@@ -401,5 +400,5 @@ fn next_entry(bytes: &[u8]) -> Option<(TreeEntry, &[u8])> {
     let (head, rest) = bytes.split_at_checked(zero)?;
     let (mode, name) = std::str::from_utf8(head).ok()?.split_once(' ')?;
     let (id, rest) = rest.strip_prefix(&[0])?.split_first_chunk::<20>()?;
-    Some((TreeEntry { mode: mode.to_owned(), name: name.to_owned(), id: Oid::Sha1(*id) }, rest))
+    Some((TreeEntry { mode: mode.to_owned(), name: name.to_owned(), id: Oid::from_bytes(*id) }, rest))
 }
