@@ -1,1 +1,5 @@
 //! The one integration test binary.
+
+#![allow(clippy::unwrap_used)]
+
+mod ledger;
