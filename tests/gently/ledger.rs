@@ -326,7 +326,8 @@ fn refs_move_by_compare_and_swap_and_forward_only() {
     ledger.move_ref(MAIN, Some(one), three).expect("already there is fine, wherever it came from");
     ledger.sync().unwrap();
 
-    let refused: [(&str, Option<Oid>, Oid, fn(&LedgerError) -> bool); 10] = [
+    type Right = fn(&LedgerError) -> bool;
+    let refused: [(&str, Option<Oid>, Oid, Right); 10] = [
         (MAIN, Some(two), four, |e| matches!(e, LedgerError::Moved { expected: Some(_), actual: Some(_), .. })),
         (MAIN, None, four, |e| matches!(e, LedgerError::Moved { expected: None, actual: Some(_), .. })),
         (MAIN, Some(three), two, |e| matches!(e, LedgerError::NotForward { .. })),
