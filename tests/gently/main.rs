@@ -3,3 +3,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod ledger;
+mod floors;
+mod vectors;
