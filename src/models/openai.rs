@@ -349,8 +349,8 @@ fn causes(error: &reqwest::Error) -> String {
     let mut next = error.source();
     while let Some(cause) = next {
         let text = cause.to_string();
-        // Some layers repeat the words of the layer below.
-        if !words.iter().any(|earlier| earlier.contains(&text)) {
+        // The HTTP library's own layer says nothing that its cause does not say better; others repeat each other.
+        if !text.starts_with("client error") && !words.iter().any(|earlier| earlier.contains(&text)) {
             words.push(text);
         }
         next = cause.source();

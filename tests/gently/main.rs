@@ -1,1 +1,5 @@
 //! The one integration test binary.
+
+mod llama;
+mod model_server;
+mod models;
