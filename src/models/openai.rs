@@ -180,6 +180,10 @@ impl OpenAi {
         let (url, detail) = (self.shown(), self.quote(&causes(&error)));
         if error.is_connect() && error.is_timeout() {
             ModelFault::Timeout { url, stage: Stage::Connection, limit: self.connect_timeout }
+        } else if error.is_connect() && detail.contains("peer certificate") {
+            let mend =
+                "if you trust its issuer, add it to the system's certificates, or name its file in SSL_CERT_FILE";
+            ModelFault::Unreachable { url, detail: format!("{detail} ({mend})") }
         } else if error.is_connect() {
             ModelFault::Unreachable { url, detail }
         } else if broke_off(&error) {

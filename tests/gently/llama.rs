@@ -3,6 +3,8 @@
 //! One server for the whole test process, started by the first test that wants it. It ends with the process:
 //! its standard input closes then, and that is what it waits for.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -10,6 +10,8 @@
 //! answers that end early, no answer at all, bytes that are not HTTP. One thread a connection; all of them end
 //! when the server is dropped.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};

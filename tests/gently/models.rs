@@ -1,5 +1,7 @@
 //! The OpenAI-compatible client against a server that does everything a server can do wrong.
 
+#![allow(clippy::unwrap_used)]
+
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
