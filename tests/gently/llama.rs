@@ -12,9 +12,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
-use gently::models::openai::{Config, OpenAi};
-use gently::models::{Backend, Request};
-
 /// The server: prints its address, ends when its standard input does. Answers stop after 24 tokens, so that a test
 /// waits for seconds; nothing is kept between requests, so that the same request gives the same answer.
 const SERVER: &str = r#"
@@ -117,27 +114,4 @@ fn last_lines(from: impl std::io::Read + Send + 'static) -> Arc<Mutex<VecDeque<S
         }
     });
     lines
-}
-
-#[tokio::test]
-async fn a_real_model_answers_twice_alike() {
-    let Some(llama) = tokio::task::spawn_blocking(llama).await.unwrap() else { return };
-    let model = OpenAi::new(Config {
-        base_url: llama.base_url.clone(),
-        temperature: Some(0.0),
-        ..Config::new(llama.model.clone())
-    })
-    .unwrap();
-    let request = Request { system: "You answer in one short sentence.", user: "What is the capital of France?" };
-    let one = model.call(request).await.unwrap();
-    let two = model.call(request).await.unwrap();
-    assert!(!one.text.trim().is_empty());
-    assert_eq!(one.text, two.text);
-    assert!(one.usage.prompt_tokens.is_some_and(|n| n > 5));
-    assert!(one.usage.completion_tokens.is_some_and(|n| (1..=24).contains(&n)));
-    assert!(matches!(one.finish_reason.as_deref(), Some("stop" | "length")));
-    assert_eq!(one.model_reported.as_deref(), Some(llama.model.as_str()));
-    assert_eq!(one.wire_request, two.wire_request);
-    let body = String::from_utf8(one.wire_response).unwrap();
-    assert!(body.contains(&serde_json::to_string(&one.text).unwrap()), "{body}");
 }

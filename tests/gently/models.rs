@@ -9,6 +9,7 @@ use gently::models::openai::{Config, MAX_RESPONSE, OpenAi};
 use gently::models::{Backend, ModelFault, Request, Stage, Usage};
 use zeroize::Zeroizing;
 
+use crate::llama;
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 
 const KEY: &str = "test.key-Zq8_wert77uio";
@@ -258,4 +259,23 @@ fn what_can_be_configured() {
         assert_eq!(OpenAi::new(Config { base_url: "http://127.0.0.1:1".into(), ..Config::new(name) }).is_ok(), fine);
     }
     assert!(OpenAi::new(Config { base_url: "http://127.0.0.1:1".into(), ..Config::new("x".repeat(201)) }).is_err());
+}
+
+#[tokio::test]
+async fn a_real_model_answers_twice_alike() {
+    let Some(llama) = tokio::task::spawn_blocking(llama::llama).await.unwrap() else { return };
+    let config = Config { base_url: llama.base_url.clone(), ..Config::new(llama.model.clone()) };
+    let model = OpenAi::new(Config { temperature: Some(0.0), ..config }).unwrap();
+    let request = Request { system: "You answer in one short sentence.", user: "What is the capital of France?" };
+    let one = model.call(request).await.unwrap();
+    let two = model.call(request).await.unwrap();
+    assert!(!one.text.trim().is_empty());
+    assert_eq!(one.text, two.text);
+    assert!(one.usage.prompt_tokens.is_some_and(|n| n > 5));
+    assert!(one.usage.completion_tokens.is_some_and(|n| (1..=24).contains(&n)));
+    assert!(matches!(one.finish_reason.as_deref(), Some("stop" | "length")));
+    assert_eq!(one.model_reported.as_deref(), Some(llama.model.as_str()));
+    assert_eq!(one.wire_request, two.wire_request);
+    let body = String::from_utf8(one.wire_response).unwrap();
+    assert!(body.contains(&serde_json::to_string(&one.text).unwrap()), "{body}");
 }
