@@ -5,3 +5,6 @@
 mod floors;
 mod ledger;
 mod vectors;
+mod llama;
+mod model_server;
+mod models;
