@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod ledger;
 mod floors;
+mod keys;
+mod ledger;
 mod vectors;
