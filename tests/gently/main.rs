@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod floors;
+mod keys;
 mod ledger;
 mod vectors;
 mod llama;
