@@ -9,3 +9,4 @@ mod vectors;
 mod llama;
 mod model_server;
 mod models;
+mod pipeline;
