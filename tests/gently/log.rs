@@ -1,5 +1,7 @@
 //! The audit log: vectors, the reader, the appender, and what parses prints back identically.
 
+#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+
 use std::fs;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Log lines as a writer makes them, right hashes and all, for tests that put a defect in.
 
+#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+
 use gently::record::block::{Header, branch_of};
 use gently::record::chain::{chain_entry, session_close_hash, session_id};
 use gently::record::entry::{DriftClass, Event, Line};
