@@ -83,7 +83,7 @@ fn every_vector_comes_out_as_its_name_says() {
         }
         seen += 1;
     }
-    assert!(seen >= 37, "only {seen} vectors");
+    assert!(seen >= 47, "only {seen} vectors");
 }
 
 #[test]
@@ -245,6 +245,33 @@ fn the_appender_refuses_what_it_does_not_know() {
     assert_eq!(fs::read(&path).unwrap(), b"mine\n");
     assert!(matches!(Appender::open(dir.path()), Err(AppendError::NotAFile { .. })));
     assert!(matches!(Appender::open(&dir.path().join("no/audit.log")), Err(AppendError::Io { .. })));
+}
+
+/// The test runs itself again under a limit on the size of files: a write then stops halfway, as on a full disk.
+#[cfg(unix)]
+#[test]
+fn a_write_that_fails_halfway_is_taken_back() {
+    const LOG: &str = "GENTLY_TEST_LOG_UNDER_A_LIMIT";
+    if let Some(path) = std::env::var_os(LOG) {
+        let mut log = Appender::open(Path::new(&path)).unwrap();
+        let batch = vec!["x".repeat(100); 30];
+        let failed = (0..100).find_map(|_| log.append(&batch).err());
+        assert!(matches!(failed, Some(AppendError::Io { action: "append to", .. })), "{failed:?}");
+        assert_eq!((log.len() % 3030, fs::metadata(path).unwrap().len()), (0, log.len()));
+        assert!(log.len() > 0);
+        log.append(&lines(&["there is room for this"])).unwrap();
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let child = std::process::Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "log::a_write_that_fails_halfway_is_taken_back"])
+        .env(LOG, dir.path().join("audit.log"))
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    assert!(fs::read(dir.path().join("audit.log")).unwrap().ends_with(b"x\nthere is room for this\n"));
 }
 
 fn hash() -> impl Strategy<Value = Hash32> {
