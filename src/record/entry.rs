@@ -297,23 +297,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn codes_are_the_watchdogs() {
-        for (event, code) in [
-            ("genesis", Some(0x10)),
-            ("session_end", Some(0x11)),
-            ("prompt", Some(0x12)),
-            ("denied", Some(0x13)),
-            ("response_fail", Some(0x13)),
-            ("auth_fail", Some(0x14)),
-            ("btc_anchor", Some(0x15)),
-            ("drift", Some(0x02)),
-            ("some_future_event", None),
-        ] {
-            assert_eq!(Line::parse(line_of(event).as_bytes()).unwrap().event.code(), code, "{event}");
-        }
-    }
-
     /// One mistake a row: the event whose line is taken, what is replaced, by what.
     #[test]
     fn one_character_mistakes() {

@@ -258,7 +258,7 @@ fn a_write_that_fails_halfway_is_taken_back() {
         let failed = (0..100).find_map(|_| log.append(&batch).err());
         assert!(matches!(failed, Some(AppendError::Io { action: "append to", .. })), "{failed:?}");
         assert_eq!((log.len() % 3030, fs::metadata(path).unwrap().len()), (0, log.len()));
-        assert!(log.len() > 0);
+        assert!(!log.is_empty());
         log.append(&lines(&["there is room for this"])).unwrap();
         return;
     }
