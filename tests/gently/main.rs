@@ -10,3 +10,6 @@ mod llama;
 mod model_server;
 mod models;
 mod pipeline;
+mod log;
+mod log_rules;
+mod written_log;
