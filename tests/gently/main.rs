@@ -1,1 +1,4 @@
 //! The one integration test binary.
+mod anchor;
+mod esplora_server;
+mod headers;
