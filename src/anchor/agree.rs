@@ -114,7 +114,7 @@ impl<'a> Heard<'a> {
 
     fn lie(&self) -> Option<String> {
         let fault = self.outcome.as_ref().err().filter(|fault| fault.is_lie())?;
-        Some(format!("block source {} is dropped, it says what is not so: {fault}", self.source.name()))
+        Some(format!("block source dropped: {fault}"))
     }
 
     fn into_answer(self) -> Answer {

@@ -161,13 +161,19 @@ pub enum SourceFault {
         mend: String,
     },
     /// The node is up but can't answer yet.
-    #[error("{at}: the node is not ready (code {code}): {said}; wait, or ask another source")]
+    #[error("{at}: the node is not ready: {said}; wait, or ask another source")]
     NotReady {
         /// The address asked.
         at: String,
-        /// The RPC error code.
-        code: i64,
         /// The node's words, escaped.
+        said: String,
+    },
+    /// The node answers a plain question with an error.
+    #[error("{at}: the node answers with {said}")]
+    Refused {
+        /// The address and method asked.
+        at: String,
+        /// The node's code and words, escaped.
         said: String,
     },
     /// A file can't be read.

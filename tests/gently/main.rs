@@ -1,4 +1,5 @@
 //! The one integration test binary.
 mod anchor;
+mod bitcoind;
 mod esplora_server;
 mod headers;
