@@ -74,14 +74,17 @@ pub struct Observation {
 /// Nobody believed: the `local` block at `now`, and one note that there is no anchor, and why for each
 /// source. Never fails, never panics, and takes `policy.deadline` at most.
 pub async fn observe(sources: &[Box<dyn BlockSource>], network: Network, policy: Policy, now: Seconds) -> Observation {
-    let until = Instant::now() + policy.deadline;
+    let start = Instant::now();
     let wait = if policy.quorum > 1 { policy.deadline / 2 } else { policy.deadline };
     let heard = join_all(sources.iter().map(|s| ask(&**s, s.tip(), network, None, wait))).await;
     let mut notes: Vec<String> = heard.iter().filter_map(Heard::lie).collect();
     let voices: Vec<Voice> = heard.iter().filter_map(Heard::voice).collect();
     notes.extend(disagreements(&voices));
     let chosen = if policy.quorum > 1 {
-        agreed(&voices, policy.quorum, network, until, &mut notes).await
+        let left = policy.deadline.saturating_sub(start.elapsed());
+        agreed(&voices, policy.quorum, network, left, &mut notes)
+            .await
+            .map_err(|why| format!("{why}{}", silent(&heard)))
     } else {
         highest(&voices).cloned().ok_or_else(|| reasons(&heard))
     };
@@ -208,9 +211,10 @@ async fn agreed(
     voices: &[Voice<'_>],
     quorum: usize,
     network: Network,
-    until: Instant,
+    left: Duration,
     notes: &mut Vec<String>,
 ) -> Result<Anchor, String> {
+    let start = Instant::now();
     let mut ranked = voices.to_vec();
     // Stable: sources of one height stay in the order of configuration.
     ranked.sort_by_key(|voice| std::cmp::Reverse(voice.tip.block.height));
@@ -223,7 +227,9 @@ async fn agreed(
         if ranked.get(count).is_some_and(|next| next.tip.block.height == height) {
             continue;
         }
-        let heard = join_all(top.iter().map(|voice| at_height(*voice, height, network, until))).await;
+        let heard =
+            join_all(top.iter().map(|voice| at_height(*voice, height, network, left.saturating_sub(start.elapsed()))))
+                .await;
         for lie in heard.iter().filter_map(Heard::lie) {
             // A liar is asked again at every height, and named once.
             if !notes.contains(&lie) {
@@ -240,11 +246,10 @@ async fn agreed(
     Err(format!("no {quorum} sources name the same block; {}", tried.join("; ")))
 }
 
-async fn at_height<'a>(voice: Voice<'a>, height: u32, network: Network, until: Instant) -> Heard<'a> {
+async fn at_height<'a>(voice: Voice<'a>, height: u32, network: Network, wait: Duration) -> Heard<'a> {
     if voice.tip.block.height == height {
         return Heard { source: voice.source, outcome: Ok(voice.tip.clone()), elapsed: Duration::ZERO };
     }
-    let wait = until.saturating_duration_since(Instant::now());
     ask(voice.source, voice.source.at(height), network, Some(height), wait).await
 }
 
@@ -269,6 +274,11 @@ fn reasons(heard: &[Heard]) -> String {
     heard.iter().map(reason).collect::<Vec<_>>().join("; ")
 }
 
+/// The faults of those that gave no valid tip, as further clauses.
+fn silent(heard: &[Heard]) -> String {
+    heard.iter().filter_map(|one| one.outcome.as_ref().err()).map(|fault| format!("; {fault}")).collect()
+}
+
 fn ahead(block: &Block, now: Seconds) -> Option<String> {
     let seconds = block.time.since(now);
     (!block.is_local() && seconds > MAX_AHEAD).then(|| {
@@ -277,4 +287,68 @@ fn ahead(block: &Block, now: Seconds) -> Option<String> {
             block.height
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::{FutureExt, ready};
+
+    use super::*;
+    use crate::record::block::Header;
+
+    /// A source that says whatever it was told to, to every question.
+    struct Says(Anchor);
+
+    impl BlockSource for Says {
+        fn name(&self) -> &str {
+            "says"
+        }
+        fn kind(&self) -> Source {
+            self.0.block.source
+        }
+        fn tip(&self) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
+            ready(Ok(self.0.clone())).boxed()
+        }
+        fn at(&self, _height: u32) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
+            self.tip()
+        }
+    }
+
+    fn accepted(anchor: Anchor, height: Option<u32>) -> Result<Anchor, SourceFault> {
+        let source = Says(anchor);
+        let wait = Duration::from_secs(60);
+        ask(&source, source.tip(), Network::Bitcoin, height, wait).now_or_never().unwrap().outcome
+    }
+
+    fn first_block() -> Anchor {
+        let genesis = bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin).header;
+        let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis).parse().unwrap();
+        let (hash, time) = (header.hash(), header.fields().time);
+        let block = Block { hash, height: 0, network: Network::Bitcoin, source: Source::File, time };
+        Anchor { block, header: Some(header) }
+    }
+
+    #[tokio::test]
+    async fn only_what_was_asked_for_and_proven_counts() {
+        let good = first_block();
+        assert_eq!(accepted(good.clone(), None), Ok(good.clone()));
+        assert_eq!(accepted(good.clone(), Some(0)), Ok(good.clone()));
+        let other = SourceFault::OtherHeight { at: "says".to_owned(), expected: 1, actual: 0 };
+        assert_eq!(accepted(good.clone(), Some(1)), Err(other));
+        let naked = accepted(Anchor { header: None, ..good.clone() }, None);
+        assert!(matches!(naked, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
+        // The local block is sound in a ledger, and no answer of a source.
+        let local = accepted(Anchor::local(Network::Bitcoin, Seconds::ZERO), None);
+        assert!(matches!(local, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
+    }
+
+    #[tokio::test]
+    async fn a_deadline_without_end_is_no_overflow() {
+        for quorum in [1, 2] {
+            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(first_block()))];
+            let policy = Policy { quorum, deadline: Duration::MAX };
+            let observation = observe(&sources, Network::Bitcoin, policy, Seconds::MAX).await;
+            assert_eq!(observation.anchor.block.is_local(), quorum == 2);
+        }
+    }
 }

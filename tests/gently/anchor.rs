@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use gently::anchor::agree::{Observation, Policy, observe};
 use gently::anchor::esplora::Esplora;
-use gently::anchor::headers_file::HeadersFile;
 use gently::anchor::{BlockSource, SourceFault};
 use gently::record::block::{Anchor, Block, Header, HeaderFault, Network, Source};
 use gently::record::time::Seconds;
 
-use crate::esplora_server::{Chain, EsploraServer, HEADERS, Manner, Route, STALE, rows};
+use crate::esplora_server::{Chain, EsploraServer, Manner, Route, STALE, rows};
 
 /// The tip of most tests: block 829619 and its time.
 const TIP: u32 = 829_619;
@@ -191,9 +190,6 @@ async fn every_broken_answer_has_its_own_fault() {
         (says(Route::Header, 200, &[b'0'; 5000]), long),
         (Manner::Endless(Route::Hash), long),
         (Manner::Cut(Route::Header), unreachable),
-        (Manner::Redirects("https://127.0.0.1:1/".to_owned()), unreachable),
-        (Manner::Redirects("http://example.invalid/".to_owned()), unreachable),
-        (Manner::Redirects("/blocks/tip/height".to_owned()), unreachable),
     ];
     let server = EsploraServer::start(chain());
     for (at, (manner, expected)) in cases.into_iter().enumerate() {
@@ -304,60 +300,38 @@ async fn a_block_far_ahead_of_the_clock_is_noted() {
 }
 
 #[tokio::test]
-async fn a_headers_file_is_a_source() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("headers.csv");
-    std::fs::write(&path, HEADERS).unwrap();
-    let source = HeadersFile::new(&path, Network::Bitcoin);
-    assert_eq!((source.name(), source.kind()), (path.to_str().unwrap(), Source::File));
-    let all = rows(HEADERS);
-    assert_eq!(source.tip().await.unwrap().block.height, all.last().unwrap().0);
-    for (height, hash, _) in all {
-        let anchor = source.at(height).await.unwrap();
-        assert_eq!(anchor.block.hash.to_string(), hash);
-        assert_eq!(anchor.check(Network::Bitcoin), Ok(()));
-    }
-    assert!(matches!(source.at(5).await, Err(SourceFault::UnknownHeight { height: 5, .. })));
+async fn a_source_that_lies_about_an_older_block_is_named_once() {
+    let easy = mined(0x207f_ffff);
+    let liar = EsploraServer::start(chain().with(TIP - 1, &easy.hash().to_string(), &easy.to_string()));
+    let behind = EsploraServer::start(Chain::real(829_604..=TIP - 1));
+    let (older, gone) = (EsploraServer::start(Chain::real(829_604..=TIP - 2)), EsploraServer::start(chain()));
+    gone.set_manner(Manner::Says(Route::Tip, 500, Vec::new()));
+    // At the liar's tip nobody else is; one lower it lies; two lower it tells the truth.
+    let observation = ask(&[&liar, &behind, &older, &gone], patient(2)).await;
+    assert_eq!(observation.anchor.block.height, TIP - 2);
+    assert_eq!(observation.notes.len(), 1, "{:?}", observation.notes);
+    assert!(observation.notes[0].contains(liar.url()) && observation.notes[0].contains("207fffff"));
 
-    let server = EsploraServer::start(chain());
-    let sources: Vec<Box<dyn BlockSource>> = vec![Box::new(source), explorer(&server)];
-    let observation = observe(&sources, Network::Bitcoin, patient(2), now()).await;
-    assert_eq!((observation.anchor.block.height, observation.anchor.block.source), (TIP, Source::File));
+    let observation = ask(&[&liar, &behind, &gone], patient(2)).await;
+    assert!(observation.anchor.block.is_local());
+    let why = observation.notes.last().unwrap();
+    assert!(why.contains(gone.url()) && why.contains("500") && why.contains(behind.url()), "{why}");
 }
 
 #[tokio::test]
-async fn a_headers_file_is_read_strictly() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("headers.csv");
-    let tip = |text: String| {
-        std::fs::write(&path, text).unwrap();
-        let source = HeadersFile::new(&path, Network::Bitcoin);
-        async move { source.tip().await }
-    };
-    let all: Vec<&str> = HEADERS.lines().collect();
-    let (one, two) = (all[1], all[2]);
-    // Any order, with or without the column names and the last newline; a line said twice is one line.
-    for text in [format!("{two}\n{one}\n"), format!("{}\n{one}\n{two}", all[0]), format!("{two}\n{two}\n")] {
-        assert_eq!(tip(text).await.unwrap().block.height, 1);
-    }
-    let bad = [
-        (format!("{one}\n\n{two}\n"), "line 2"),
-        (format!("{one}\n{two}\r\n"), "line 2"),
-        (format!("{one}\n0{two}\n"), "line 2"),
-        (format!("{one}\n{}\n", all[0]), "line 2"),
-        (format!("{one}\n{two},\n"), "line 2"),
-        (format!("{}\n", &one[..one.len() - 2]), "line 1"),
-        (format!("{one}\n{}", "0".repeat(5000)), "line 2: longer than 237 bytes"),
-        (String::new(), "holds no headers"),
-        (format!("{}\n", all[0]), "holds no headers"),
-        (format!("{one}\n0{}\n", &two[1..]), "on line 1"),
+async fn a_redirect_stays_where_it_was_allowed() {
+    let server = EsploraServer::start(chain());
+    let same = format!("{}/blocks/tip/height", server.url());
+    let cases = [
+        ("https://127.0.0.1:1/", "redirected to another scheme"),
+        ("http://example.invalid/", "redirected away from loopback"),
+        (same.as_str(), "redirected too often"),
     ];
-    for (text, expected) in bad {
-        let fault = tip(text.clone()).await.unwrap_err().to_string();
-        assert!(fault.contains(expected) && fault.contains("headers.csv"), "{text}: {fault}");
+    for (to, expected) in cases {
+        server.set_manner(Manner::Redirects(to.to_owned()));
+        let fault = fault_of(&server).await.to_string();
+        assert!(fault.contains(expected), "{fault}");
     }
-    let gone = HeadersFile::new(&folder.path().join("none.csv"), Network::Bitcoin);
-    assert!(matches!(gone.tip().await, Err(SourceFault::Read { .. })));
 }
 
 /// A header of no chain, with work for its own easy bits.

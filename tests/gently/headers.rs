@@ -140,6 +140,19 @@ fn beyond_the_table_the_bound_grows_fourfold_an_epoch() {
 }
 
 #[test]
+fn the_honest_ledgers_anchors_are_accepted() {
+    let log = include_str!("../vectors/ledgers/honest/audit.log");
+    let anchors: Vec<_> = log.lines().filter(|line| line.contains("|btc_anchor|")).collect();
+    assert_eq!(anchors.len(), 2);
+    for line in anchors {
+        let value = |key: &str| line.rsplit('|').next()?.split(',').find_map(|pair| pair.strip_prefix(key));
+        let header: Header = value("header:").unwrap().parse().unwrap();
+        let (height, hash) = (value("btc:").unwrap().parse().unwrap(), value("block:").unwrap().parse().unwrap());
+        assert_eq!(check_header(&header, &block(height, hash, &header), Network::Bitcoin), Ok(()), "{line}");
+    }
+}
+
+#[test]
 fn networks_do_not_mix() {
     let (header, real) = real(829_613);
     let fault = HeaderFault::Network { expected: Network::Signet, actual: Network::Bitcoin };

@@ -3,3 +3,4 @@ mod anchor;
 mod bitcoind;
 mod esplora_server;
 mod headers;
+mod headers_file;
