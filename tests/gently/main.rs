@@ -13,3 +13,8 @@ mod pipeline;
 mod log;
 mod log_rules;
 mod written_log;
+mod anchor;
+mod bitcoind;
+mod esplora_server;
+mod headers;
+mod headers_file;
