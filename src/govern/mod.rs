@@ -3,5 +3,7 @@
 pub mod authority;
 pub mod drift;
 pub mod kernel;
+mod phrase;
 pub mod sanitize;
+mod shapes;
 pub mod validate;

@@ -1,1 +1,297 @@
-//! (to come)
+//! Writing the ledger: deterministic signed commits, and the bare repository that takes them.
+//!
+//! ```text
+//! tree 33b1…                                       exactly the files, mode 100644, sorted
+//! parent 8f84…                                     in the order of format, section 5
+//! author gently <ledger@gently.invalid> 1707113600 +0000
+//! committer gently <ledger@gently.invalid> 1707113600 +0000
+//! gpgsig -----BEGIN SSH SIGNATURE-----             over all the other lines
+//!  U1NIU0lHAAAAAQ…
+//!  -----END SSH SIGNATURE-----
+//!
+//! interaction-1                                    the message
+//! …
+//! ```
+//!
+//! Making a commit ([`encode`]) needs the key and no disk; applying it ([`Ledger::put`],
+//! [`Ledger::move_ref`]) needs the disk and no key, and may be done again at any time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use gix::bstr::BString;
+use gix::objs::{self, CommitRef, Kind, Write as _};
+use gix::odb::loose;
+use gix::zlib::Compression;
+use gix::zlib::stream::deflate;
+
+use super::{LedgerError, OBJECT_FORMAT, Oid};
+use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME, Message};
+use crate::record::signature::{PublicKey, Signature, armor, signed_data};
+use crate::record::time::Seconds;
+
+/// The files of one commit's tree, by name; all are plain files at the root.
+pub type Files = BTreeMap<&'static str, Vec<u8>>;
+
+/// The header of a git SSH signature in a SHA-1 repository.
+const SIGNATURE_HEADER: &str = "gpgsig";
+
+/// How loose objects are compressed; fixed, because a file that differs from this is taken for torn.
+const COMPRESSION: Compression = Compression::BEST_SPEED;
+
+/// Everything that makes a commit, but the signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Subject and trailers.
+    pub message: Message,
+    /// The tree.
+    pub files: Files,
+    /// In the order of format, section 5.
+    pub parents: Vec<Oid>,
+    /// Time of the line the commit belongs to; both its dates, in UTC.
+    pub time: Seconds,
+}
+
+/// A commit that is made and signed, and not yet in any repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// Its id.
+    pub id: Oid,
+    /// The raw commit object, signature included, without git's `commit LENGTH` prefix.
+    pub commit: Vec<u8>,
+}
+
+/// Makes and signs a commit (format, section 5).
+///
+/// Deterministic: the same plan, key and (Ed25519) signature give the same bytes and id. `sign`
+/// gets the bytes of [`signed_data`], and must sign them with `key`.
+pub fn encode(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Signature) -> Encoded {
+    let who = gix::actor::Signature {
+        name: AUTHOR_NAME.into(),
+        email: AUTHOR_EMAIL.into(),
+        time: gix::date::Time { seconds: plan.time.as_i64(), offset: 0 },
+    };
+    let mut commit = objs::Commit {
+        tree: id_of(Kind::Tree, &tree_bytes(&plan.files)),
+        parents: plan.parents.iter().map(|id| id.to_gix()).collect(),
+        author: who.clone(),
+        committer: who,
+        encoding: None,
+        message: plan.message.render().into(),
+        extra_headers: Vec::new(),
+    };
+    let signature = sign(&signed_data(&in_memory(&commit)));
+    commit.extra_headers.push((BString::from(SIGNATURE_HEADER), BString::from(armor(key, &signature))));
+    let commit = in_memory(&commit);
+    Encoded { id: Oid::from_gix(&id_of(Kind::Commit, &commit)), commit }
+}
+
+/// The raw tree object of some files.
+fn tree_bytes(files: &Files) -> Vec<u8> {
+    let mut tree = objs::Tree::empty();
+    tree.entries.extend(files.iter().map(|(name, bytes)| objs::tree::Entry {
+        mode: objs::tree::EntryKind::Blob.into(),
+        filename: (*name).into(),
+        oid: id_of(Kind::Blob, bytes),
+    }));
+    tree.entries.sort();
+    in_memory(&tree)
+}
+
+fn in_memory(object: &dyn objs::WriteTo) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
+    object.write_to(&mut out).expect("memory takes every byte, and names and dates of a plan are valid");
+    out
+}
+
+fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
+    objs::compute_hash(OBJECT_FORMAT, kind, data).expect("hashing memory fails only on a SHA-1 collision attack")
+}
+
+/// The bare repository that is a ledger, opened for writing; one writer at a time, under the home's lock.
+///
+/// Opened isolated: no configuration but the repository's own, no environment. Nothing is durable
+/// before [`Ledger::sync`] has returned: git's files are written without waiting for the disk.
+pub struct Ledger {
+    pub(super) repo: gix::Repository,
+    loose: loose::Store,
+    /// What the next [`Ledger::sync`] has to make durable.
+    objects: BTreeSet<gix::ObjectId>,
+    pub(super) paths: BTreeSet<PathBuf>,
+}
+
+impl Ledger {
+    /// Makes an empty ledger at a path that does not exist or is an empty directory.
+    ///
+    /// `HEAD` points at `refs/heads/main`. Durable after [`Ledger::sync`].
+    pub fn create(path: &Path) -> Result<Self, LedgerError> {
+        let options = gix::create::Options { object_hash: Some(OBJECT_FORMAT), ..Default::default() };
+        let made = gix::ThreadSafeRepository::init_opts(
+            path,
+            gix::create::Kind::Bare,
+            options,
+            gix::open::Options::isolated(),
+        );
+        let mut ledger = Self::over(made.map_err(|e| git("create a repository", path, &e))?.into())?;
+        ledger.drop_samples()?;
+        let root = ledger.path().to_owned();
+        ledger.touch_all(&root)?;
+        if let Some(parent) = root.parent() {
+            ledger.paths.insert(parent.to_owned());
+        }
+        Ok(ledger)
+    }
+
+    /// Opens a ledger; refuses what is not a bare repository with SHA-1 objects.
+    pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        let repo = gix::open_opts(path, gix::open::Options::isolated().open_path_as_is(true))
+            .map_err(|e| git("open the repository", path, &e))?;
+        Self::over(repo)
+    }
+
+    fn over(mut repo: gix::Repository) -> Result<Self, LedgerError> {
+        let path = repo.git_dir().to_owned();
+        let wrong = |expected, actual| LedgerError::NotALedger { path: path.clone(), expected, actual };
+        if repo.object_hash() != OBJECT_FORMAT {
+            return Err(wrong("object format sha1", repo.object_hash().to_string()));
+        }
+        if !repo.is_bare() {
+            return Err(wrong("a bare repository", "one with a work tree".to_owned()));
+        }
+        repo.refs.write_reflog = gix::refs::store::WriteReflog::Disable;
+        let options = loose::Options { compression: COMPRESSION, ..Default::default() };
+        let loose = loose::Store::at_opts(repo.objects.store_ref().path(), OBJECT_FORMAT, options);
+        Ok(Ledger { repo, loose, objects: BTreeSet::new(), paths: BTreeSet::new() })
+    }
+
+    /// The repository's directory.
+    pub fn path(&self) -> &Path {
+        self.repo.git_dir()
+    }
+
+    /// Writes blobs, tree and commit; what is already there is compared byte for byte, and rewritten if torn.
+    ///
+    /// Idempotent: putting the same twice gives the same id. Refuses a commit whose tree is not
+    /// that of `files`, or whose parents are not here. No ref moves. Durable after [`Ledger::sync`],
+    /// also for objects that were already there.
+    pub fn put(&mut self, commit: &[u8], files: &Files) -> Result<Oid, LedgerError> {
+        let id = Oid::from_gix(&id_of(Kind::Commit, commit));
+        let parsed = CommitRef::from_bytes(commit, OBJECT_FORMAT)
+            .map_err(|e| LedgerError::NotACommit { reason: format!("{e:#}") })?;
+        let tree = tree_bytes(files);
+        let (expected, actual) = (Oid::from_gix(&parsed.tree()), Oid::from_gix(&id_of(Kind::Tree, &tree)));
+        if expected != actual {
+            return Err(LedgerError::Tree { commit: id, expected, actual });
+        }
+        if let Some(parent) = parsed.parents().find(|parent| !self.repo.has_object(parent)) {
+            let path = self.path().to_owned();
+            return Err(LedgerError::MissingParent { commit: id, parent: Oid::from_gix(&parent), path });
+        }
+        for bytes in files.values() {
+            self.put_object(Kind::Blob, bytes)?;
+        }
+        self.put_object(Kind::Tree, &tree)?;
+        self.put_object(Kind::Commit, commit)?;
+        Ok(id)
+    }
+
+    /// Waits until everything that was put or moved since the last sync is on the disk.
+    ///
+    /// The only durable point of a ledger. Syncs object files, ref files, and the directories that
+    /// name them. After an error nothing is known to be durable: open the ledger anew, apply again.
+    pub fn sync(&mut self) -> Result<(), LedgerError> {
+        let mut directories = BTreeSet::new();
+        for id in &self.objects {
+            let path = self.loose.object_path(id);
+            match sync_path(&path) {
+                // A stock `git gc` may have moved it into a pack, which git syncs itself.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && self.repo.has_object(id) => continue,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                    return Err(LedgerError::Vanished { id: Oid::from_gix(id), path: self.path().to_owned() });
+                }
+                other => other.map_err(|e| io_error("sync", &path, e))?,
+            }
+            directories.extend(path.ancestors().skip(1).take(2).map(Path::to_owned));
+        }
+        // Files before the directories that name them: a name must not be durable before its content.
+        let (named, files): (BTreeSet<_>, BTreeSet<_>) = self.paths.iter().cloned().partition(|path| path.is_dir());
+        directories.extend(named);
+        for path in files.iter().chain(&directories) {
+            sync_path(path).map_err(|e| io_error("sync", path, e))?;
+        }
+        self.objects.clear();
+        self.paths.clear();
+        Ok(())
+    }
+
+    fn put_object(&mut self, kind: Kind, data: &[u8]) -> Result<(), LedgerError> {
+        let id = id_of(kind, data);
+        if !self.is_whole(&id, kind, data)? {
+            // gix writes a temporary file and renames it over what is there.
+            self.loose.write_buf(kind, data).map_err(|e| git("write an object", self.path(), &e))?;
+        }
+        self.objects.insert(id);
+        Ok(())
+    }
+
+    /// Whether an object is here with exactly these contents, in a loose file as this writer makes it or in a pack.
+    fn is_whole(&self, id: &gix::ObjectId, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
+        let path = self.loose.object_path(id);
+        match fs::read(&path) {
+            Ok(found) => Ok(found == loose_file(kind, data)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let packed = self.repo.try_find_object(*id);
+                Ok(packed.is_ok_and(|found| found.is_some_and(|found| found.kind == kind && found.data == data)))
+            }
+            Err(e) => Err(io_error("read", &path, e)),
+        }
+    }
+
+    /// The sample hooks that git's template brings are of no use in a ledger, and would all be synced.
+    fn drop_samples(&self) -> Result<(), LedgerError> {
+        let hooks = self.path().join("hooks");
+        for entry in fs::read_dir(&hooks).map_err(|e| io_error("read", &hooks, e))? {
+            let path = entry.map_err(|e| io_error("read", &hooks, e))?.path();
+            fs::remove_file(&path).map_err(|e| io_error("remove", &path, e))?;
+        }
+        Ok(())
+    }
+
+    fn touch_all(&mut self, path: &Path) -> Result<(), LedgerError> {
+        self.paths.insert(path.to_owned());
+        if path.is_dir() {
+            for entry in fs::read_dir(path).map_err(|e| io_error("read", path, e))? {
+                self.touch_all(&entry.map_err(|e| io_error("read", path, e))?.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a loose object file.
+fn loose_file(kind: Kind, data: &[u8]) -> Vec<u8> {
+    let mut out = deflate::Write::new(Vec::with_capacity(data.len()), COMPRESSION);
+    out.write_all(&objs::encode::loose_header(kind, data.len() as u64))
+        .and_then(|()| out.write_all(data))
+        .and_then(|()| out.flush())
+        .expect("memory takes every byte");
+    out.into_inner()
+}
+
+/// Syncs a file, or on systems that can, a directory.
+fn sync_path(path: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) && path.is_dir() {
+        return Ok(());
+    }
+    File::open(path)?.sync_all()
+}
+
+pub(super) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> LedgerError {
+    LedgerError::Io { doing, path: path.to_owned(), source }
+}
+
+pub(super) fn git(doing: &'static str, path: &Path, error: &dyn std::fmt::Display) -> LedgerError {
+    LedgerError::Git { doing, path: path.to_owned(), reason: format!("{error:#}") }
+}

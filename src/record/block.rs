@@ -1,9 +1,11 @@
-//! Bitcoin blocks as the ledger names them, and what makes a header acceptable (format, sections 4 and 8).
+//! Bitcoin blocks as the ledger names them (format, section 4).
 
 use serde::{Deserialize, Serialize};
 
 use super::hash::Hash32;
 use super::time::Seconds;
+
+pub use super::header::{Fields, Header, HeaderFault, check_anchor, check_header};
 
 /// Which chain a ledger's blocks are of; chosen once, in `genesis.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,58 +98,6 @@ pub fn branch_of(height: u32) -> String {
     format!("branch-{}", height % 7 + 1)
 }
 
-/// An 80-byte block header, spelled as 160 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Header([u8; 80]);
-
-impl Header {
-    /// Wraps raw bytes.
-    pub const fn from_bytes(bytes: [u8; 80]) -> Self {
-        Header(bytes)
-    }
-
-    /// The raw bytes.
-    pub const fn as_bytes(&self) -> &[u8; 80] {
-        &self.0
-    }
-}
-
-impl std::fmt::Display for Header {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-impl std::fmt::Debug for Header {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::str::FromStr for Header {
-    type Err = HeaderFault;
-    fn from_str(text: &str) -> Result<Self, HeaderFault> {
-        let fault = || HeaderFault::Form { digits: text.len() };
-        if text.len() != 160 || text.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(fault());
-        }
-        let mut bytes = [0; 80];
-        hex::decode_to_slice(text, &mut bytes).map_err(|_| fault())?;
-        Ok(Header(bytes))
-    }
-}
-
-/// Why a header is not accepted for a block.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HeaderFault {
-    /// Not 160 lower-case digits.
-    #[error("a block header is 160 lower-case hexadecimal digits, this has {digits} characters")]
-    Form {
-        /// Characters found.
-        digits: usize,
-    },
-}
-
 /// A block with the header that proves it: what a block source hands out and a session starts or ends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
@@ -155,6 +105,18 @@ pub struct Anchor {
     pub block: Block,
     /// Its header; none exactly for `local`.
     pub header: Option<Header>,
+}
+
+impl Anchor {
+    /// The `local` block: no anchor.
+    pub fn local(network: Network, time: Seconds) -> Self {
+        Anchor { block: Block::local(network, time), header: None }
+    }
+
+    /// Checks block and header as format section 8 says.
+    pub fn check(&self, ledger_network: Network) -> Result<(), HeaderFault> {
+        check_anchor(self.header.as_ref(), &self.block, ledger_network)
+    }
 }
 
 #[cfg(test)]

@@ -1,1 +1,273 @@
-//! (to come)
+//! One line of `audit.log` (format, section 3).
+//!
+//! ```text
+//! HASH|BTC_HEIGHT|TIMESTAMP|EVENT_TYPE|SESSION_ID|DETAILS
+//! ba87944e…|829002|2024-02-05T06:14:02Z|prompt|a89ea86f…|hash:ceba4798…,seq:1
+//! ```
+//!
+//! A line is accepted only when it is, byte for byte, what [`Line::text`] prints for it. What several
+//! lines must be to each other is in [`super::rules`].
+
+use super::chain::line_hash;
+use super::details;
+use super::event::SessionField;
+use super::hash::{Hash32, HashError};
+use super::time::{Seconds, TimeError};
+
+pub use super::event::{DriftClass, Event};
+
+/// The longest line in bytes, without its newline.
+///
+/// Tiled transparency logs carry an entry behind a 16-bit length, and every line is such an entry
+/// (format, section 9); a reader of a hostile file allocates no more than this at a time.
+pub const MAX_LINE: usize = 65_535;
+
+/// How much of a foreign text an error repeats: enough for an id or a hash.
+const EXCERPT: usize = 80;
+
+/// Why bytes are not a line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// Longer than [`MAX_LINE`].
+    #[error("the line has {actual} bytes, more than {max}")]
+    TooLong {
+        /// The limit.
+        max: usize,
+        /// Bytes found.
+        actual: usize,
+    },
+    /// A byte outside printable ASCII.
+    #[error("a line is printable ASCII, byte {at} is 0x{actual:02x}")]
+    Character {
+        /// Zero-based position.
+        at: usize,
+        /// The byte.
+        actual: u8,
+    },
+    /// Not six fields.
+    #[error("a line has {expected} fields divided by '|', this has {actual}")]
+    Fields {
+        /// Six.
+        expected: usize,
+        /// Fields found.
+        actual: usize,
+    },
+    /// HASH or SESSION_ID is no hash.
+    #[error("{field}: {source}")]
+    Hash {
+        /// HASH or SESSION_ID.
+        field: &'static str,
+        /// What is wrong with it.
+        source: HashError,
+    },
+    /// BTC_HEIGHT is not a height.
+    #[error("BTC_HEIGHT is a number without leading zero, not '{actual}'")]
+    Height {
+        /// What was found.
+        actual: String,
+    },
+    /// TIMESTAMP is not a time.
+    #[error("TIMESTAMP: {source}")]
+    Time {
+        /// What is wrong with it.
+        source: TimeError,
+    },
+    /// EVENT_TYPE is not `[a-z0-9_]+`.
+    #[error("EVENT_TYPE is a name of a-z, 0-9 and _, not '{actual}'")]
+    EventType {
+        /// What was found.
+        actual: String,
+    },
+    /// SESSION_ID where there can't be one, or none where there must be.
+    #[error("SESSION_ID of '{event}' is {expected}, not '{actual}'")]
+    Session {
+        /// EVENT_TYPE.
+        event: String,
+        /// `-` or 64 digits.
+        expected: &'static str,
+        /// What was found.
+        actual: String,
+    },
+    /// A part of DETAILS without `:`.
+    #[error("DETAILS are key:value joined by ',', '{actual}' is not")]
+    Pair {
+        /// What was found.
+        actual: String,
+    },
+    /// A key that is not `[a-z_]+`.
+    #[error("a key is of a-z and _, '{actual}' is not")]
+    Key {
+        /// What was found.
+        actual: String,
+    },
+    /// A key that stands twice.
+    #[error("key '{key}' stands twice")]
+    KeyTwice {
+        /// The key.
+        key: String,
+    },
+    /// Other keys, or another order, than the event has.
+    #[error("'{event}' has the keys {expected}, not {actual}")]
+    Keys {
+        /// EVENT_TYPE.
+        event: String,
+        /// Joined by `,`.
+        expected: String,
+        /// Joined by `,`.
+        actual: String,
+    },
+    /// An empty value.
+    #[error("the value of '{key}' is empty")]
+    Empty {
+        /// The key.
+        key: String,
+    },
+    /// An escape that is cut, in lower case, or not needed.
+    #[error("the value of '{key}' escapes exactly %, |, comma and what is not printable ASCII, as %2C: '{actual}'")]
+    Escape {
+        /// The key.
+        key: String,
+        /// What was found.
+        actual: String,
+    },
+    /// A value that decodes to something else than UTF-8.
+    #[error("the value of '{key}' is not UTF-8 when decoded: '{actual}'")]
+    Utf8 {
+        /// The key.
+        key: String,
+        /// What was found.
+        actual: String,
+    },
+    /// A value of the wrong form.
+    #[error("the value of '{key}' is {expected}, not '{actual}'")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// The form.
+        expected: &'static str,
+        /// What was found.
+        actual: String,
+    },
+    /// The line prints otherwise than it was written.
+    #[error("the line is written '{actual}', its one spelling is '{expected}'")]
+    Spelling {
+        /// As this version prints it.
+        expected: String,
+        /// What was found.
+        actual: String,
+    },
+}
+
+/// The beginning of a foreign text, for an error.
+pub(crate) fn excerpt(text: &str) -> String {
+    if text.len() <= EXCERPT {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(EXCERPT).collect();
+    cut.push('…');
+    cut
+}
+
+/// One line of the log.
+///
+/// `height` is BTC_HEIGHT, 0 for none; `session` is none for `-`. A line made by hand may hold what no
+/// line can (an empty value, a session where there is none): [`Line::check`] tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// HASH: of the line before, `|`, and the rest of this line.
+    pub hash: Hash32,
+    /// BTC_HEIGHT.
+    pub height: u32,
+    /// TIMESTAMP.
+    pub time: Seconds,
+    /// SESSION_ID.
+    pub session: Option<Hash32>,
+    /// EVENT_TYPE and DETAILS.
+    pub event: Event,
+}
+
+/// A line after its first `|`, without the newline: what HASH covers together with the line before.
+pub fn rest(height: u32, time: Seconds, session: Option<Hash32>, event: &Event) -> String {
+    let session = session.map_or_else(|| details::NONE.to_owned(), |id| id.to_string());
+    format!("{height}|{time}|{}|{session}|{}", event.name(), event.details())
+}
+
+impl Line {
+    /// Makes the line that follows a line with HASH `prev` ([`Hash32::GENESIS`] for the first).
+    pub fn new(prev: Hash32, height: u32, time: Seconds, session: Option<Hash32>, event: Event) -> Line {
+        let hash = line_hash(prev, rest(height, time, session, &event).as_bytes());
+        Line { hash, height, time, session, event }
+    }
+
+    /// The line after its first `|`.
+    pub fn rest(&self) -> String {
+        rest(self.height, self.time, self.session, &self.event)
+    }
+
+    /// The whole line, without its newline.
+    pub fn text(&self) -> String {
+        format!("{}|{}", self.hash, self.rest())
+    }
+
+    /// Reads a line, given without its newline; accepts only what [`Line::text`] prints.
+    ///
+    /// HASH is taken as it stands: whether it is right depends on the line before, see [`Line::follows`].
+    pub fn parse(bytes: &[u8]) -> Result<Line, EntryError> {
+        let text = printable(bytes)?;
+        let fields: Vec<&str> = text.split('|').collect();
+        let [hash, height, time, event_type, session, details] = fields.as_slice() else {
+            return Err(EntryError::Fields { expected: 6, actual: fields.len() });
+        };
+        let event = Event::read(event_type, details::parse(details)?)?;
+        let line = Line {
+            hash: hash.parse().map_err(|source| EntryError::Hash { field: "HASH", source })?,
+            height: details::height(height).ok_or_else(|| EntryError::Height { actual: excerpt(height) })?,
+            time: time.parse().map_err(|source| EntryError::Time { source })?,
+            session: read_session(session, &event)?,
+            event,
+        };
+        let expected = line.text();
+        if expected != text {
+            return Err(EntryError::Spelling { expected: excerpt(&expected), actual: excerpt(text) });
+        }
+        Ok(line)
+    }
+
+    /// Whether HASH is that of a line after one with HASH `prev`.
+    pub fn follows(&self, prev: Hash32) -> bool {
+        line_hash(prev, self.rest().as_bytes()) == self.hash
+    }
+
+    /// Whether a line made by hand is one that [`Line::parse`] gives back; a writer asks before it writes.
+    pub fn check(&self) -> Result<(), EntryError> {
+        let text = self.text();
+        let parsed = Line::parse(text.as_bytes())?;
+        if parsed != *self {
+            return Err(EntryError::Spelling { expected: excerpt(&format!("{parsed:?}")), actual: excerpt(&text) });
+        }
+        Ok(())
+    }
+}
+
+fn printable(bytes: &[u8]) -> Result<&str, EntryError> {
+    if bytes.len() > MAX_LINE {
+        return Err(EntryError::TooLong { max: MAX_LINE, actual: bytes.len() });
+    }
+    let foreign = bytes.iter().enumerate().find(|(_, b)| !matches!(b, 0x20..=0x7e));
+    if let Some((at, actual)) = foreign {
+        return Err(EntryError::Character { at, actual: *actual });
+    }
+    Ok(std::str::from_utf8(bytes).expect("printable ASCII is UTF-8"))
+}
+
+fn read_session(text: &str, event: &Event) -> Result<Option<Hash32>, EntryError> {
+    let expected = match (event.session_field(), text == details::NONE) {
+        (SessionField::Never, false) => details::NONE,
+        (SessionField::Must, true) => "64 lower-case hexadecimal digits",
+        (SessionField::Never | SessionField::May, true) => return Ok(None),
+        (SessionField::Must | SessionField::May, false) => {
+            return text.parse().map(Some).map_err(|source| EntryError::Hash { field: "SESSION_ID", source });
+        }
+    };
+    Err(EntryError::Session { event: event.name().to_owned(), expected, actual: excerpt(text) })
+}

@@ -1,0 +1,1 @@
+//! The shapes of secrets: one rule a kind.

@@ -1,0 +1,238 @@
+//! The refs of a ledger: read strictly, moved by compare-and-swap, forward only (format, section 5).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use gix::lock::acquire::Fail;
+use gix::refs::transaction::{PreviousValue, RefEdit};
+use gix::refs::{FullName, Target};
+
+use super::write::{Ledger, git, io_error};
+use super::{LedgerError, OBJECT_FORMAT, Oid};
+use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
+
+/// How long a move waits for another program's lock; git holds a ref's for milliseconds.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
+/// From this age on, a lock file is what a killed process left behind.
+const LOCK_STALE: Duration = Duration::from_secs(10);
+/// How much of a torn ref an error shows.
+const SHOWN_BYTES: usize = 60;
+
+impl Ledger {
+    /// Where a ref is; none if it does not exist.
+    ///
+    /// A ref file that holds anything but an object id and a newline is [`LedgerError::TornRef`]:
+    /// git would take it for a missing ref, and gix would let it be overwritten.
+    pub fn tip(&self, name: &str) -> Result<Option<Oid>, LedgerError> {
+        let full = check_name(name)?;
+        let path = self.ref_path(name);
+        match fs::read(&path) {
+            Ok(bytes) => strict_ref(&bytes).map(Some).ok_or_else(|| LedgerError::TornRef {
+                name: name.to_owned(),
+                path,
+                found: shown(&bytes),
+            }),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => self.packed_tip(&full),
+            Err(e) => Err(io_error("read", &path, e)),
+        }
+    }
+
+    /// All refs of the repository and where they are, foreign ones included.
+    pub fn refs(&self) -> Result<BTreeMap<String, Oid>, LedgerError> {
+        let failed = |e: &dyn std::fmt::Display| git("list the refs", self.path(), e);
+        let mut found = BTreeMap::new();
+        let platform = self.repo.refs.iter().map_err(|e| failed(&e))?;
+        for reference in platform.all().map_err(|e| failed(&e))? {
+            let reference = reference.map_err(|e| failed(&e))?;
+            let name = reference.name.as_bstr().to_string();
+            match reference.target {
+                Target::Object(id) => found.insert(name, Oid::from_gix(&id)),
+                Target::Symbolic(_) => return Err(LedgerError::RefName { name }),
+            };
+        }
+        Ok(found)
+    }
+
+    /// Moves a ref by compare-and-swap: it must be at `from` (none: absent), an ancestor of `to`.
+    ///
+    /// Fine if it is already at `to`. Anything else is an error that names expected and actual, and
+    /// the ref stays. A lock that a killed process left is removed. Durable after [`Ledger::sync`].
+    pub fn move_ref(&mut self, name: &str, from: Option<Oid>, to: Oid) -> Result<(), LedgerError> {
+        let actual = self.tip(name)?;
+        if actual != Some(to) {
+            if actual != from {
+                return Err(LedgerError::Moved { name: name.to_owned(), wanted: to, expected: from, actual });
+            }
+            self.check_forward(name, from, to)?;
+            let previous = match from {
+                Some(id) => PreviousValue::MustExistAndMatch(Target::Object(id.to_gix())),
+                None => PreviousValue::MustNotExist,
+            };
+            self.edit(name, previous, to)?;
+        }
+        self.touch_ref(name);
+        Ok(())
+    }
+
+    /// Overwrites a torn ref with a commit, without comparing: for recovery, which knows the tip from the database.
+    ///
+    /// Refuses a ref that is not torn. Durable after [`Ledger::sync`].
+    pub fn overwrite_torn_ref(&mut self, name: &str, to: Oid) -> Result<(), LedgerError> {
+        match self.tip(name) {
+            Err(LedgerError::TornRef { .. }) => {}
+            Ok(actual) => return Err(LedgerError::NotTorn { name: name.to_owned(), actual }),
+            Err(other) => return Err(other),
+        }
+        self.parents(to)?;
+        self.edit(name, PreviousValue::Any, to)?;
+        self.touch_ref(name);
+        Ok(())
+    }
+
+    /// A ref that stands in `packed-refs` only, as after a stock `git pack-refs`.
+    fn packed_tip(&self, name: &FullName) -> Result<Option<Oid>, LedgerError> {
+        let packed = self.repo.refs.open_packed_buffer().map_err(|e| git("read packed-refs", self.path(), &e))?;
+        let Some(packed) = packed else { return Ok(None) };
+        let found = packed.try_find(name.as_ref()).map_err(|e| git("read packed-refs", self.path(), &e))?;
+        Ok(found.map(|reference| Oid::from_gix(&reference.target())))
+    }
+
+    fn edit(&self, name: &str, previous: PreviousValue, to: Oid) -> Result<(), LedgerError> {
+        let mut retried = false;
+        loop {
+            let edit = RefEdit::update(check_name(name)?, to.to_gix(), previous.clone(), "");
+            let wait = Fail::AfterDurationWithBackoff(LOCK_WAIT);
+            let done = self.repo.refs.transaction().prepare([edit], wait, wait).and_then(|ready| ready.commit(None));
+            let Err(error) = done else { return Ok(()) };
+            let Some(lock) = self.lock_of(name) else { return Err(git("move a ref", self.path(), &error)) };
+            if retried || !is_stale(&lock) {
+                return Err(LedgerError::Locked { name: name.to_owned(), lock });
+            }
+            fs::remove_file(&lock).map_err(|e| io_error("remove", &lock, e))?;
+            retried = true;
+        }
+    }
+
+    /// The lock file that is in the way of moving a ref.
+    fn lock_of(&self, name: &str) -> Option<PathBuf> {
+        [self.path().join(format!("{name}.lock")), self.path().join("packed-refs.lock")]
+            .into_iter()
+            .find(|path| path.exists())
+    }
+
+    /// Breadth first from the new tip: the old one is a few commits away.
+    fn check_forward(&self, name: &str, from: Option<Oid>, to: Oid) -> Result<(), LedgerError> {
+        let mut waiting = VecDeque::from(self.parents(to)?);
+        let Some(from) = from else { return Ok(()) };
+        let mut seen = BTreeSet::new();
+        while let Some(id) = waiting.pop_front() {
+            if id == from {
+                return Ok(());
+            }
+            if seen.insert(id) {
+                waiting.extend(self.parents(id)?);
+            }
+        }
+        Err(LedgerError::NotForward { name: name.to_owned(), from, to })
+    }
+
+    /// The parents of a commit that is here; its content is re-hashed.
+    fn parents(&self, id: Oid) -> Result<Vec<Oid>, LedgerError> {
+        let missing = || LedgerError::MissingCommit { id, path: self.path().to_owned() };
+        let object = self.repo.find_object(id.to_gix()).map_err(|_| missing())?;
+        let hash = gix::objs::compute_hash(OBJECT_FORMAT, object.kind, &object.data).map_err(|_| missing())?;
+        if object.kind != gix::objs::Kind::Commit || hash != id.to_gix() {
+            return Err(missing());
+        }
+        let commit = gix::objs::CommitRef::from_bytes(&object.data, OBJECT_FORMAT).map_err(|_| missing())?;
+        Ok(commit.parents().map(|parent| Oid::from_gix(&parent)).collect())
+    }
+
+    /// Marks the file that holds a ref, and the directories that name it, for the next sync.
+    fn touch_ref(&mut self, name: &str) {
+        let root = self.path().to_owned();
+        let loose = self.ref_path(name);
+        let file = if loose.exists() { loose } else { root.join("packed-refs") };
+        let directories = file.ancestors().skip(1).take_while(|path| path.starts_with(&root)).map(Path::to_owned);
+        self.paths.extend(directories);
+        self.paths.insert(file);
+    }
+
+    fn ref_path(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+}
+
+/// Only the refs of format, section 1.
+fn check_name(name: &str) -> Result<FullName, LedgerError> {
+    let wrong = || LedgerError::RefName { name: name.to_owned() };
+    let session = name.strip_prefix("refs/heads/branch-").is_some_and(|n| matches!(n.as_bytes(), [b'1'..=b'7']));
+    if !session && ![MAIN, NOTES_OTS, NOTES_WITNESS].contains(&name) {
+        return Err(wrong());
+    }
+    FullName::try_from(name).map_err(|_| wrong())
+}
+
+/// Exactly what git and gix write into a ref file: 40 digits and a newline.
+fn strict_ref(bytes: &[u8]) -> Option<Oid> {
+    std::str::from_utf8(bytes.strip_suffix(b"\n")?).ok()?.parse().ok()
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let start = bytes.iter().take(SHOWN_BYTES).copied().collect::<Vec<u8>>();
+    format!("{} bytes \"{}\"", bytes.len(), start.escape_ascii())
+}
+
+fn is_stale(lock: &Path) -> bool {
+    let age = fs::metadata(lock).and_then(|m| m.modified()).map(|then| SystemTime::now().duration_since(then));
+    matches!(age, Ok(Ok(age)) if age >= LOCK_STALE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_refs_of_the_format_have_names() {
+        for good in
+            ["refs/heads/main", "refs/heads/branch-1", "refs/heads/branch-7", "refs/notes/ots", "refs/notes/witness"]
+        {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for wrong in [
+            "",
+            "main",
+            "HEAD",
+            "refs/heads/branch-0",
+            "refs/heads/branch-8",
+            "refs/heads/branch-10",
+            "refs/tags/main",
+            "refs/heads/../../x",
+            "refs/replace/x",
+        ] {
+            assert!(matches!(check_name(wrong), Err(LedgerError::RefName { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_ref_file_has_one_spelling() {
+        let id = "0123456789012345678901234567890123456789";
+        assert_eq!(strict_ref(format!("{id}\n").as_bytes()), Some(id.parse().unwrap()));
+        for wrong in [
+            "",
+            "\n",
+            id,
+            &id[..20],
+            &format!("{id}\n\n"),
+            &format!("{id}0\n"),
+            &format!("{id}\r\n"),
+            &"\0".repeat(41),
+            "ref: refs/heads/main\n",
+        ] {
+            assert_eq!(strict_ref(wrong.as_bytes()), None, "{wrong:?}");
+        }
+    }
+}
