@@ -1,4 +1,7 @@
 //! The one integration test binary.
 
+#![allow(clippy::unwrap_used)]
+
+mod ledger;
 mod floors;
 mod vectors;
