@@ -2,6 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod ledger;
 mod floors;
+mod ledger;
 mod vectors;
