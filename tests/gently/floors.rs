@@ -56,8 +56,8 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "continuity" => &["record", "govern"],
         // Floor 2: not each other.
         "anchor" | "sight" | "keys" | "log" | "ledger" | "store" | "config" => &["record"],
-        // Floor 3.
-        "recorder" => &["record", "keys", "log", "ledger", "store"],
+        // Floor 3. The types of the turn are its door: it takes a compiled prompt and a judgement.
+        "recorder" => &["record", "govern", "continuity", "keys", "log", "ledger", "store"],
         // Floor 4.
         "models" => &["record", "recorder"],
         // Floor 5: all below, and one another; never the verifier.
@@ -323,7 +323,8 @@ fn made_up_violations_are_caught() {
         ("log/append.rs", "use crate::{record::hash::Hash32, ledger::write};"),
         ("store/sqlite.rs", "fn f() -> crate::log::read::Line { todo() }"),
         ("config.rs", "use crate::anchor;"),
-        ("recorder.rs", "use crate::models::Model;"),
+        ("recorder/mod.rs", "use crate::models::Model;"),
+        ("recorder/step.rs", "use crate::anchor::agree;"),
         ("models/openai.rs", "use crate::session;"),
         ("verify/chain.rs", "use crate::log::append::Appender;"),
         ("verify/mod.rs", "use crate::ledger::{read::Reader, write::Writer};"),
