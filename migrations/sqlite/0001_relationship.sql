@@ -134,6 +134,8 @@ CREATE TABLE artifact (                      -- everything else that must not ch
   commitment      TEXT NOT NULL
 ) STRICT;
 
+CREATE INDEX idx_artifact_kind ON artifact(kind, line);
+
 -- What is written to the log and to git, so that both can be made again from here without a key.
 CREATE TABLE log_line (
   n               INTEGER PRIMARY KEY,       -- from 0

@@ -4,6 +4,7 @@
 //! over the wire, never a credential. Nothing here records anything: a call is possible only with a recorded
 //! prompt, which is the concern of the typed `Model` around it.
 
+mod model;
 pub mod observer;
 pub mod openai;
 pub mod quote;
@@ -15,6 +16,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+pub use crate::recorder::Usage;
+pub use model::Model;
+
 /// The two messages of one compiled prompt, exactly as they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
@@ -22,15 +26,6 @@ pub struct Request<'a> {
     pub system: &'a str,
     /// The text of the user message, after secrets were removed.
     pub user: &'a str,
-}
-
-/// What the call cost in tokens, as far as the model says; no number is ever estimated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens of the prompt.
-    pub prompt_tokens: Option<u64>,
-    /// Tokens of the answer.
-    pub completion_tokens: Option<u64>,
 }
 
 /// One answer, with the bytes it was read from.
@@ -111,7 +106,7 @@ pub enum ModelFault {
     /// The time ran out. The server may have seen the prompt.
     #[error(
         "the model's server at {url} took too long: waited {} s in all, at the end for {stage}. Ask again, ask a faster \
-         model, or allow more time: gently config set model.timeout_seconds N", .limit.as_secs_f64()
+         model, or allow more time: gently config set model.timeout_s N", .limit.as_secs_f64()
     )]
     Timeout {
         /// Where.

@@ -24,6 +24,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use crate::keys::SigningKey;
 use crate::record::block::Anchor;
@@ -74,6 +75,11 @@ impl Recorder {
     /// Where the home's parts are.
     pub fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// Whether a living process still waits for the answer of an exchange.
+    pub fn is_waited_for(&self, exchange: Uuid) -> Result<bool, RecorderError> {
+        lock::InFlight::is_held(&self.paths.in_flight(), exchange)
     }
 
     /// Resumes the open session that fits the terms, or opens one on the block given.

@@ -104,6 +104,8 @@ pub trait Read {
     fn drift(&self, exchange: Uuid) -> Result<Vec<DriftRow>, StoreError>;
     /// Every artifact, in the order of lines.
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// The newest artifact of a kind.
+    fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
     /// A kernel's canonical JSON.
     fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError>;
     /// All auth keys, revoked ones too.

@@ -195,6 +195,17 @@ fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
     })
 }
 
+fn artifact(c: &Columns<'_, '_>) -> Result<ArtifactRow, StoreError> {
+    Ok(ArtifactRow {
+        line: c.count("artifact.line")?,
+        kind: c.text("artifact.kind")?,
+        id: c.text("artifact.id")?,
+        document: c.text_opt("artifact.document")?,
+        salt: c.salt_opt("artifact.salt")?,
+        commitment: c.hash("artifact.commitment")?,
+    })
+}
+
 fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
     let kind = c.text("ledger_commit.kind")?;
     let segment = c.count_opt("ledger_commit.segment_from")?.zip(c.count_opt("ledger_commit.segment_to")?);
@@ -281,16 +292,12 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError> {
-        self.list("read artifacts", "SELECT * FROM artifact ORDER BY line", [], |c| {
-            Ok(ArtifactRow {
-                line: c.count("artifact.line")?,
-                kind: c.text("artifact.kind")?,
-                id: c.text("artifact.id")?,
-                document: c.text_opt("artifact.document")?,
-                salt: c.salt_opt("artifact.salt")?,
-                commitment: c.hash("artifact.commitment")?,
-            })
-        })
+        self.list("read artifacts", "SELECT * FROM artifact ORDER BY line", [], artifact)
+    }
+
+    fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError> {
+        let sql = "SELECT * FROM artifact WHERE kind = ?1 ORDER BY line DESC LIMIT 1";
+        self.one("read an artifact", sql, [kind], artifact)
     }
 
     fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError> {
