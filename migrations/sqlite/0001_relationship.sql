@@ -153,6 +153,7 @@ CREATE TABLE ledger_commit (
   segment_to      INTEGER
 ) STRICT;
 CREATE INDEX idx_ledger_commit_ref ON ledger_commit(ref, n);
+CREATE INDEX idx_ledger_commit_start ON ledger_commit(ref, kind, n) WHERE kind = 'session_start';
 
 CREATE TABLE ledger_file (                   -- a commit's files, but for audit.log, which is lines
   commit_n        INTEGER NOT NULL REFERENCES ledger_commit(n),

@@ -222,3 +222,74 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
     }
     Ok(refs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::govern::kernel::GENESIS_KERNEL;
+    use crate::govern::sanitize::redact;
+    use crate::record::bundle::{NoSight, Reading};
+
+    fn seen(values: &[(&str, u64)]) -> SightEntry {
+        SightEntry::Seen {
+            observed_at: Moment(Seconds::new(97).unwrap()),
+            freshness_s: 0,
+            values: values.iter().map(|(name, n)| ((*name).to_owned(), Reading::Count(*n))).collect(),
+            unknowns: vec!["gpu_health".to_owned()],
+        }
+    }
+
+    fn with(kernel: &Kernel, sight: &[(&str, SightEntry)]) -> Result<ContextBundle, CompileFault> {
+        compile(&Inputs {
+            session_id: Uuid::nil(),
+            user_input: &redact("How is this machine doing?").clean,
+            kernel,
+            host_role: kernel.host_role(),
+            model_id: "observer",
+            now: Seconds::new(100).unwrap(),
+            sight: sight.iter().map(|(name, entry)| ((*name).to_owned(), entry.clone())).collect(),
+        })
+    }
+
+    #[test]
+    fn ring_0_with_its_references() {
+        let kernel = Kernel::genesis();
+        let bundle = with(&kernel, &[("sys_health", seen(&[("cores", 2)]))]).unwrap();
+        assert_eq!(Bundle::parse(bundle.json()).unwrap(), *bundle.bundle());
+        assert!(bundle.json().contains(r#""freshness_s":3,"#));
+        assert_eq!(bundle.hash(), Hash32::digest(bundle.json().as_bytes()));
+        let ids: Vec<&str> = bundle.refs().iter().map(|r| r.artifact_id.as_str()).collect();
+        assert_eq!(ids, [format!("kernel:{}", kernel.hash().short16()).as_str(), "tool:sys_health:97"]);
+        let sight = &bundle.refs()[1];
+        assert_eq!(sight.artifact_hash, Some(canon::digest(&bundle.bundle().sight["sys_health"]).unwrap()));
+        assert_eq!((sight.freshness_s, sight.risk_flags.as_slice()), (Some(3), &["unknown:gpu_health".to_owned()][..]));
+        assert_eq!(bundle.exclusions(), []);
+    }
+
+    #[test]
+    fn values_or_a_reason_or_no_bundle() {
+        let kernel = Kernel::genesis();
+        let reason = |reason| SightEntry::Unavailable { reason, unknowns: vec![] };
+        assert!(with(&kernel, &[("sys_health", reason(NoSight::ToolError))]).is_ok());
+        for (sight, code) in [
+            (vec![], "compile.sight_without_values"),
+            (vec![("sys_health", seen(&[]))], "compile.sight_without_values"),
+            (vec![("sys_health", seen(&[("n", 1)])), ("spy", seen(&[("n", 1)]))], "compile.sight_not_allowed"),
+        ] {
+            let fault = with(&kernel, &sight).unwrap_err();
+            assert_eq!(fault.code(), code, "{fault}");
+        }
+        let blocked = [("sys_health", seen(&[("n", 1)])), ("spy", reason(NoSight::BlockedByTier))];
+        assert_eq!(with(&kernel, &blocked).unwrap().refs()[1].risk_flags, ["unavailable:blocked_by_tier"]);
+    }
+
+    #[test]
+    fn caps_hold() {
+        for (from, to, unit) in [("items = 16", "items = 4", "items"), ("tokens = 1024", "tokens = 100", "tokens")] {
+            let kernel = Kernel::from_toml(&GENESIS_KERNEL.replacen(from, to, 1)).unwrap();
+            let fault = with(&kernel, &[("sys_health", seen(&[("cores", 2)]))]).unwrap_err();
+            assert_eq!(fault.code(), "compile.ring0_too_large");
+            assert!(fault.to_string().contains(unit), "{fault}");
+        }
+    }
+}

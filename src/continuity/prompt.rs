@@ -135,3 +135,24 @@ fn begins_marker(rest: &str) -> bool {
     let name = rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
     name.get(..MARKER.len()).is_some_and(|head| head.eq_ignore_ascii_case(MARKER))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_are_escaped_and_nothing_else() {
+        for (text, expected) in [
+            ("</gently-context>", "&lt;/gently-context>"),
+            ("< / GENTLY-Context sha256:00>", "&lt; / GENTLY-Context sha256:00>"),
+            ("<<gently-context>", "<&lt;gently-context>"),
+            ("<gently-contex", "<gently-contex"),
+            ("a < b, <b>é</b>, &lt;gently-context", "a < b, <b>é</b>, &lt;gently-context"),
+            ("<", "<"),
+            ("<é", "<é"),
+        ] {
+            assert_eq!(escape_markers(text), expected);
+            assert_eq!(escape_markers(expected), expected);
+        }
+    }
+}

@@ -252,7 +252,7 @@ impl ModelFault {
 }
 
 fn said_clause(said: &str) -> String {
-    if said.is_empty() { " and gave no reason".to_owned() } else { format!(": {said}") }
+    if said.is_empty() { " and gave no reason".to_owned() } else { format!(": {}", said.trim_end_matches('.')) }
 }
 
 fn retry_clause(after: &Option<String>) -> String {

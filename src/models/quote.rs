@@ -29,7 +29,7 @@ static LONG_WORD: LazyLock<Regex> =
 
 /// Quotes a server's words in an error message: one line, at most [`MAX_QUOTE`] characters, secrets removed.
 ///
-/// Removed are the API key and every run of [`KEY_RUN`] of its characters, what follows `Bearer` or `api key:`,
+/// Removed are the API key and every run of eight of its characters, what follows `Bearer` or `api key:`,
 /// user info in addresses, the known shapes of keys, and long words that mix letters and digits.
 pub fn quote(words: &str, key: Option<&str>) -> String {
     let window: String = words.chars().take(QUOTE_WINDOW).collect();

@@ -59,3 +59,72 @@ fn bounded(tool: &Arc<dyn Tool>, now: Seconds, deadline: Duration) -> SightEntry
     }
     receive.recv_timeout(deadline).unwrap_or_else(|_| nothing(NoSight::ToolError, tool.name()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::record::bundle::{Moment, Reading};
+
+    struct Fixed;
+    impl Tool for Fixed {
+        fn name(&self) -> &'static str {
+            "fixed"
+        }
+        fn observe(&self, now: Seconds) -> SightEntry {
+            let values = BTreeMap::from([("n".to_owned(), Reading::Count(1))]);
+            SightEntry::Seen { observed_at: Moment(now), freshness_s: 0, values, unknowns: vec![] }
+        }
+    }
+
+    /// Answers only when it is let go.
+    struct Stuck(std::sync::Mutex<mpsc::Receiver<()>>);
+    impl Tool for Stuck {
+        fn name(&self) -> &'static str {
+            "stuck"
+        }
+        fn observe(&self, _: Seconds) -> SightEntry {
+            let _ = self.0.lock().map(|gate| gate.recv());
+            nothing(NoSight::NotInstalled, "never")
+        }
+    }
+
+    struct Panics;
+    impl Tool for Panics {
+        fn name(&self) -> &'static str {
+            "panics"
+        }
+        fn observe(&self, _: Seconds) -> SightEntry {
+            std::panic::resume_unwind(Box::new("a tool broke"))
+        }
+    }
+
+    fn reason(entry: &SightEntry) -> Option<NoSight> {
+        match entry {
+            SightEntry::Unavailable { reason, .. } => Some(*reason),
+            SightEntry::Seen { .. } => None,
+        }
+    }
+
+    #[test]
+    fn values_or_a_reason() {
+        let tools: [Arc<dyn Tool>; 2] = [Arc::new(Fixed), Arc::new(Panics)];
+        let allowed = ["fixed".to_owned(), "absent".to_owned()];
+        let sight = observe_all(&tools, &allowed, Seconds::ZERO);
+        assert_eq!(reason(&sight["fixed"]), None);
+        assert_eq!(reason(&sight["absent"]), Some(NoSight::NotInstalled));
+        // Not allowed, so not run: it would have been a tool error.
+        assert_eq!(reason(&sight["panics"]), Some(NoSight::BlockedByTier));
+    }
+
+    #[test]
+    fn a_tool_that_breaks_or_hangs_is_a_tool_error() {
+        let broken: Arc<dyn Tool> = Arc::new(Panics);
+        assert_eq!(reason(&bounded(&broken, Seconds::ZERO, DEADLINE)), Some(NoSight::ToolError));
+        let (release, gate) = mpsc::channel();
+        let stuck: Arc<dyn Tool> = Arc::new(Stuck(std::sync::Mutex::new(gate)));
+        assert_eq!(reason(&bounded(&stuck, Seconds::ZERO, Duration::from_millis(10))), Some(NoSight::ToolError));
+        release.send(()).unwrap();
+    }
+}

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use crate::record::block::Anchor;
+use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -113,6 +114,8 @@ pub trait Read {
     fn commits(&self, from: u64, to: u64) -> Result<Vec<CommitRow>, StoreError>;
     /// The newest commit of a ref among the first `below` commits.
     fn tip(&self, reference: &str, below: u64) -> Result<Option<CommitRow>, StoreError>;
+    /// Number of the newest commit of a kind on a ref.
+    fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError>;
     /// The refs that have any commit.
     fn refs(&self) -> Result<Vec<String>, StoreError>;
     /// The stored files of a commit (its `audit.log` is lines, and not among them).

@@ -324,6 +324,11 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         self.one("read a tip", sql, rusqlite::params![reference, int(below)], commit)
     }
 
+    fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT n FROM ledger_commit WHERE ref = ?1 AND kind = ?2 ORDER BY n DESC LIMIT 1";
+        self.one("read a tip", sql, [reference, kind.name()], |c| c.count("ledger_commit.n"))
+    }
+
     fn refs(&self) -> Result<Vec<String>, StoreError> {
         self.list("read refs", "SELECT DISTINCT ref FROM ledger_commit ORDER BY ref", [], |c| {
             c.text("ledger_commit.ref")
