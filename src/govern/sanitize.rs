@@ -58,6 +58,9 @@ const MIN_REPEATED: usize = 12;
 /// How a placeholder begins.
 const OPEN: &str = "[redacted:";
 
+/// Longest name inside a placeholder, with its number.
+const MAX_NAME: usize = 40;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Span {
     start: usize,
@@ -97,7 +100,8 @@ struct Place {
 
 /// Moves a span of the redacted text, which holds no placeholder, to its place in the original.
 fn original(span: Span, places: &[Place]) -> Span {
-    let before = places.iter().rev().find(|place| place.clean_end <= span.start);
+    let after = places.partition_point(|place| place.clean_end <= span.start);
+    let before = after.checked_sub(1).and_then(|last| places.get(last));
     let (from, to) = before.map_or((0, 0), |place| (place.clean_end, place.original_end));
     Span { start: span.start - from + to, end: span.end - from + to, ..span }
 }
@@ -124,7 +128,7 @@ fn spans(text: &str) -> Vec<Span> {
 
 /// A value without the punctuation of the sentence around it.
 fn trimmed(value: &str) -> &str {
-    let value = value.trim_end_matches(['.', ',', ';', ')', '}', '\\', '`']);
+    let value = value.trim_end_matches(['.', ',', ';', ':', ')', '}', '\\', '`']);
     value.trim_end_matches(['"', '\''])
 }
 
@@ -137,10 +141,15 @@ fn repeated(text: &str, found: &[Span]) -> Vec<Span> {
             secrets.push((secret, span));
         }
     }
+    // Spans are sorted and apart, so the last one that starts at or before a place is the only candidate.
+    let known = |start: usize, end: usize| {
+        let at_or_before = found.partition_point(|f| f.start <= start);
+        at_or_before.checked_sub(1).and_then(|last| found.get(last)).is_some_and(|f| end <= f.end)
+    };
     let mut again = Vec::new();
     for (secret, span) in secrets {
         for (start, _) in text.match_indices(secret) {
-            if !found.iter().any(|f| f.start <= start && start + secret.len() <= f.end) {
+            if !known(start, start + secret.len()) {
                 again.push(Span { start, end: start + secret.len(), ..span.clone() });
             }
         }
@@ -176,7 +185,9 @@ fn apart(text: &str, spans: Vec<Span>) -> Vec<Span> {
     let mut out = Vec::new();
     for span in spans {
         let mut start = span.start;
-        for (from, to) in placeholders.iter().filter(|(from, to)| *from < span.end && span.start < *to) {
+        let first = placeholders.partition_point(|(_, to)| *to <= start);
+        let inside = placeholders.get(first..).unwrap_or_default().iter();
+        for (from, to) in inside.take_while(|(from, _)| *from < span.end) {
             out.push(Span { start, end: (*from).max(start), ..span.clone() });
             start = (*to).min(span.end);
         }
@@ -190,7 +201,8 @@ fn apart(text: &str, spans: Vec<Span>) -> Vec<Span> {
 ///
 /// Only kinds of ours, so that a text can't hide a secret inside brackets.
 fn placeholder(text: &str) -> Option<(&'static str, usize, usize)> {
-    let (name, _) = text.strip_prefix(OPEN)?.split_once(']')?;
+    let rest = text.strip_prefix(OPEN)?;
+    let name = rest.get(..rest.bytes().take(MAX_NAME).position(|b| b == b']')?)?;
     let length = OPEN.len() + name.len() + 1;
     RULES.iter().find_map(|rule| {
         let number = match name.strip_prefix(rule.kind)? {
