@@ -1,5 +1,7 @@
 //! The pure pipeline, top to bottom: redact, decide, compile, render, judge (AEGIS 10.2 and 11).
 
+#![allow(clippy::unwrap_used, reason = "a test's helpers may panic like its tests")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
