@@ -53,8 +53,10 @@ pub struct Redaction {
 const MAX_ROUNDS: usize = 16;
 /// Most distinct secrets that are looked for again elsewhere in the text.
 const MAX_REPEATED: usize = 64;
-/// Shortest secret that is looked for again: a shorter one may be a word.
-const MIN_REPEATED: usize = 12;
+/// Shortest secret that is looked for again.
+const MIN_REPEATED: usize = 8;
+/// From this length it is, even without a digit: a shorter one of letters may be a word.
+const MIN_REPEATED_LETTERS: usize = 12;
 /// How a placeholder begins.
 const OPEN: &str = "[redacted:";
 
@@ -132,12 +134,17 @@ fn trimmed(value: &str) -> &str {
     value.trim_end_matches(['"', '\''])
 }
 
+fn is_worth_repeating(secret: &str) -> bool {
+    let digits = secret.bytes().any(|b| b.is_ascii_digit()) && secret.bytes().any(|b| b.is_ascii_alphabetic());
+    secret.len() >= MIN_REPEATED_LETTERS || (secret.len() >= MIN_REPEATED && digits)
+}
+
 /// Other places where a secret stands without anything that names it.
 fn repeated(text: &str, found: &[Span]) -> Vec<Span> {
     let mut secrets: Vec<(&str, &Span)> = Vec::new();
     for span in found {
         let Some(secret) = text.get(span.start..span.end) else { continue };
-        if secret.len() >= MIN_REPEATED && secrets.len() < MAX_REPEATED && !secrets.iter().any(|(s, _)| *s == secret) {
+        if is_worth_repeating(secret) && secrets.len() < MAX_REPEATED && !secrets.iter().any(|(s, _)| *s == secret) {
             secrets.push((secret, span));
         }
     }

@@ -227,9 +227,10 @@ pub(super) static RULES: [Rule; 64] = [
         "prefixed-key",
         &[
             "sgp_", "cfat_", "cfut_", "cfk_", "vcp_", "vci_", "vca_", "vcr_", "vck_", "tvly-", "fo1_", "sqp_", "squ_",
-            "sqa_", "ops_eyj", "ccipat_", "sbp_", "fio-u-", "secret-", "ezak", "eztk", "duffel_",
+            "sqa_", "ops_eyj", "ccipat_", "sbp_", "fio-u-", "secret-", "ezak", "eztk", "duffel_", "hrku-", "swmtkn-",
+            "dnkey-", "igqv", "1//0", "nral",
         ],
-        r"\b(?:sgp_(?:local_|[a-f0-9]{16}_)?|cf(?:at|ut|k)_|vc[pirak]_|tvly-(?:dev-)?|fo1_|sq[pua]_|ops_|CCIPAT_|sbp_|fio-u-|EZ[AT]K|duffel_(?:test|live)_)[A-Za-z0-9_=+/-]{28,400}",
+        r"\b(?:sgp_(?:local_|[a-f0-9]{16}_)?|cf(?:at|ut|k)_|vc[pirak]_|tvly-(?:dev-)?|fo1_|sq[pua]_|ops_|CCIPAT_|sbp_|fio-u-|EZ[AT]K|duffel_(?:test|live)_|HRKU-|SWMTKN-1-|dnkey-|IGQV|1//0)[A-Za-z0-9_=+/-]{28,400}",
     ),
     shape(
         "prefixed-key",
@@ -257,8 +258,8 @@ pub(super) static RULES: [Rule; 64] = [
     rule("basic-auth", &["basic"], r"(?i)\bbasic[ \t]+([A-Za-z0-9+/]{8,}={0,2})", Check::Token),
     rule(
         "password",
-        &["pass", "pwd", "psw"],
-        r#"(?i)(?:pass(?:word|wd|phrase|code)?|p?s?swo?r?d|pwd)(?-i:s|[A-Z0-9_][A-Za-z0-9_]{0,16})?["'\]]{0,2}(?: string)?[ \t]{0,20}(?:=>|:=|\.=|[!=]==?|=|:)\s{0,4}(?:"([^"\r\n]{4,200})"|'([^'\r\n]{4,200})'|`([^`\r\n]{4,200})`|([^\s"'`,;<>=({&#][^\s"'`,;<>]{3,200}))"#,
+        &["pass", "pwd", "psw", "pw"],
+        r#"(?i)(?:pass(?:word|wd|phrase|code)?|p?s?swo?r?d|pwd|\bpw)(?-i:s|[A-Z0-9_][A-Za-z0-9_]{0,16})?["'\]]{0,2}(?: string)?[ \t]{0,20}(?:=>|:=|\.=|[!=]==?|=|:)\s{0,4}(?:"([^"\r\n]{4,200})"|'([^'\r\n]{4,200})'|`([^`\r\n]{4,200})`|([^\s"'`,;<>=({&#][^\s"'`,;<>]{3,200}))"#,
         Check::Password,
     ),
     rule(
@@ -305,7 +306,7 @@ pub(super) static RULES: [Rule; 64] = [
     rule(
         "secret",
         &["secret", "key", "token"],
-        r#"(?i)(?:secret|secret[_-]?key|access[_-]?key|api[_-]?key|token|key)(?: is)?[ \t]{1,4}["'`]?([A-Za-z0-9_+/=-]{24,400})"#,
+        r#"(?i)(?:secret|secret[_-]?key|access[_-]?key|api[_-]?key|token|key|_private)(?: is)?[ \t]{1,4}["'`]?([A-Za-z0-9_+/=-]{24,400})"#,
         Check::Token,
     ),
 ];
