@@ -1,3 +1,4 @@
 //! Can it be trusted: checks of ledger, log, anchors and database.
 
+mod history;
 pub mod report;
