@@ -86,6 +86,7 @@ impl Node {
 }
 
 /// All commits, and the chains they stand on.
+#[derive(Default)]
 pub(super) struct History {
     pub nodes: Vec<Node>,
     by_id: HashMap<Oid, usize>,

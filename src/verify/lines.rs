@@ -12,6 +12,7 @@ use crate::record::tree::Frontier;
 use super::report::{Findings, Question};
 
 /// A line with `record:`, and what its commit has to agree with.
+#[derive(Clone)]
 pub(super) struct RecordLine {
     /// From 1.
     pub number: u64,
@@ -24,6 +25,13 @@ pub(super) struct RecordLine {
     pub asked: Option<OpenPrompt>,
     /// How many commits name the line.
     pub commits: u32,
+}
+
+impl RecordLine {
+    /// A session's end is a commit on its branch and the close on `main`; every other line has one commit.
+    pub fn wanted(&self) -> u32 {
+        if matches!(self.line.event, Event::SessionEnd { .. }) { 2 } else { 1 }
+    }
 }
 
 /// The log as far as it was taken.
