@@ -79,7 +79,8 @@ impl LogFile {
         }
         let Some(line) = self.next()? else {
             self.state = State::Ended;
-            return Ok(self.check_torn(segment_line, findings));
+            self.check_torn(segment_line, findings);
+            return Ok(());
         };
         let same = line.bytes == segment_line;
         if !same && matches!(self.state, State::Same) {

@@ -22,8 +22,9 @@ mod sessions;
 mod verdict;
 
 use std::path::Path;
+use std::time::Duration;
 
-use crate::ledger::read::{OpenError, Repository};
+use crate::ledger::read::{OpenError, Ref, Repository};
 use crate::log::read::ReadError;
 use crate::record::signature::PublicKey;
 
@@ -71,4 +72,40 @@ pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
     }
     checker.check_all(file)?;
     Ok(checker.into_report())
+}
+
+/// How often a ledger that moves is looked at again before its findings are believed.
+const ATTEMPTS: usize = 5;
+/// Longer than a writer takes between moving refs and appending lines.
+const BETWEEN: Duration = Duration::from_millis(200);
+
+/// Checks a ledger that a writer may be appending to.
+///
+/// Three things keep a busy writer from looking like a forger. The log's length is noted before the
+/// refs are read, and writers move refs before they append, so each noted `record:` line has its
+/// commit. Lines behind that length are taken while commits know them. And a check that finds something
+/// is believed only when refs and log have stood still over it; else the ledger is looked at again.
+/// A prompt in flight is an unanswered prompt: *complete* is *no* until it has its outcome.
+pub fn verify_in_use(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
+    let mut before = snapshot(evidence)?;
+    let mut report = verify(evidence)?;
+    for _ in 1..ATTEMPTS {
+        if report.passes() {
+            break;
+        }
+        std::thread::sleep(BETWEEN);
+        let after = snapshot(evidence)?;
+        if after == before {
+            break;
+        }
+        before = after;
+        report = verify(evidence)?;
+    }
+    Ok(report)
+}
+
+/// Where refs and log stand.
+fn snapshot(evidence: &Evidence<'_>) -> Result<(u64, Vec<Ref>), VerifyError> {
+    let length = evidence.log.and_then(|log| std::fs::metadata(log).ok()).map_or(0, |file| file.len());
+    Ok((length, Repository::open(evidence.repository)?.refs()?))
 }
