@@ -42,7 +42,9 @@ pub enum HomeError {
         path: PathBuf,
     },
     /// A part of the home is missing.
-    #[error("{path} is no whole home: {part} is missing. Restore it from a backup, or use another place with GENTLY_HOME")]
+    #[error(
+        "{path} is no whole home: {part} is missing. Restore it from a backup, or use another place with GENTLY_HOME"
+    )]
     Incomplete {
         /// The home.
         path: PathBuf,

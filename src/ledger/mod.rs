@@ -3,6 +3,7 @@
 //! gix stays inside this folder: what the rest of the house sees are [`Oid`]s, bytes and names.
 
 mod error;
+mod object;
 pub mod read;
 mod refs;
 pub mod write;

@@ -1,1 +1,286 @@
-//! (to come)
+//! What a check found: separate answers that are never mixed, and findings that name their place (format, section 11).
+
+use std::collections::BTreeMap;
+
+use crate::ledger::read::ObjectFault;
+use crate::record::commit::CommitKind;
+use crate::record::hash::Hash32;
+
+/// Findings beyond this many are counted and not listed: one torn pack breaks everything at once.
+pub const MAX_FINDINGS: usize = 1000;
+
+/// The six questions about a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Question {
+    /// Does all that is here hold together?
+    Consistent,
+    /// Is everything here that was recorded?
+    Complete,
+    /// Is this the only history?
+    Unique,
+    /// Was it made after the blocks that it names?
+    NotBefore,
+    /// Was it made before a block or witness outside?
+    NotAfter,
+    /// Is it signed by the key that the checker pinned?
+    SignedBy,
+}
+
+impl Question {
+    /// All questions, in the order of the page.
+    pub const ALL: [Question; 6] = [
+        Question::Consistent,
+        Question::Complete,
+        Question::Unique,
+        Question::NotBefore,
+        Question::NotAfter,
+        Question::SignedBy,
+    ];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Question::Consistent => "consistent",
+            Question::Complete => "complete",
+            Question::Unique => "unique",
+            Question::NotBefore => "not_before",
+            Question::NotAfter => "not_after",
+            Question::SignedBy => "signed_by",
+        }
+    }
+}
+
+/// What can be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Checked, and it holds.
+    Yes,
+    /// Checked, and it does not.
+    No,
+    /// Not looked at; never a pass.
+    NotChecked,
+}
+
+impl Answer {
+    /// The word on screens and in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Answer::Yes => "yes",
+            Answer::No => "no",
+            Answer::NotChecked => "not checked",
+        }
+    }
+}
+
+/// An answer with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The answer.
+    pub answer: Answer,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+impl Verdict {
+    pub(super) fn new(answer: Answer, reason: impl Into<String>) -> Self {
+        Verdict { answer, reason: reason.into() }
+    }
+}
+
+/// The answers to the six questions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// See [`Question::Consistent`].
+    pub consistent: Verdict,
+    /// See [`Question::Complete`].
+    pub complete: Verdict,
+    /// See [`Question::Unique`].
+    pub unique: Verdict,
+    /// See [`Question::NotBefore`].
+    pub not_before: Verdict,
+    /// See [`Question::NotAfter`].
+    pub not_after: Verdict,
+    /// See [`Question::SignedBy`].
+    pub signed_by: Verdict,
+}
+
+impl Answers {
+    /// The answer to one question.
+    pub fn to(&self, question: Question) -> &Verdict {
+        match question {
+            Question::Consistent => &self.consistent,
+            Question::Complete => &self.complete,
+            Question::Unique => &self.unique,
+            Question::NotBefore => &self.not_before,
+            Question::NotAfter => &self.not_after,
+            Question::SignedBy => &self.signed_by,
+        }
+    }
+}
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which answer it turns to *no*.
+    pub question: Question,
+    /// Where: a ref, a commit and its file, a line of the log, a row.
+    pub place: String,
+    /// What should be there.
+    pub expected: String,
+    /// What is there.
+    pub actual: String,
+    /// The session that it touches; none when it touches the ledger as a whole.
+    pub session: Option<Hash32>,
+}
+
+/// Findings as they come in: listed up to [`MAX_FINDINGS`], counted always.
+#[derive(Debug, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+    counts: BTreeMap<(Option<Hash32>, Question), u64>,
+}
+
+impl Findings {
+    /// Takes a finding in.
+    pub fn add(
+        &mut self,
+        question: Question,
+        session: Option<Hash32>,
+        place: impl Into<String>,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) {
+        *self.counts.entry((session, question)).or_default() += 1;
+        if self.list.len() < MAX_FINDINGS {
+            let (place, expected, actual) = (place.into(), expected.into(), actual.into());
+            self.list.push(Finding { question, place, expected, actual, session });
+        }
+    }
+
+    /// Takes in that an object can't be what its place asks for.
+    pub fn object(&mut self, session: Option<Hash32>, place: impl Into<String>, fault: &ObjectFault) {
+        self.add(Question::Consistent, session, place, fault.expected(), fault.actual());
+    }
+
+    /// Takes in a difference between two values that should be the same, if there is one.
+    pub fn same<T: PartialEq + std::fmt::Display>(
+        &mut self,
+        session: Option<Hash32>,
+        place: impl FnOnce() -> String,
+        what: &str,
+        expected: &T,
+        actual: &T,
+    ) -> bool {
+        if expected == actual {
+            return true;
+        }
+        self.add(Question::Consistent, session, place(), format!("{what} {expected}"), format!("{what} {actual}"));
+        false
+    }
+
+    /// How many findings a question has.
+    pub fn count(&self, question: Question) -> u64 {
+        self.counts.iter().filter(|((_, q), _)| *q == question).map(|(_, n)| n).sum()
+    }
+
+    /// How many findings a question has that touch a session, or the ledger as a whole.
+    pub fn touching(&self, session: Hash32, question: Question) -> u64 {
+        let of = |who| self.counts.get(&(who, question)).copied().unwrap_or_default();
+        of(Some(session)) + of(None)
+    }
+
+    /// All findings listed, and how many more there are.
+    pub(super) fn into_list(self) -> (Vec<Finding>, u64) {
+        let total: u64 = self.counts.values().sum();
+        let listed = u64::try_from(self.list.len()).unwrap_or(u64::MAX);
+        (self.list, total.saturating_sub(listed))
+    }
+}
+
+/// Where a session started or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionBlock {
+    /// On a block of this height.
+    Height(u32),
+    /// On no block.
+    Local,
+}
+
+/// One session, as far as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionReport {
+    /// Its id.
+    pub id: Hash32,
+    /// `branch-N`.
+    pub branch: String,
+    /// Where it started.
+    pub start: SessionBlock,
+    /// Where it ended; none while it is open.
+    pub end: Option<SessionBlock>,
+    /// Number of its interaction commits.
+    pub interactions: u64,
+    /// No consistency finding touches it, or the ledger as a whole.
+    pub chain_valid: bool,
+    /// No finding of consistency, blocks or signatures touches it, or the ledger as a whole.
+    pub all_verified: bool,
+}
+
+/// The tree head of one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeHead {
+    /// Number of lines.
+    pub size: u64,
+    /// Root over them, recomputed.
+    pub root: Hash32,
+}
+
+/// The whole result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The hash that the log starts from; none when `genesis.json` can't be read.
+    pub genesis: Option<Hash32>,
+    /// Lines of the log that were checked.
+    pub entries: u64,
+    /// Whether the answer to *consistent* is *yes*: a chain is valid when all that hangs on it holds.
+    pub chain_valid: bool,
+    /// Session starts and ends with an accepted header.
+    pub btc_anchors: u64,
+    /// Sessions in the order of their starts.
+    pub sessions: Vec<SessionReport>,
+    /// The answers.
+    pub answers: Answers,
+    /// What is wrong, at most [`MAX_FINDINGS`].
+    pub findings: Vec<Finding>,
+    /// How many findings more there are.
+    pub more_findings: u64,
+    /// The ledger's name.
+    pub origin: Option<String>,
+    /// Its keys, in the order in which they came into force.
+    pub signers: Vec<String>,
+    /// HASH of the last line checked.
+    pub log_head: Hash32,
+    /// How many of the lines are inside `main`.
+    pub lines_in_segments: u64,
+    /// Commits checked, by kind.
+    pub commits: BTreeMap<CommitKind, u64>,
+    /// Tree heads checked, in order.
+    pub tree_heads: Vec<TreeHead>,
+    /// What was checked of the database; none where none is at hand.
+    pub database: Option<String>,
+}
+
+impl Report {
+    /// Whether nothing was found wrong and both *consistent* and *complete* are *yes*.
+    ///
+    /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.
+    pub fn passes(&self) -> bool {
+        let yes = |question| self.answers.to(question).answer == Answer::Yes;
+        let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
+        yes(Question::Consistent) && yes(Question::Complete) && !Question::ALL.iter().any(no)
+    }
+
+    /// The sessions whose id starts with `prefix`.
+    pub fn sessions_of(&self, prefix: &str) -> Vec<&SessionReport> {
+        self.sessions.iter().filter(|s| s.id.to_string().starts_with(prefix)).collect()
+    }
+}

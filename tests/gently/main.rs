@@ -2,19 +2,20 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod floors;
-mod keys;
-mod ledger;
-mod vectors;
-mod llama;
-mod model_server;
-mod models;
-mod pipeline;
-mod log;
-mod log_rules;
-mod written_log;
 mod anchor;
 mod bitcoind;
 mod esplora_server;
+mod floors;
 mod headers;
 mod headers_file;
+mod keys;
+mod ledger;
+mod llama;
+mod log;
+mod log_rules;
+mod model_server;
+mod models;
+mod pipeline;
+mod vectors;
+mod verify;
+mod written_log;

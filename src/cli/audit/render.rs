@@ -1,0 +1,179 @@
+//! A report as text and as JSON.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::verify::{Answers, Finding, Question, Report, SessionBlock, SessionReport};
+
+/// How many sessions an error message lists.
+const LISTED: usize = 10;
+
+/// The report as a person reads it: five lines, the answers, the findings.
+pub(super) fn text(report: &Report) -> String {
+    let mut out = String::new();
+    let genesis = report.genesis.map_or("unreadable".to_owned(), |hash| hash.to_string());
+    put(&mut out, format_args!("Genesis: {genesis}"));
+    put(&mut out, format_args!("Entries: {}", report.entries));
+    put(&mut out, format_args!("Chain integrity: {}", validity(report.chain_valid)));
+    put(&mut out, format_args!("BTC anchors: {}", report.btc_anchors));
+    put(&mut out, format_args!("Sessions: {}", report.sessions.len()));
+    put(&mut out, format_args!(""));
+    put_answers(&mut out, &report.answers);
+    if let Some(database) = &report.database {
+        put(&mut out, format_args!("database:    {database}"));
+    }
+    put_findings(&mut out, report.findings.iter(), report.more_findings);
+    out
+}
+
+fn put(out: &mut String, line: std::fmt::Arguments<'_>) {
+    // What a foreign ledger says may hold escape sequences for the terminal.
+    let clean: String = line.to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    writeln!(out, "{clean}").expect("a String takes everything");
+}
+
+fn put_answers(out: &mut String, answers: &Answers) {
+    for question in Question::ALL {
+        let verdict = answers.to(question);
+        let name = format!("{}:", question.name().replace('_', " "));
+        put(out, format_args!("{name:<12} {} ({})", verdict.answer.word(), verdict.reason));
+    }
+}
+
+fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding>, more: u64) {
+    for (n, finding) in findings.enumerate() {
+        put(out, format_args!(""));
+        put(out, format_args!("Finding {} ({}): {}", n + 1, finding.question.name().replace('_', " "), finding.place));
+        put(out, format_args!("  expected: {}", finding.expected));
+        put(out, format_args!("  actual:   {}", finding.actual));
+    }
+    if more > 0 {
+        put(out, format_args!(""));
+        put(out, format_args!("and {more} more"));
+    }
+}
+
+const fn validity(valid: bool) -> &'static str {
+    if valid { "VALID" } else { "BROKEN" }
+}
+
+fn height(block: SessionBlock) -> String {
+    match block {
+        SessionBlock::Height(height) => height.to_string(),
+        SessionBlock::Local => "local".to_owned(),
+    }
+}
+
+fn end(session: &SessionReport) -> String {
+    session.end.map_or("open".to_owned(), height)
+}
+
+/// Findings that touch a session, or the ledger as a whole.
+fn touching<'a>(report: &'a Report, session: &SessionReport) -> Vec<&'a Finding> {
+    let id = session.id;
+    report.findings.iter().filter(|finding| finding.session.is_none_or(|of| of == id)).collect()
+}
+
+/// One session as a person reads it.
+pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
+    let mut out = String::new();
+    put(&mut out, format_args!("Session: {}", session.id));
+    put(&mut out, format_args!("Start BTC: {}", height(session.start)));
+    put(&mut out, format_args!("End BTC: {}", end(session)));
+    put(&mut out, format_args!("Interactions: {}", session.interactions));
+    put(&mut out, format_args!("Branch: {}", session.branch));
+    put(&mut out, format_args!("Chain integrity: {}", validity(session.chain_valid)));
+    put(&mut out, format_args!("All hashes verified: {}", if session.all_verified { "YES" } else { "NO" }));
+    put_findings(&mut out, touching(report, session).into_iter(), 0);
+    out
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "question": finding.question.name(),
+        "place": finding.place,
+        "expected": finding.expected,
+        "actual": finding.actual,
+    })
+}
+
+fn value(report: &Report, findings: &[Value]) -> Value {
+    let per_question = |what: &dyn Fn(Question) -> Value| -> Value {
+        Question::ALL
+            .iter()
+            .map(|question| (question.name().to_owned(), what(*question)))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    };
+    json!({
+        "genesis": report.genesis,
+        "entries": report.entries,
+        "sessions": report.sessions.len(),
+        "btc_anchors": report.btc_anchors,
+        "chain_integrity": validity(report.chain_valid),
+        "answers": per_question(&|question| report.answers.to(question).answer.word().into()),
+        "reasons": per_question(&|question| report.answers.to(question).reason.clone().into()),
+        "findings": findings,
+        "more_findings": report.more_findings,
+        "origin": report.origin,
+        "signers": report.signers,
+        "log_head": report.log_head,
+        "lines_in_segments": report.lines_in_segments,
+        "commits": report.commits.iter().map(|(kind, n)| (kind.name().to_owned(), (*n).into())).collect::<serde_json::Map<_, _>>(),
+        "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
+        "database": report.database,
+    })
+}
+
+fn print(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+/// The report as one JSON object.
+pub(super) fn json(report: &Report) -> String {
+    let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
+    print(&value(report, &findings))
+}
+
+/// One session as a JSON object: the report's keys with the findings that touch it, and `session`.
+pub(super) fn session_json(report: &Report, session: &SessionReport) -> String {
+    let findings: Vec<Value> = touching(report, session).into_iter().map(finding_json).collect();
+    let mut all = value(report, &findings);
+    all["session"] = json!({
+        "id": session.id,
+        "start_btc": height(session.start),
+        "end_btc": end(session),
+        "interactions": session.interactions,
+        "branch": session.branch,
+        "chain_integrity": validity(session.chain_valid),
+        "all_hashes_verified": session.all_verified,
+    });
+    print(&all)
+}
+
+/// Says that no session begins so, and which there are.
+pub(super) fn unknown_session(report: &Report, prefix: &str) -> String {
+    let newest: Vec<&SessionReport> = report.sessions.iter().rev().collect();
+    let prefix: String = prefix.chars().filter(|c| !c.is_control()).collect();
+    if newest.is_empty() {
+        return format!("gently audit: no session begins with '{prefix}': the ledger has none\n");
+    }
+    format!("gently audit: no session begins with '{prefix}'; the newest are:\n{}", listed(&newest))
+}
+
+/// Says which sessions begin so.
+pub(super) fn ambiguous_session(prefix: &str, several: &[&SessionReport]) -> String {
+    format!("gently audit: {} sessions begin with '{prefix}'; give more digits:\n{}", several.len(), listed(several))
+}
+
+fn listed(sessions: &[&SessionReport]) -> String {
+    let mut out = String::new();
+    for session in sessions.iter().take(LISTED) {
+        put(&mut out, format_args!("  {} {} {}", session.id, session.branch, height(session.start)));
+    }
+    if sessions.len() > LISTED {
+        put(&mut out, format_args!("  and {} more", sessions.len() - LISTED));
+    }
+    out
+}

@@ -1,0 +1,166 @@
+//! Which ledger is looked at: a home, a repository or a bundle.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::record::signature::PublicKey;
+use crate::verify::{Evidence, Report, VerifyError, verify, verify_in_use};
+
+use super::TargetArgs;
+
+/// Why nothing could be looked at.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TargetError {
+    /// Neither a home nor `--repo`.
+    #[error("no home to look at; run `gently init`, or name a ledger with --repo PATH-OR-BUNDLE")]
+    NoHome,
+    /// The home holds no ledger.
+    #[error("no ledger at {path}; run `gently init`, or name a ledger with --repo PATH-OR-BUNDLE")]
+    NoLedger {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// No key in what `--signer` names, or in the home's own file.
+    #[error("no ssh-ed25519 public key in '{place}': {reason}; give 'ssh-ed25519 AAAA…' or a .pub file")]
+    Signer {
+        /// The argument or file.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A bundle could not be unpacked.
+    #[error("git can't unpack the bundle {path}: {reason}; check it with `git bundle verify`")]
+    Bundle {
+        /// The bundle.
+        path: PathBuf,
+        /// git's words.
+        reason: String,
+    },
+    /// The verifier could not look.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+}
+
+/// A ledger to look at.
+pub(super) struct Target {
+    repository: PathBuf,
+    log: Option<PathBuf>,
+    pinned: Option<PublicKey>,
+    in_use: bool,
+    /// Removed when the check is over.
+    _unpacked: Option<Unpacked>,
+}
+
+impl Target {
+    /// Finds what the flags name, else the home's own ledger, pinned to the home's own first key.
+    pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
+        let signer = args.signer.as_deref().map(read_signer).transpose()?;
+        if let Some(repository) = &args.repo {
+            let unpacked = if repository.is_file() { Some(Unpacked::bundle(repository)?) } else { None };
+            let repository = unpacked.as_ref().map_or_else(|| repository.clone(), Unpacked::repository);
+            return Ok(Target {
+                repository,
+                log: args.log.clone(),
+                pinned: signer,
+                in_use: false,
+                _unpacked: unpacked,
+            });
+        }
+        let home = home.ok_or(TargetError::NoHome)?;
+        let repository = home.join("ledger.git");
+        if !repository.is_dir() {
+            return Err(TargetError::NoLedger { path: repository });
+        }
+        let pinned = match signer {
+            Some(key) => Some(key),
+            None => own_signer(home)?,
+        };
+        Ok(Target { repository, log: Some(home.join("audit.log")), pinned, in_use: true, _unpacked: None })
+    }
+
+    /// Checks it.
+    pub(super) fn report(&self) -> Result<Report, TargetError> {
+        let evidence = Evidence { repository: &self.repository, log: self.log.as_deref(), pinned: self.pinned };
+        let check = if self.in_use { verify_in_use } else { verify };
+        Ok(check(&evidence)?)
+    }
+}
+
+/// The first key of the home: the one its ledger began with.
+fn own_signer(home: &Path) -> Result<Option<PublicKey>, TargetError> {
+    let keys = home.join("keys");
+    let files = [keys.join("allowed_signers"), keys.join("signing.key.pub")];
+    files.iter().find(|file| file.is_file()).map(|file| first_key(file)).transpose()
+}
+
+fn read_signer(text: &str) -> Result<PublicKey, TargetError> {
+    if text.starts_with("ssh-ed25519 ") { key_in(text, text) } else { first_key(Path::new(text)) }
+}
+
+fn first_key(file: &Path) -> Result<PublicKey, TargetError> {
+    let place = file.display().to_string();
+    match std::fs::read_to_string(file) {
+        Ok(text) => key_in(&text, &place),
+        Err(error) => Err(TargetError::Signer { place, reason: error.to_string() }),
+    }
+}
+
+/// The first key of a `.pub` or `allowed_signers` text; comments before and after it are passed over.
+fn key_in(text: &str, place: &str) -> Result<PublicKey, TargetError> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let failed = |reason: &str| TargetError::Signer { place: place.to_owned(), reason: reason.to_owned() };
+    let line = lines.next().ok_or_else(|| failed("it is empty"))?;
+    let mut words = line.split_whitespace().skip_while(|word| *word != "ssh-ed25519");
+    match (words.next(), words.next()) {
+        (Some(kind), Some(key)) => format!("{kind} {key}").parse().map_err(|_| failed("the key is damaged")),
+        _ => Err(failed("its first line holds none")),
+    }
+}
+
+/// A bundle, unpacked by the user's own git into a folder that goes away again.
+struct Unpacked {
+    folder: PathBuf,
+}
+
+impl Unpacked {
+    fn bundle(bundle: &Path) -> Result<Self, TargetError> {
+        let failed = |reason: String| TargetError::Bundle { path: bundle.to_owned(), reason };
+        let bundle_path = std::path::absolute(bundle).map_err(|e| failed(e.to_string()))?;
+        let unpacked = Unpacked { folder: fresh_folder().map_err(|e| failed(e.to_string()))? };
+        let mut git = Command::new("git");
+        // The caller's repository, hooks and settings have no say in what is looked at.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"] {
+            git.env_remove(name);
+        }
+        git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_TERMINAL_PROMPT", "0");
+        git.args(["clone", "--quiet", "--mirror", "--template=", "--"]).arg(&bundle_path).arg(unpacked.repository());
+        let output = git.output().map_err(|e| failed(format!("git does not run ({e}); install git")))?;
+        if !output.status.success() {
+            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        Ok(unpacked)
+    }
+
+    fn repository(&self) -> PathBuf {
+        self.folder.join("ledger.git")
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        // Nothing to be done about a folder that can't be removed: it is in the system's temporary folder.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A new folder that only this user can read.
+fn fresh_folder() -> std::io::Result<PathBuf> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(|e| std::io::Error::other(e.to_string()))?;
+    let folder = std::env::temp_dir().join(format!("gently-audit-{}", hex::encode(random)));
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&folder)?;
+    Ok(folder)
+}

@@ -1,0 +1,217 @@
+//! What the checks share while a ledger is gone through.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::ledger::Oid;
+use crate::ledger::read::Repository;
+use crate::record::canon;
+use crate::record::commit::{CommitKind, MAIN};
+use crate::record::documents::{Genesis, origin_is_valid};
+use crate::record::hash::Hash32;
+use crate::record::signature::PublicKey;
+
+use super::VerifyError;
+use super::file::LogFile;
+use super::history::{History, Node};
+use super::lines::Lines;
+use super::notes;
+use super::report::{Findings, Question, TreeHead};
+use super::sessions::SessionCheck;
+
+/// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
+pub(super) type Files = BTreeMap<String, Vec<u8>>;
+
+/// Goes through one ledger.
+pub(super) struct Checker<'a> {
+    pub repository: &'a Repository,
+    pub pinned: Option<PublicKey>,
+    pub findings: Findings,
+    pub history: History,
+    pub genesis: Option<Genesis>,
+    pub lines: Lines,
+    /// Signing keys, each with the number of the line after which it is in force.
+    pub keys: Vec<(u64, PublicKey)>,
+    /// Line numbers of the commits of `main`, in its order; none for one whose line is not known.
+    pub main_lines: Vec<Option<u64>>,
+    pub sessions: HashMap<Hash32, SessionCheck>,
+    /// Sessions in the order in which their commits were met.
+    pub met: Vec<Hash32>,
+    /// Trees whose segment and tree head were checked on `main`.
+    pub segment_trees: HashSet<Oid>,
+    pub tree_heads: Vec<TreeHead>,
+    pub commits: BTreeMap<CommitKind, u64>,
+    pub btc_anchors: u64,
+    pub lines_in_segments: u64,
+    pub log_file: bool,
+}
+
+impl<'a> Checker<'a> {
+    /// Reads refs, commits and `genesis.json`.
+    pub fn read(repository: &'a Repository, pinned: Option<PublicKey>) -> Result<Self, VerifyError> {
+        let mut findings = Findings::default();
+        let history = History::read(repository, &mut findings)?;
+        let mut checker = Checker {
+            repository,
+            pinned,
+            findings,
+            history,
+            genesis: None,
+            lines: Lines::new(None),
+            keys: Vec::new(),
+            main_lines: Vec::new(),
+            sessions: HashMap::new(),
+            met: Vec::new(),
+            segment_trees: HashSet::new(),
+            tree_heads: Vec::new(),
+            commits: BTreeMap::new(),
+            btc_anchors: 0,
+            lines_in_segments: 0,
+            log_file: false,
+        };
+        checker.genesis = checker.read_genesis();
+        checker.lines = Lines::new(checker.genesis.as_ref().map(|genesis| genesis.network));
+        if let Some(genesis) = &checker.genesis {
+            checker.keys.push((0, genesis.signer));
+        }
+        Ok(checker)
+    }
+
+    /// Runs all checks, in their order.
+    pub fn check_all(&mut self, file: Option<LogFile>) -> Result<(), VerifyError> {
+        self.log_file = file.is_some();
+        self.take_log(file)?;
+        let history = std::mem::take(&mut self.history);
+        if let Some(root) = history.on_main().next() {
+            self.check_root(root);
+        }
+        let mut last = None;
+        for (position, node) in history.on_main().enumerate() {
+            self.check_commit(&history, node, position);
+            last = self.check_order(node, last);
+        }
+        for n in 1..=7 {
+            self.check_branch(&history, n);
+        }
+        let on_main: HashSet<String> = history.on_main().map(|node| node.id.to_string()).collect();
+        for (name, tip) in &history.notes {
+            notes::check(self.repository, name, *tip, &on_main, &mut self.findings);
+        }
+        self.check_lines_have_commits(&history);
+        self.history = history;
+        self.lines.report_unanswered(&mut self.findings);
+        Ok(())
+    }
+
+    /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
+    fn read_genesis(&mut self) -> Option<Genesis> {
+        let root = self.history.on_main().next()?;
+        let entry = self.repository.tree(&root.tree).ok()?.into_iter().find(|entry| entry.name == "genesis.json")?;
+        canon::parse::<Genesis>(&self.repository.blob(&entry.id).ok()?).ok()
+    }
+
+    fn check_root(&mut self, root: &Node) {
+        let place = root.file("genesis.json");
+        let Some(genesis) = &self.genesis else {
+            let expected =
+                format!("the root of main with a genesis.json of format {}", crate::record::documents::FORMAT);
+            for question in [Question::Consistent, Question::SignedBy, Question::NotBefore] {
+                self.findings.add(question, None, place.clone(), expected.clone(), "none that can be read");
+            }
+            return;
+        };
+        if root.kind != Some(CommitKind::Genesis) || !root.parents.is_empty() {
+            let actual = format!("{} with {} parents", root.place(), root.parents.len());
+            self.findings.add(Question::Consistent, None, MAIN, "a history that begins with genesis", actual);
+        }
+        self.findings.same(None, || place.clone(), "genesis", &Hash32::GENESIS, &genesis.genesis);
+        if !origin_is_valid(&genesis.origin) {
+            let actual = format!("'{}'", genesis.origin.escape_debug());
+            self.findings.add(
+                Question::Consistent,
+                None,
+                place.clone(),
+                "an origin without white space or '+'",
+                actual,
+            );
+        }
+        if let Some(pinned) = self.pinned.filter(|pinned| *pinned != genesis.signer) {
+            let actual = format!("signer {}", genesis.signer);
+            self.findings.add(Question::SignedBy, None, place, format!("the pinned signer {pinned}"), actual);
+        }
+    }
+
+    /// The key in force at a line; for a line that is not known, the newest.
+    pub fn key_at(&self, line: Option<u64>) -> Option<PublicKey> {
+        let in_force = self.keys.iter().rev().find(|(after, _)| line.is_none_or(|line| *after < line));
+        in_force.map(|(_, key)| *key)
+    }
+
+    /// Reads the files of a commit: exactly `expected`, all of mode 100644.
+    ///
+    /// Files that `skip` names are in the tree and are not read.
+    pub fn read_files(&mut self, node: &Node, skip: &[&str]) -> Option<(Vec<String>, Files)> {
+        let entries = match self.repository.tree(&node.tree) {
+            Ok(entries) => entries,
+            Err(fault) => {
+                self.findings.object(node.session, format!("{}, tree {}", node.place(), node.tree), &fault);
+                return None;
+            }
+        };
+        let (mut names, mut files) = (Vec::new(), Files::new());
+        for entry in entries.iter().take(MAX_FILES) {
+            names.push(format!("{} {}", entry.mode, entry.name));
+            if entry.mode != "100644" || skip.contains(&entry.name.as_str()) {
+                continue;
+            }
+            match self.repository.blob(&entry.id) {
+                Ok(bytes) => _ = files.insert(entry.name.clone(), bytes),
+                Err(fault) => {
+                    let place = format!("{} (object {})", node.file(&entry.name), entry.id);
+                    self.findings.object(node.session, place, &fault);
+                }
+            }
+        }
+        if entries.len() > MAX_FILES {
+            names.push(format!("and {} more", entries.len() - MAX_FILES));
+        }
+        Some((names, files))
+    }
+
+    /// A `record:` line without its commit, and a session without its branch.
+    fn check_lines_have_commits(&mut self, history: &History) {
+        let mut short: Vec<_> = self.lines.records.values().filter(|line| line.commits != line.wanted()).collect();
+        short.sort_by_key(|line| line.number);
+        for line in short {
+            let session = line.line.session.and_then(|id| self.lines.state.session(id));
+            let place = match session.filter(|_| line.commits == 0) {
+                Some(session) => format!("refs/heads/{}, log line {}", session.start.branch, line.number),
+                None => format!("{MAIN}, log line {}", line.number),
+            };
+            let expected = format!("{} for the {} line", counted(line.wanted()), line.line.event.name());
+            self.findings.add(Question::Consistent, line.line.session, place, expected, counted(line.commits));
+        }
+        let mut branches: BTreeMap<&str, Hash32> = BTreeMap::new();
+        for session in self.lines.state.sessions() {
+            branches.entry(&session.start.branch).or_insert(session.id);
+        }
+        for (branch, session) in branches {
+            let there = (1..=7).any(|n| format!("branch-{n}") == branch && history.branches.contains_key(&n));
+            if !there {
+                let place = format!("refs/heads/{branch}");
+                let expected = format!("a ref to the commits of session {session} and later ones");
+                self.findings.add(Question::Consistent, None, place, expected, "nothing");
+            }
+        }
+    }
+}
+
+/// The largest tree of a commit has five files.
+const MAX_FILES: usize = 16;
+
+fn counted(commits: u32) -> String {
+    match commits {
+        0 => "no commit".to_owned(),
+        1 => "one commit".to_owned(),
+        n => format!("{n} commits"),
+    }
+}

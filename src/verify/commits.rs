@@ -1,0 +1,245 @@
+//! Every commit against its line, its tree, its message, its parents and its key (format, sections 5 and 11.2).
+
+use crate::record::commit::{CommitKind, Message, Subject};
+use crate::record::entry::Event;
+use crate::record::hash::Hash32;
+
+use super::checker::{Checker, Files};
+use super::history::{Chain, History, Node, branch_name};
+use super::lines::RecordLine;
+use super::report::Question;
+
+/// The part of a line that a commit is held against.
+pub(super) type Named = Option<RecordLine>;
+
+impl Checker<'_> {
+    /// Checks one commit of `main` or of a branch; `position` counts from the chain's oldest.
+    pub fn check_commit(&mut self, history: &History, node: &Node, position: usize) {
+        let Some(kind) = node.kind.filter(|kind| stands_on(*kind, node.chain, position)) else {
+            let actual = node.kind.map_or("another subject", CommitKind::name);
+            return self.findings.add(
+                Question::Consistent,
+                node.session,
+                node.place(),
+                "a commit of this place",
+                actual,
+            );
+        };
+        *self.commits.entry(kind).or_default() += 1;
+        let line = self.claim_line(node, kind);
+        let number = line.as_ref().map(|line| line.number);
+        self.check_signature(node, number);
+        self.check_parents(history, node, kind, number);
+        // Segment and tree head were read and checked when the log was taken.
+        let skip: &[&str] = if self.segment_trees.contains(&node.tree) { &["audit.log", "checkpoint"] } else { &[] };
+        let Some((names, files)) = self.read_files(node, skip) else { return };
+        let anchored = self.check_document(node, kind, &files, line.as_ref());
+        self.check_names(node, kind, &names, anchored);
+    }
+
+    /// The line that the commit names: of its kind, and of its time.
+    fn claim_line(&mut self, node: &Node, kind: CommitKind) -> Named {
+        let line = self.lines.records.get_mut(&node.log?)?;
+        let place = || node.place();
+        if !names_kind(&line.line.event, kind) {
+            let actual = format!("Log of a {} line (log line {})", line.line.event.name(), line.number);
+            let expected = format!("Log of the line of this {}", kind.name());
+            self.findings.add(Question::Consistent, node.session, place(), expected, actual);
+            return None;
+        }
+        line.commits += 1;
+        self.findings.same(node.session, place, "date", &line.line.time, &node.time);
+        Some(line.clone())
+    }
+
+    fn check_signature(&mut self, node: &Node, line: Option<u64>) {
+        let Some(key) = self.key_at(line) else { return };
+        if node.signer == Some(key) {
+            return;
+        }
+        let actual = match node.signer {
+            Some(other) => format!("a signature by {other}"),
+            None => "a signature that does not verify".to_owned(),
+        };
+        for question in [Question::Consistent, Question::SignedBy] {
+            let expected = format!("a signature by the key in force, {key}");
+            self.findings.add(question, node.session, node.place(), expected, actual.clone());
+        }
+    }
+
+    fn check_parents(&mut self, history: &History, node: &Node, kind: CommitKind, line: Option<u64>) {
+        let chain_parent = node.parents.first().and_then(|id| history.node(id));
+        let tip = self.main_tip(history, line);
+        let mut wrong = |expected: String| {
+            let actual: Vec<String> = node.parents.iter().map(ToString::to_string).collect();
+            let actual = if actual.is_empty() { "none".to_owned() } else { actual.join(", ") };
+            self.findings.add(
+                Question::Consistent,
+                node.session,
+                format!("{}, parents", node.place()),
+                expected,
+                actual,
+            );
+        };
+        match (kind, node.parents.as_slice(), chain_parent) {
+            // A root, and the commits on `main`, whose first parent is `main`'s tip because they stand on it.
+            (CommitKind::Genesis, [], _) => {}
+            (CommitKind::Checkpoint | CommitKind::KeyRotate, [_], Some(_)) => {}
+            (CommitKind::Close, [_, end], Some(_)) => {
+                let end = history.node(end);
+                let same = |end: &Node| end.tree == node.tree && end.log == node.log && end.session == node.session;
+                if !end.is_some_and(|end| end.kind == Some(CommitKind::SessionEnd) && same(end)) {
+                    wrong("main's tip and the end of this session, with the same tree and Log".to_owned());
+                }
+            }
+            (CommitKind::Interaction | CommitKind::SessionEnd, [_], Some(parent)) if same_branch(node, parent) => {}
+            (CommitKind::SessionStart, parents, Some(parent)) => {
+                let Some((position, tip)) = tip else { return };
+                let expected = match same_branch(node, parent) {
+                    true if parent.main_reached < Some(position) => vec![parent.id, tip],
+                    true => vec![parent.id],
+                    false => vec![tip],
+                };
+                if parents != expected {
+                    let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+                    wrong(expected.join(", "));
+                }
+            }
+            (CommitKind::Close, ..) => wrong("main's tip and the end of this session".to_owned()),
+            (CommitKind::Genesis, ..) => wrong("none".to_owned()),
+            (CommitKind::Checkpoint | CommitKind::KeyRotate, ..) => wrong("main's tip".to_owned()),
+            _ => wrong("the tip of the session's branch".to_owned()),
+        }
+    }
+
+    /// `main`'s tip at a line: its newest commit of an earlier line. A line that is not known is newer than all.
+    fn main_tip(&self, history: &History, line: Option<u64>) -> Option<(usize, crate::ledger::Oid)> {
+        let before = |number: &Option<u64>| number.is_none_or(|number| line.is_none_or(|line| number < line));
+        let position = self.main_lines.iter().rposition(before)?;
+        let node = history.main.get(position).and_then(|at| history.nodes.get(*at))?;
+        Some((position, node.id))
+    }
+
+    /// Exactly the files of the table, mode 100644.
+    fn check_names(&mut self, node: &Node, kind: CommitKind, names: &[String], anchored: Option<bool>) {
+        let spelled = |anchored| -> Vec<String> {
+            kind.files(anchored).into_iter().map(|name| format!("100644 {name}")).collect()
+        };
+        let fits = |anchored| spelled(anchored) == names;
+        if anchored.map_or_else(|| fits(true) || fits(false), fits) {
+            return;
+        }
+        let place = format!("{}, tree {}", node.place(), node.tree);
+        let expected = spelled(anchored.unwrap_or(true)).join(", ");
+        self.findings.add(Question::Consistent, node.session, place, expected, names.join(", "));
+    }
+
+    /// The message that document and line ask for, to the byte.
+    pub fn check_message(&mut self, node: &Node, subject: Subject, record: Hash32) {
+        let message = Message { subject, record, log: node.log.unwrap_or(Hash32::ZERO) }.render();
+        if Hash32::digest(message.as_bytes()) == node.message {
+            return;
+        }
+        let actual = self.repository.commit(&node.id).map(|commit| commit.message).unwrap_or_default();
+        let differs = message.lines().zip(actual.lines()).find(|(expected, actual)| expected != actual);
+        let (expected, actual) = differs.unwrap_or(("subject, empty line and trailers only", "another ending"));
+        self.findings.add(Question::Consistent, node.session, format!("{}, message", node.place()), expected, actual);
+    }
+
+    /// Checks the commits of one branch, oldest first, with the sessions that they tell of.
+    pub fn check_branch(&mut self, history: &History, n: u8) {
+        let mut last = None;
+        let mut unknown: Vec<&Node> = Vec::new();
+        for (position, node) in history.on_branch(n).enumerate() {
+            self.check_commit(history, node, position);
+            if node.log.is_some_and(|log| self.lines.records.contains_key(&log)) {
+                for earlier in unknown.drain(..) {
+                    self.report_unknown(Question::Consistent, earlier, "a line before that of the next commit");
+                }
+            } else {
+                unknown.push(node);
+            }
+            last = self.check_order(node, last);
+        }
+        for node in unknown {
+            let ended = node.session.and_then(|id| self.lines.state.session(id)).is_some_and(|s| !s.is_open());
+            let question = if ended { Question::Consistent } else { Question::Complete };
+            self.report_unknown(question, node, "a line of the log (give the whole audit.log)");
+        }
+    }
+
+    /// Commits of a chain stand in the order of their lines; one of `main` has its line in its own segment.
+    pub fn check_order(&mut self, node: &Node, last: Option<u64>) -> Option<u64> {
+        let number = node.log.and_then(|log| self.lines.records.get(&log)).map(|line| line.number);
+        if let (Some(last), Some(number)) = (last, number)
+            && number <= last
+        {
+            let (expected, actual) = (format!("a Log after line {last}"), format!("log line {number}"));
+            self.findings.add(Question::Consistent, node.session, node.place(), expected, actual);
+        }
+        if number.is_none() && matches!(node.chain, Some(Chain::Main(_))) {
+            let question = if node.parents.is_empty() { Question::Complete } else { Question::Consistent };
+            self.report_unknown(question, node, "a line of the log");
+        }
+        number.or(last)
+    }
+
+    fn report_unknown(&mut self, question: Question, node: &Node, expected: &str) {
+        let log = node.log.map_or("no Log trailer".to_owned(), |log| format!("Log {log}"));
+        let actual = format!("{log}, in none of the {} lines at hand", self.lines.state.count());
+        self.findings.add(question, node.session, node.place(), expected, actual);
+    }
+
+    /// A session's branch is the one its commits stand on.
+    pub fn check_on_branch(&mut self, node: &Node, branch: &str) {
+        if let Some(Chain::Branch(n, _)) = node.chain {
+            let here = format!("branch-{n}");
+            if here != branch {
+                let actual = format!("on {}", branch_name(n));
+                self.findings.add(Question::Consistent, node.session, node.place(), format!("on {branch}"), actual);
+            }
+        }
+    }
+
+    /// A file of one hash and a newline.
+    pub fn check_hash_file(&mut self, node: &Node, files: &Files, name: &str, hash: Hash32) {
+        let Some(bytes) = files.get(name) else { return };
+        if *bytes != crate::record::commit::hash_file(hash) {
+            let actual = String::from_utf8_lossy(bytes).chars().take(80).collect::<String>();
+            let (expected, actual) = (format!("'{hash}\\n'"), format!("'{}'", actual.escape_debug()));
+            self.findings.add(Question::Consistent, node.session, node.file(name), expected, actual);
+        }
+    }
+}
+
+/// Whether commits of a kind stand at a place: genesis first on `main`, closes and the like after it,
+/// a session's commits on branches.
+fn stands_on(kind: CommitKind, chain: Option<Chain>, position: usize) -> bool {
+    match kind {
+        CommitKind::Genesis => chain == Some(Chain::Main(0)),
+        CommitKind::Close | CommitKind::Checkpoint | CommitKind::KeyRotate => {
+            matches!(chain, Some(Chain::Main(_))) && position > 0
+        }
+        CommitKind::SessionStart | CommitKind::Interaction | CommitKind::SessionEnd => {
+            matches!(chain, Some(Chain::Branch(..)))
+        }
+    }
+}
+
+fn same_branch(node: &Node, parent: &Node) -> bool {
+    match (node.chain, parent.chain) {
+        (Some(Chain::Branch(own, _)), Some(Chain::Branch(other, _))) => own == other,
+        _ => false,
+    }
+}
+
+fn names_kind(event: &Event, kind: CommitKind) -> bool {
+    match kind {
+        CommitKind::Genesis => matches!(event, Event::Genesis { .. }),
+        CommitKind::SessionStart => matches!(event, Event::SessionStart { .. }),
+        CommitKind::Interaction => matches!(event, Event::Response { .. }),
+        CommitKind::SessionEnd | CommitKind::Close => matches!(event, Event::SessionEnd { .. }),
+        CommitKind::Checkpoint => matches!(event, Event::Checkpoint { .. }),
+        CommitKind::KeyRotate => matches!(event, Event::KeyRotate { .. }),
+    }
+}

@@ -1,0 +1,261 @@
+//! The document and small files of each commit, against the line that it belongs to (format, sections 5 and 6).
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::record::block::Block;
+use crate::record::canon;
+use crate::record::commit::{CommitKind, Subject};
+use crate::record::documents::{CheckpointDoc, Close, Genesis, Record, Rotate, SessionDoc};
+use crate::record::entry::Event;
+use crate::record::hash::Hash32;
+use crate::record::signature::PublicKey;
+
+use super::checker::{Checker, Files};
+use super::history::Node;
+use super::lines::RecordLine;
+use super::report::Question;
+
+impl Checker<'_> {
+    /// Checks the commit's document; whether its block is a real one is given back, none when that
+    /// can't be told.
+    pub fn check_document(
+        &mut self,
+        node: &Node,
+        kind: CommitKind,
+        files: &Files,
+        line: Option<&RecordLine>,
+    ) -> Option<bool> {
+        let bytes = files.get(kind.document())?;
+        let record = Hash32::digest(bytes);
+        if let Some(named) = line.and_then(|line| line.line.event.record()) {
+            self.findings.same(node.session, || node.file(kind.document()), "SHA-256", &named, &record);
+        }
+        let (subject, anchored) = match kind {
+            CommitKind::Genesis => (self.genesis_document(node, bytes, files, line)?, true),
+            CommitKind::SessionStart => self.session_document(node, bytes, files, line)?,
+            CommitKind::Interaction => (self.record_document(node, bytes, files, line)?, true),
+            CommitKind::SessionEnd => self.close_document(node, bytes, files, line)?,
+            CommitKind::Close => self.close_on_main(node, bytes)?,
+            CommitKind::Checkpoint => (self.checkpoint_document(node, bytes, line)?, true),
+            CommitKind::KeyRotate => (self.rotate_document(node, bytes, files, line)?, true),
+        };
+        self.check_message(node, subject, record);
+        Some(anchored)
+    }
+
+    fn parse<T: Serialize + DeserializeOwned>(&mut self, node: &Node, kind: CommitKind, bytes: &[u8]) -> Option<T> {
+        match canon::parse(bytes) {
+            Ok(document) => Some(document),
+            Err(error) => {
+                let expected = format!("a canonical {}", kind.document());
+                let place = node.file(kind.document());
+                self.findings.add(Question::Consistent, node.session, place, expected, error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Reports every pair of unequal texts: what, as the line says it, as the document says it.
+    fn agree(&mut self, node: &Node, kind: CommitKind, pairs: &[(&str, String, String)]) {
+        for (what, expected, actual) in pairs {
+            self.findings.same(node.session, || node.file(kind.document()), what, expected, actual);
+        }
+    }
+
+    fn genesis_document(
+        &mut self,
+        node: &Node,
+        bytes: &[u8],
+        files: &Files,
+        line: Option<&RecordLine>,
+    ) -> Option<Subject> {
+        let kind = CommitKind::Genesis;
+        let document: Genesis = self.parse(node, kind, bytes)?;
+        if let Some(line) = line {
+            self.agree(node, kind, &[("created_at", line.line.time.to_string(), document.created_at.to_string())]);
+        }
+        self.check_signers(node, files, &[document.signer]);
+        Some(Subject::Genesis)
+    }
+
+    fn session_document(
+        &mut self,
+        node: &Node,
+        bytes: &[u8],
+        files: &Files,
+        line: Option<&RecordLine>,
+    ) -> Option<(Subject, bool)> {
+        let kind = CommitKind::SessionStart;
+        let document: SessionDoc = self.parse(node, kind, bytes)?;
+        if let Some(line) = line
+            && let Event::SessionStart { btc, branch, block, auth, .. } = &line.line.event
+        {
+            self.agree(
+                node,
+                kind,
+                &[
+                    ("session_id", named(line.line.session), document.session_id.to_string()),
+                    ("opened_at", line.line.time.to_string(), document.opened_at.to_string()),
+                    ("prev_log", line.prev.to_string(), document.prev_log.to_string()),
+                    ("block.height", btc.to_string(), document.block.height.to_string()),
+                    ("block.hash", block.to_string(), document.block.hash.to_string()),
+                    ("branch", branch.clone(), document.branch.clone()),
+                    ("auth_key_hash", auth.to_string(), document.auth_key_hash.to_string()),
+                ],
+            );
+        }
+        self.check_block(node, document.session_id, &document.block, files);
+        self.start_session(node, &document);
+        let subject = Subject::SessionStart { session: document.session_id, height: document.block.height };
+        Some((subject, !document.block.is_local()))
+    }
+
+    fn record_document(
+        &mut self,
+        node: &Node,
+        bytes: &[u8],
+        files: &Files,
+        line: Option<&RecordLine>,
+    ) -> Option<Subject> {
+        let kind = CommitKind::Interaction;
+        let document: Record = self.parse(node, kind, bytes)?;
+        if let Some(line) = line
+            && let Event::Response { hash, seq, model, chain, .. } = &line.line.event
+        {
+            self.agree(
+                node,
+                kind,
+                &[
+                    ("session_id", named(line.line.session), document.session_id.to_string()),
+                    ("timestamp", line.line.time.to_string(), document.timestamp.to_string()),
+                    ("response_hash", hash.to_string(), document.response_hash.to_string()),
+                    ("seq", seq.to_string(), document.seq.to_string()),
+                    ("model", model.clone(), document.model.clone()),
+                    ("chain_entry", chain.to_string(), document.chain_entry.to_string()),
+                ],
+            );
+            if let Some(asked) = &line.asked {
+                let asked_at = ("asked_at", asked.time.to_string(), document.asked_at.to_string());
+                let prompt = ("prompt_hash", asked.hash.to_string(), document.prompt_hash.to_string());
+                self.agree(node, kind, &[asked_at, prompt]);
+            }
+            self.check_drift(node, &document);
+        }
+        self.check_hash_file(node, files, "prompt_hash", document.prompt_hash);
+        self.check_hash_file(node, files, "response_hash", document.response_hash);
+        self.check_hash_file(node, files, "chain_entry", document.chain_entry);
+        self.check_hash_file(node, files, "session", document.session_id);
+        self.answer(node, &document);
+        let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
+        Some(Subject::Interaction { session, seq, chain })
+    }
+
+    fn close_document(
+        &mut self,
+        node: &Node,
+        bytes: &[u8],
+        files: &Files,
+        line: Option<&RecordLine>,
+    ) -> Option<(Subject, bool)> {
+        let kind = CommitKind::SessionEnd;
+        let document: Close = self.parse(node, kind, bytes)?;
+        if let Some(line) = line
+            && let Event::SessionEnd { btc, interactions, block, close, .. } = &line.line.event
+        {
+            self.agree(
+                node,
+                kind,
+                &[
+                    ("session_id", named(line.line.session), document.session_id.to_string()),
+                    ("closed_at", line.line.time.to_string(), document.closed_at.to_string()),
+                    ("block.height", btc.to_string(), document.block.height.to_string()),
+                    ("block.hash", block.to_string(), document.block.hash.to_string()),
+                    ("interactions", interactions.to_string(), document.interactions.to_string()),
+                    ("session_close_hash", close.to_string(), document.session_close_hash.to_string()),
+                ],
+            );
+        }
+        self.check_block(node, document.session_id, &document.block, files);
+        self.end_session(node, &document);
+        let (session, close) = (document.session_id, document.session_close_hash);
+        let subject = Subject::SessionEnd { session, close, height: document.block.height };
+        Some((subject, !document.block.is_local()))
+    }
+
+    /// The close on `main` has its session end's tree; what the tree says is checked there.
+    fn close_on_main(&mut self, node: &Node, bytes: &[u8]) -> Option<(Subject, bool)> {
+        let document: Close = self.parse(node, CommitKind::Close, bytes)?;
+        let subject = Subject::Close { session: document.session_id, close: document.session_close_hash };
+        Some((subject, !document.block.is_local()))
+    }
+
+    fn checkpoint_document(&mut self, node: &Node, bytes: &[u8], line: Option<&RecordLine>) -> Option<Subject> {
+        let kind = CommitKind::Checkpoint;
+        let document: CheckpointDoc = self.parse(node, kind, bytes)?;
+        if let Some(line) = line {
+            self.agree(
+                node,
+                kind,
+                &[
+                    ("created_at", line.line.time.to_string(), document.created_at.to_string()),
+                    ("log_head", line.prev.to_string(), document.log_head.to_string()),
+                    ("block.height", line.line.height.to_string(), document.block.height.to_string()),
+                    ("sessions_open", line.open.to_string(), document.sessions_open.to_string()),
+                ],
+            );
+        }
+        self.check_claimed_block(node, &document.block);
+        Some(Subject::Checkpoint { head: document.log_head })
+    }
+
+    /// A checkpoint's block is a claim; still it is the one that the lines name at its height.
+    fn check_claimed_block(&mut self, node: &Node, block: &Block) {
+        let known = self.lines.blocks.get(&block.height).is_some_and(|named| named.contains(&block.hash));
+        let local = block.height == 0 && block.hash == Hash32::ZERO;
+        let network = self.genesis.as_ref().is_none_or(|genesis| genesis.network == block.network);
+        let fits = if block.is_local() { local } else { known && !local };
+        if !fits || !network {
+            let expected = "the block that the log names at the line's BTC_HEIGHT, or the local one";
+            let actual = format!("block {} of height {} on {}", block.hash, block.height, block.network.name());
+            let place = node.file(CommitKind::Checkpoint.document());
+            self.findings.add(Question::Consistent, None, place, expected, actual);
+        }
+    }
+
+    fn rotate_document(
+        &mut self,
+        node: &Node,
+        bytes: &[u8],
+        files: &Files,
+        line: Option<&RecordLine>,
+    ) -> Option<Subject> {
+        let kind = CommitKind::KeyRotate;
+        let document: Rotate = self.parse(node, kind, bytes)?;
+        if let Some(line) = line {
+            self.agree(node, kind, &[("created_at", line.line.time.to_string(), document.created_at.to_string())]);
+            if let Some(key) = self.key_at(Some(line.number)) {
+                self.agree(node, kind, &[("old_signer", key.to_string(), document.old_signer.to_string())]);
+            }
+            let so_far = self.keys.iter().filter(|(after, _)| *after <= line.number).map(|(_, key)| *key);
+            let so_far: Vec<PublicKey> = so_far.collect();
+            self.check_signers(node, files, &so_far);
+        }
+        Some(Subject::KeyRotate { key: Hash32::digest(document.new_signer.as_bytes()) })
+    }
+
+    /// `allowed_signers`: a line for each key, in the order in which they came into force.
+    fn check_signers(&mut self, node: &Node, files: &Files, keys: &[PublicKey]) {
+        let expected: String = keys.iter().map(PublicKey::allowed_signers_line).collect();
+        let Some(bytes) = files.get("allowed_signers") else { return };
+        if bytes != expected.as_bytes() {
+            let actual = String::from_utf8_lossy(bytes).chars().take(400).collect::<String>();
+            let (expected, actual) = (expected.escape_debug().to_string(), actual.escape_debug().to_string());
+            self.findings.add(Question::Consistent, None, node.file("allowed_signers"), expected, actual);
+        }
+    }
+}
+
+fn named(session: Option<Hash32>) -> String {
+    session.map_or("-".to_owned(), |id| id.to_string())
+}

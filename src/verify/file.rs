@@ -1,0 +1,145 @@
+//! A log file beside the segments that `main` holds (format, sections 5 and 11.4).
+//!
+//! The file starts with the segments and goes on where they end. A file that is a mere prefix of them,
+//! or whose last line is torn, is incomplete; any other difference is inconsistent. After a difference
+//! the segments are believed, they are signed, and the file's newer lines are taken up again behind the
+//! segments' last line if the file holds it.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use crate::log::read::{LogReader, Piece, ReadError};
+use crate::record::hash::Hash32;
+
+use super::report::{Findings, Question};
+
+/// One line of the file, of whatever bytes.
+pub(super) struct FileLine {
+    pub number: u64,
+    pub bytes: Vec<u8>,
+    /// The line ended before the length that was noted when the check began.
+    pub noted: bool,
+}
+
+enum State {
+    /// So far the file holds what the segments hold.
+    Same,
+    /// The last line compared differed.
+    Differs,
+    /// The file has no more whole lines.
+    Ended,
+}
+
+/// A log file that is read once, in step with the segments.
+pub(super) struct LogFile {
+    reader: LogReader<BufReader<File>>,
+    noted: u64,
+    last: u64,
+    state: State,
+    torn: Option<(u64, Vec<u8>)>,
+}
+
+impl LogFile {
+    /// Opens the file and notes its length.
+    ///
+    /// A home in use appends while it is checked. The length is noted before the refs are read, and
+    /// writers move refs before they append: so every `record:` line within the length has its commit
+    /// among the refs, and a line behind it is only taken while it is known to the commits.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let noted = std::fs::metadata(path)
+            .map_err(|source| ReadError::Io { place: path.display().to_string(), source })?
+            .len();
+        Ok(LogFile { reader: LogReader::open(path)?, noted, last: 0, state: State::Same, torn: None })
+    }
+
+    fn next(&mut self) -> Result<Option<FileLine>, ReadError> {
+        let line = match self.reader.next() {
+            None => return Ok(None),
+            Some(Ok(Piece::Line(line))) => {
+                FileLine { noted: line.end() <= self.noted, number: line.number, bytes: line.text.into_bytes() }
+            }
+            Some(Ok(Piece::Torn(torn))) => {
+                self.torn = Some((torn.number, torn.bytes));
+                return Ok(None);
+            }
+            Some(Err(error)) => match error.line() {
+                Some(number) => FileLine { number, bytes: error.bytes().to_vec(), noted: true },
+                None => return Err(error),
+            },
+        };
+        self.last = line.number;
+        Ok(Some(line))
+    }
+
+    /// Compares the next line of the file with the next line of the segments.
+    pub fn compare(&mut self, segment_line: &[u8], number: u64, findings: &mut Findings) -> Result<(), ReadError> {
+        if matches!(self.state, State::Ended) {
+            return Ok(());
+        }
+        let Some(line) = self.next()? else {
+            self.state = State::Ended;
+            self.check_torn(segment_line, findings);
+            return Ok(());
+        };
+        let same = line.bytes == segment_line;
+        if !same && matches!(self.state, State::Same) {
+            let (expected, actual) = difference(segment_line, &line.bytes);
+            findings.add(Question::Consistent, None, format!("audit.log line {number}"), expected, actual);
+        }
+        self.state = if same { State::Same } else { State::Differs };
+        Ok(())
+    }
+
+    /// A torn line that is not the beginning of the true one is a changed line.
+    fn check_torn(&mut self, segment_line: &[u8], findings: &mut Findings) {
+        if let Some((number, bytes)) = self.torn.as_ref().filter(|(_, bytes)| !segment_line.starts_with(bytes)) {
+            let (expected, actual) = difference(segment_line, bytes);
+            findings.add(Question::Consistent, None, format!("audit.log line {number}"), expected, actual);
+        }
+    }
+
+    /// After the last segment: says whether the file is as long as the segments, and finds its newer lines.
+    pub fn end_of_segments(&mut self, head: Hash32, count: u64, findings: &mut Findings) -> Result<(), ReadError> {
+        if matches!(self.state, State::Differs) {
+            let start = head.to_string();
+            while let Some(line) = self.next()? {
+                if line.bytes.starts_with(start.as_bytes()) {
+                    return Ok(());
+                }
+            }
+            self.state = State::Ended;
+        } else if matches!(self.state, State::Ended) {
+            let place = format!("audit.log line {}", self.last.saturating_add(1));
+            let expected = format!("the {count} lines that main holds, and newer ones");
+            findings.add(Question::Complete, None, place, expected, format!("the end, after {} lines", self.last));
+        }
+        Ok(())
+    }
+
+    /// The next line behind the segments.
+    pub fn newer(&mut self) -> Result<Option<FileLine>, ReadError> {
+        if matches!(self.state, State::Ended) { Ok(None) } else { self.next() }
+    }
+
+    /// A last line without its newline; one that begins behind the noted length is being written.
+    pub fn report_torn(&self, findings: &mut Findings) {
+        let Some((number, bytes)) = &self.torn else { return };
+        let begin = self.reader.offset().saturating_sub(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        if begin < self.noted {
+            let actual = format!("{} bytes without a newline at the end of the file", bytes.len());
+            findings.add(Question::Complete, None, format!("audit.log line {number}"), "a whole line", actual);
+        }
+    }
+}
+
+/// Shows two lines from a little before their first difference.
+fn difference(expected: &[u8], actual: &[u8]) -> (String, String) {
+    let at = expected.iter().zip(actual).take_while(|(a, b)| a == b).count();
+    let from = at.saturating_sub(8);
+    let show = |bytes: &[u8]| {
+        let part: Vec<u8> = bytes.iter().skip(from).take(48).copied().collect();
+        format!("'…{}…' (byte {at} of the line)", String::from_utf8_lossy(&part).escape_debug())
+    };
+    (show(expected), show(actual))
+}

@@ -1,0 +1,134 @@
+//! From findings to answers (format, section 11): each question has its own, and what was not looked
+//! at is *not checked*.
+
+use crate::record::hash::Hash32;
+
+use super::checker::Checker;
+use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict};
+
+impl Checker<'_> {
+    /// The report of everything that was found.
+    pub fn into_report(self) -> Report {
+        let answers = Answers {
+            consistent: self.consistent(),
+            complete: self.complete(),
+            unique: Verdict::new(Answer::NotChecked, "no witness policy was given: a second history would not show"),
+            not_before: self.not_before(),
+            not_after: Verdict::new(Answer::NotChecked, self.not_after()),
+            signed_by: self.signed_by(),
+        };
+        let sessions = self.session_reports();
+        let chain_valid = answers.consistent.answer == Answer::Yes;
+        let (findings, more_findings) = self.findings.into_list();
+        Report {
+            genesis: self.genesis.as_ref().map(|genesis| genesis.genesis),
+            entries: self.lines.state.count(),
+            chain_valid,
+            btc_anchors: self.btc_anchors,
+            sessions,
+            answers,
+            findings,
+            more_findings,
+            origin: self.genesis.map(|genesis| genesis.origin),
+            signers: self.keys.iter().map(|(_, key)| key.to_string()).collect(),
+            log_head: self.lines.state.head(),
+            lines_in_segments: self.lines_in_segments,
+            commits: self.commits,
+            tree_heads: self.tree_heads,
+            database: None,
+        }
+    }
+
+    fn broken(&self, question: Question) -> Option<Verdict> {
+        let count = self.findings.count(question);
+        let word = if count == 1 { "finding" } else { "findings" };
+        (count > 0).then(|| Verdict::new(Answer::No, format!("{count} {word}")))
+    }
+
+    fn consistent(&self) -> Verdict {
+        self.broken(Question::Consistent).unwrap_or_else(|| {
+            let commits: u64 = self.commits.values().sum();
+            let heads = self.tree_heads.len();
+            let lines = self.lines.state.count();
+            Verdict::new(Answer::Yes, format!("{commits} commits, {lines} log lines, {heads} tree heads hold together"))
+        })
+    }
+
+    fn complete(&self) -> Verdict {
+        self.broken(Question::Complete).unwrap_or_else(|| {
+            let lines = self.lines.state.count();
+            let log =
+                if self.log_file { "" } else { "; no audit.log was given, lines after the last segment are not known" };
+            let reason = format!(
+                "every prompt has its outcome and every commit its line; unanchored tail: {lines} lines, \
+                 as no outside proof was checked{log}"
+            );
+            Verdict::new(Answer::Yes, reason)
+        })
+    }
+
+    fn not_before(&self) -> Verdict {
+        self.broken(Question::NotBefore).unwrap_or_else(|| {
+            let anchors = self.btc_anchors + self.lines.accepted_anchors;
+            if anchors == 0 {
+                return Verdict::new(Answer::NotChecked, "no session names a block: all are local");
+            }
+            let local = self.sessions.values().filter(|s| s.start == SessionBlock::Local).count();
+            let reason = format!("{anchors} block headers show their work; {local} sessions start on no block");
+            Verdict::new(Answer::Yes, reason)
+        })
+    }
+
+    fn not_after(&self) -> String {
+        let there: Vec<&str> = self.history.notes.iter().map(|(name, _)| name.as_str()).collect();
+        if there.is_empty() {
+            return "the ledger carries no OpenTimestamps proof and no cosignature".to_owned();
+        }
+        format!("proofs in {} were read and not judged", there.join(" and "))
+    }
+
+    fn signed_by(&self) -> Verdict {
+        self.broken(Question::SignedBy).unwrap_or_else(|| {
+            let first = self.keys.first().map(|(_, key)| key.to_string()).unwrap_or_default();
+            let commits: u64 = self.commits.values().sum();
+            match self.pinned {
+                Some(_) => {
+                    Verdict::new(Answer::Yes, format!("{commits} commits by the pinned {first} and its successors"))
+                }
+                None => Verdict::new(
+                    Answer::NotChecked,
+                    format!("unpinned: {commits} commits by {first} and its successors; pin it with --signer"),
+                ),
+            }
+        })
+    }
+
+    /// Sessions of the log in the order of their starts, then those that only commits tell of.
+    fn session_reports(&self) -> Vec<SessionReport> {
+        let mut logged: Vec<_> = self.lines.state.sessions().collect();
+        logged.sort_by_key(|session| session.start.line);
+        let mut ids: Vec<Hash32> = logged.iter().map(|session| session.id).collect();
+        let only_commits = self.met.iter().filter(|id| self.lines.state.session(**id).is_none());
+        ids.extend(only_commits);
+        ids.into_iter().map(|id| self.session_report(id)).collect()
+    }
+
+    fn session_report(&self, id: Hash32) -> SessionReport {
+        let line = self.lines.state.session(id);
+        let commits = self.sessions.get(&id);
+        let of_height = |btc: u32| if btc == 0 { SessionBlock::Local } else { SessionBlock::Height(btc) };
+        let logged_end = line.and_then(|session| session.end.as_ref()).map(|end| of_height(end.btc));
+        let start = commits.map(|session| session.start).or(line.map(|session| of_height(session.start.btc)));
+        let holds = |questions: &[Question]| questions.iter().all(|q| self.findings.touching(id, *q) == 0);
+        let branch = commits.map(|session| session.branch.clone());
+        SessionReport {
+            id,
+            branch: branch.or(line.map(|session| session.start.branch.clone())).unwrap_or_default(),
+            start: start.unwrap_or(SessionBlock::Local),
+            end: commits.and_then(|session| session.end).or(logged_end),
+            interactions: commits.map_or(0, |session| session.interactions),
+            chain_valid: holds(&[Question::Consistent]),
+            all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy]),
+        }
+    }
+}
