@@ -293,13 +293,18 @@ fn sources(root: &Path) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+            } else if path.extension().is_some_and(|e| e == "rs") && !is_test_file(&path) {
                 found.push(path);
             }
         }
     }
     found.sort();
     found
+}
+
+/// `x_tests.rs` and `tests.rs` are test modules in a file of their own, and may look anywhere.
+fn is_test_file(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
 }
 
 #[test]

@@ -53,8 +53,10 @@ fn judge_from(mut state: LogState, bytes: &[u8]) -> (Verdict, LogState) {
 }
 
 fn vectors(folder: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors").join(folder);
-    let mut files: Vec<PathBuf> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    let folders = [root.join(folder), root.join("ours").join(folder)];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
