@@ -55,7 +55,7 @@ fn judge_from(mut state: LogState, bytes: &[u8]) -> (Verdict, LogState) {
 fn vectors(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
     let folders = [root.join(folder), root.join("ours").join(folder)];
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let entries = folders.iter().filter(|folder| folder.is_dir()).flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
