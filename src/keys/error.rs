@@ -67,6 +67,34 @@ pub enum KeyError {
         /// How long the text is.
         actual: usize,
     },
+    /// The vault file has a passphrase, and none was given.
+    #[error("{place} has a passphrase: set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or ask on a terminal ({reason})")]
+    NoPassphrase {
+        /// The file.
+        place: String,
+        /// Why it could not be asked for.
+        reason: String,
+    },
+    /// Not the passphrase that it was sealed with.
+    #[error("wrong passphrase for {place}")]
+    WrongPassphrase {
+        /// The file.
+        place: String,
+    },
+    /// Not an age file with a passphrase, or a damaged one.
+    #[error("{place} can't be decrypted: {reason}; it is damaged, cut or not what gently wrote: use another copy")]
+    Sealed {
+        /// The file.
+        place: String,
+        /// The reader's words.
+        reason: String,
+    },
+    /// Encryption failed.
+    #[error("encrypting: {reason}")]
+    Seal {
+        /// The writer's words.
+        reason: String,
+    },
     /// A signing key that a passphrase protects.
     #[error("{} has a passphrase, which is not supported: remove it with `ssh-keygen -p -N '' -f {}`", path.display(), quoted(path))]
     Encrypted {

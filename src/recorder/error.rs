@@ -77,6 +77,9 @@ pub enum RecorderError {
         /// At hand.
         actual: String,
     },
+    /// An auth key that can't be added, revoked or used.
+    #[error(transparent)]
+    AuthKey(#[from] super::auth::AuthKeyFault),
     /// The session is not open.
     #[error("session {session} is not open; ask again, and a new one is opened")]
     NotOpen {

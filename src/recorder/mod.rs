@@ -11,6 +11,7 @@
 //! while the model thinks or the person reads, and end before the recorder does.
 
 mod apply;
+mod auth;
 mod draft;
 mod error;
 mod exchanges;
@@ -33,6 +34,7 @@ use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
 pub use apply::Paths;
+pub use auth::AuthKeyFault;
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use sessions::{Closed, SessionTerms, resumable};
@@ -89,9 +91,12 @@ impl Recorder {
         anchor: Anchor,
         now: Seconds,
     ) -> Result<(SessionRow, bool), RecorderError> {
-        self.record(now, move |draft| match resumable(&*draft.tx, &terms)? {
-            Some(session) => Ok((session, false)),
-            None => Ok((sessions::open(draft, &terms, &anchor, now)?, true)),
+        self.record(now, move |draft| {
+            auth::check(&*draft.tx, terms.auth_key_hash)?;
+            match resumable(&*draft.tx, &terms)? {
+                Some(session) => Ok((session, false)),
+                None => Ok((sessions::open(draft, &terms, &anchor, now)?, true)),
+            }
         })
         .await
     }
@@ -103,7 +108,11 @@ impl Recorder {
         anchor: Anchor,
         now: Seconds,
     ) -> Result<SessionRow, RecorderError> {
-        self.record(now, move |draft| sessions::open(draft, &terms, &anchor, now)).await
+        self.record(now, move |draft| {
+            auth::check(&*draft.tx, terms.auth_key_hash)?;
+            sessions::open(draft, &terms, &anchor, now)
+        })
+        .await
     }
 
     /// Logs a newer block for an open session; false when it was not newer.
@@ -133,7 +142,11 @@ impl Recorder {
     /// Records a prompt; without this no model can be called.
     pub async fn prompt(&self, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
         let (in_flight, now) = (self.paths.in_flight(), prompt.now);
-        self.record_once(now, prompt, move |draft, prompt| exchanges::prompt(draft, &in_flight, prompt)).await
+        self.record_once(now, prompt, move |draft, prompt| {
+            auth::check_session(&*draft.tx, prompt.session)?;
+            exchanges::prompt(draft, &in_flight, prompt)
+        })
+        .await
     }
 
     /// Records a prompt together with why no model gets it, in one step.

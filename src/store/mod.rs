@@ -149,6 +149,8 @@ pub trait Write: Read {
     fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError>;
     /// Adds an auth key's hash.
     fn put_auth_key(&mut self, key: &AuthKeyRow) -> Result<(), StoreError>;
+    /// Marks an auth key as revoked; true when it was not before.
+    fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError>;
     /// Remembers a block that a line names; the same one twice is fine.
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError>;
     /// Adds a session.

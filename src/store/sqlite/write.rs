@@ -149,6 +149,11 @@ impl Write for Tx<'_> {
         .map(|_| ())
     }
 
+    fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError> {
+        let sql = "UPDATE auth_key SET revoked_at = ?2 WHERE auth_key_hash = ?1 AND revoked_at IS NULL";
+        Ok(self.change("revoke an auth key", sql, params![hash.to_string(), at.as_i64()])? == 1)
+    }
+
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError> {
         let Some(header) = anchor.header else { return Ok(()) };
         self.change(
