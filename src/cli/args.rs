@@ -20,6 +20,12 @@ pub struct Cli {
     /// Print one JSON object on stdout instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// A shell command whose first line is the passphrase (wins over $GENTLY_PASSPHRASE)
+    #[arg(long, global = true, value_name = "CMD")]
+    pub passphrase_cmd: Option<String>,
+    /// A shell command whose first line is the model server's key (wins over the environment)
+    #[arg(long, global = true, value_name = "CMD")]
+    pub key_cmd: Option<String>,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
@@ -41,6 +47,9 @@ pub enum Command {
     /// Show and edit gently.toml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Say who may ask: auth keys, and a passphrase on the vault file
+    #[command(subcommand)]
+    Key(KeyCommand),
 }
 
 /// `gently audit`: what looks, and what mends.
@@ -103,4 +112,29 @@ fn scheme(text: &str) -> Result<Scheme, String> {
         .into_iter()
         .find(|scheme| scheme.name() == text)
         .ok_or_else(|| format!("unknown scheme '{text}': hmac-sha256 or sha256"))
+}
+
+/// `gently key`.
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make another auth key; it is printed once and kept nowhere
+    Add {
+        /// What to call it; public in the log
+        #[arg(value_parser = super::key::name)]
+        name: String,
+    },
+    /// List auth keys
+    List,
+    /// Revoke an auth key, for ever
+    Revoke {
+        /// Its name
+        name: String,
+        /// Even if no key is left that opens this home
+        #[arg(long)]
+        force: bool,
+    },
+    /// Put a passphrase on keys/auth.key
+    Protect,
+    /// Take the passphrase off keys/auth.key
+    Unprotect,
 }

@@ -5,6 +5,9 @@ mod ask;
 pub mod audit;
 pub mod config;
 mod init;
+mod key;
+mod provider_key;
+mod secrets;
 mod session;
 mod wire;
 
@@ -12,6 +15,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use crate::recorder::RecorderError;
 
 use args::{Audit, Cli, Command};
 use wire::WireError;
@@ -51,6 +56,7 @@ pub fn run() -> ExitCode {
 
 async fn dispatch(cli: Cli) -> u8 {
     let json = cli.json;
+    secrets::set(secrets::Typed { passphrase_cmd: cli.passphrase_cmd, key_cmd: cli.key_cmd });
     let done = match cli.command {
         Command::Ask(args) => ask::run(args, json).await,
         Command::Init(args) => init::run(args, json),
@@ -60,6 +66,7 @@ async fn dispatch(cli: Cli) -> u8 {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
+        Command::Key(command) => key::run(command, json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
@@ -73,6 +80,7 @@ async fn dispatch(cli: Cli) -> u8 {
 /// The exit code of what stopped a command.
 fn code_of(error: &WireError) -> u8 {
     match error {
+        WireError::Recorder(RecorderError::AuthKey(_)) => COULD_NOT,
         WireError::Recorder(e) => {
             say(if e.is_recorded() { "recorded, withheld, finished at the next start" } else { "not recorded" });
             WITHHELD

@@ -4,8 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use zeroize::Zeroizing;
-
 use crate::anchor::agree::Policy;
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
@@ -14,7 +12,7 @@ use crate::ask::Seen;
 use crate::config::{AnchorMode, Config, ConfigError};
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, HomeError, InitOptions, locate};
-use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, os_random};
+use crate::keys::{KeyError, os_random};
 use crate::models::openai::{self, OpenAi};
 use crate::models::{Model, ModelFault};
 use crate::record::block::Network;
@@ -27,7 +25,10 @@ use crate::session::House;
 use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, StoreError};
+use crate::store::{AuthKeyRow, Read, StoreError};
+
+use super::provider_key::provider_key;
+use super::secrets::auth_key;
 
 /// Why the house could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -164,19 +165,24 @@ impl Opened {
 
     /// Checks the auth key in constant time; a wrong or missing one is on record before this returns.
     pub async fn authorize(&self) -> Result<Hash32, WireError> {
-        let presented = match env(AUTH_KEY_ENV) {
-            Some(text) => AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"),
-            None => AuthKey::load(&self.home.auth_key_path()),
-        };
-        let known: Vec<Hash32> =
-            self.store.auth_keys()?.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.hash).collect();
+        let presented = auth_key(&self.home, &self.config);
+        let (usable, revoked): (Vec<_>, Vec<_>) =
+            self.store.auth_keys()?.into_iter().partition(|key| key.revoked_at.is_none());
+        let hashes = |keys: &[AuthKeyRow]| keys.iter().map(|key| key.hash).collect::<Vec<Hash32>>();
+        let (known, revoked) = (hashes(&usable), hashes(&revoked));
         let (reason, why) = match presented {
             Ok(key) => match key.find_in(&known) {
                 Some(hash) => return Ok(hash),
+                None if key.find_in(&revoked).is_some() => {
+                    ("revoked_key", "the key was revoked; use another one (gently key list)".to_owned())
+                }
                 None => ("wrong_key", "this home does not know the key; use the one it was made with".to_owned()),
             },
             Err(e @ KeyError::Missing { .. }) => ("missing_key", e.to_string()),
             Err(e @ KeyError::AuthKey { .. }) => ("malformed_key", e.to_string()),
+            Err(e @ KeyError::WrongPassphrase { .. }) => ("wrong_passphrase", e.to_string()),
+            Err(e @ (KeyError::NoPassphrase { .. } | KeyError::Command { .. })) => ("no_passphrase", e.to_string()),
+            Err(e @ KeyError::Sealed { .. }) => ("malformed_key", e.to_string()),
             Err(e) => ("unsafe_key_file", e.to_string()),
         };
         self.recorder.auth_fail(reason.to_owned(), clock()?).await?;
@@ -216,7 +222,7 @@ pub fn model(id: &str, config: &Config) -> Result<(Model, Option<String>), WireE
     let variable = &config.model.api_key_env;
     let mut wanted = openai::Config::new(name);
     wanted.base_url = config.model.base_url.clone();
-    wanted.api_key = std::env::var(variable).ok().map(Zeroizing::new);
+    wanted.api_key = provider_key(config)?;
     wanted.key_variable = variable.clone();
     wanted.connect_timeout = config.model.connect_timeout;
     wanted.total_timeout = config.model.timeout;

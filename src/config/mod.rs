@@ -41,6 +41,8 @@ pub struct Config {
     pub session: Session,
     /// What is kept of texts.
     pub content: Content,
+    /// `[keys] passphrase_cmd`: prints the passphrase.
+    pub passphrase_cmd: Option<String>,
 }
 
 /// `[anchor]`
@@ -78,6 +80,10 @@ pub struct Model {
     pub connect_timeout: Duration,
     /// Name of the variable that holds the server's key.
     pub api_key_env: String,
+    /// A command that prints the server's key.
+    pub key_cmd: Option<String>,
+    /// A private file that holds it, absolute if the home's path is.
+    pub key_file: Option<PathBuf>,
 }
 
 /// `[session]`
@@ -128,12 +134,15 @@ impl Config {
                 timeout: Duration::from_secs(number("model.timeout_s")),
                 connect_timeout: Duration::from_secs(number("model.connect_timeout_s")),
                 api_key_env: text("model.api_key_env"),
+                key_cmd: settings.text("model.key_cmd").map(str::to_owned),
+                key_file: settings.text("model.key_file").map(|path| home.join(path)),
             },
             session: Session {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
                 host_role: text("session.host_role"),
             },
             content: Content::Sanitized,
+            passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }
     }
 }

@@ -72,6 +72,8 @@ const URL: Rule = Rule { says: "an address that starts with http:// or https://"
 const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
 const MODEL: Rule = Rule { says: "\"observer\" or \"openai/NAME\"", accepts: is_model, shows: true };
 const VARIABLE: Rule = Rule { says: "the name of an environment variable", accepts: is_variable, shows: false };
+/// Not shown in errors: a key pasted where its command belongs must not be.
+const COMMAND: Rule = Rule { says: "a shell command", accepts: |text| !text.trim().is_empty(), shows: false };
 const ROLE: Rule =
     Rule { says: "a string that is not blank", accepts: |text| text.trim() == text && !text.is_empty(), shows: true };
 
@@ -132,6 +134,18 @@ pub static KEYS: &[Key] = &[
         doc: "the environment variable that holds the server's key",
     },
     Key {
+        name: "model.key_cmd",
+        kind: Kind::Text(COMMAND),
+        default: Default::Unset,
+        doc: "a shell command whose first line is the server's key",
+    },
+    Key {
+        name: "model.key_file",
+        kind: Kind::Text(PATH),
+        default: Default::Unset,
+        doc: "a file of mode 0600 whose first line is the server's key; relative to the home",
+    },
+    Key {
         name: "session.idle_minutes",
         kind: Kind::Number(1, 10_080),
         default: Default::Number(30),
@@ -148,6 +162,12 @@ pub static KEYS: &[Key] = &[
         kind: Kind::Choice(&["sanitized"]),
         default: Default::Text("sanitized"),
         doc: "what the database keeps of texts; sanitized (secrets removed) is the only value now",
+    },
+    Key {
+        name: "keys.passphrase_cmd",
+        kind: Kind::Text(COMMAND),
+        default: Default::Unset,
+        doc: "a shell command whose first line is the passphrase of keys/auth.key and of backups",
     },
 ];
 

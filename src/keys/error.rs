@@ -89,6 +89,22 @@ pub enum KeyError {
         /// The reader's words.
         reason: String,
     },
+    /// A command or file that should give a secret did not.
+    #[error("{place} gave no secret: {reason}")]
+    Command {
+        /// Where it stands.
+        place: String,
+        /// What went wrong; never what it printed.
+        reason: String,
+    },
+    /// A file that the configuration names for a secret is not there.
+    #[error("no file {} ({key} names it): put the key there, with mode 0600", path.display())]
+    NoSecretFile {
+        /// The configuration's key.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
     /// Encryption failed.
     #[error("encrypting: {reason}")]
     Seal {
