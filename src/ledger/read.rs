@@ -150,6 +150,11 @@ impl Repository {
         parse_commit(&self.object(id, Kind::Commit)?)
     }
 
+    /// The bytes of a commit, signature included, so that it can be written again.
+    pub fn commit_bytes(&self, id: &Oid) -> Result<Vec<u8>, ObjectFault> {
+        self.object(id, Kind::Commit)
+    }
+
     /// Tree and parents of a commit that need not be ours: the unsigned ones of `refs/notes`.
     pub fn foreign_commit(&self, id: &Oid) -> Result<(Oid, Vec<Oid>), ObjectFault> {
         parse_foreign(&self.object(id, Kind::Commit)?)

@@ -44,7 +44,8 @@ pub enum RecorderError {
     /// Database, log and ledger disagree in a way that no crash explains.
     #[error(
         "{ahead} is ahead of {behind} ({place}: expected {expected}, found {actual}); nothing was written. \
-             This is a restored backup, a mixed-up home or a changed record: look with `gently audit verify`"
+             This is a restored backup, a mixed-up home or a changed record: look with `gently audit verify`. If the \
+             database is the older one, `gently audit adopt --own` takes over what ledger.git and audit.log hold beyond it"
     )]
     Disagree {
         /// Which of the three has more.
@@ -77,6 +78,19 @@ pub enum RecorderError {
         /// At hand.
         actual: String,
     },
+    /// The home was restored from a backup, and nobody said yet what became of the history after it.
+    #[error(
+        "this home was restored from a backup ({path}), and writes nothing before you say what was published after it: \
+             `gently audit adopt --from LEDGER` takes over a newer published ledger (git clone --mirror URL LEDGER), \
+             `gently audit adopt --nothing-newer` says that there is none"
+    )]
+    Restored {
+        /// The marker.
+        path: PathBuf,
+    },
+    /// A newer ledger that can't be taken over.
+    #[error(transparent)]
+    Adopt(#[from] super::adopt::AdoptFault),
     /// An auth key that can't be added, revoked or used.
     #[error(transparent)]
     AuthKey(#[from] super::auth::AuthKeyFault),

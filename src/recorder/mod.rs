@@ -10,12 +10,14 @@
 //! durable in the database and written to git and log; the sync of those two, and the mark, follow
 //! while the model thinks or the person reads, and end before the recorder does.
 
+mod adopt;
 mod apply;
 mod auth;
 mod draft;
 mod error;
 mod exchanges;
 mod lock;
+mod restored;
 mod sessions;
 mod step;
 mod turn;
@@ -33,10 +35,13 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
+pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver, take_over};
 pub use apply::Paths;
 pub use auth::AuthKeyFault;
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
+pub use lock::WriterLock;
+pub use restored::{MARKER, Restored, Said, adopt, is_marked};
 pub use sessions::{Closed, SessionTerms, resumable};
 pub use step::{Step, Watch, unwatched};
 pub use turn::{
@@ -64,6 +69,12 @@ impl Recorder {
     /// `now` is the time of the `recover` line, if one is due. Refuses when database, log and ledger
     /// disagree in a way that no crash explains.
     pub fn open(paths: Paths, key: SigningKey, now: Seconds, watch: Watch) -> Result<Self, RecorderError> {
+        restored::refuse(&paths)?;
+        Self::open_unchecked(paths, key, now, watch)
+    }
+
+    /// The same in a home that was restored; only for what lets it write again.
+    fn open_unchecked(paths: Paths, key: SigningKey, now: Seconds, watch: Watch) -> Result<Self, RecorderError> {
         let mut writer = Writer::open(paths.clone(), key, watch)?;
         writer.heal(now)?;
         let (jobs, queue) = mpsc::channel();

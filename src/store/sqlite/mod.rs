@@ -16,6 +16,9 @@ use super::{Applied, Store, StoreError, Write};
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
+/// Pages copied at a time; the source is a snapshot, so nothing has to be let in between.
+const COPY_PAGES: std::ffi::c_int = 4096;
+
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
 const MIGRATIONS: &[(&str, &str)] =
     &[("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql"))];
@@ -75,6 +78,21 @@ impl Sqlite {
     /// Ends what [`Sqlite::begin_read`] began.
     pub fn end_read(&self) -> Result<(), StoreError> {
         self.0.execute_batch("COMMIT").map_err(failed("end reading"))
+    }
+
+    /// Copies the database, as [`Sqlite::begin_read`] sees it, to a new file of mode 0600. Durable on return.
+    pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        private_file(path)?;
+        let what = "copy the database";
+        let mut copy = Connection::open(path).map_err(failed(what))?;
+        {
+            let backup = rusqlite::backup::Backup::new(&self.0, &mut copy).map_err(failed(what))?;
+            backup.run_to_completion(COPY_PAGES, Duration::ZERO, None).map_err(failed(what))?;
+        }
+        copy.close().map_err(|(_, e)| failed(what)(e))?;
+        std::fs::File::open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(|e| StoreError::Sqlite { what, reason: e.to_string() })
     }
 
     /// SQLite's own check of the file: its words, `ok` when it is sound.

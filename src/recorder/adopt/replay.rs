@@ -1,0 +1,368 @@
+//! The database as the lines of a newer ledger leave it, line by line.
+
+use std::collections::BTreeMap;
+
+use crate::record::block::{Anchor, Block, Header, Network, Source};
+use crate::record::canon;
+use crate::record::commit::CommitKind;
+use crate::record::commitment::Salt;
+use crate::record::documents::{AuthorityState, Close, Genesis, Record, Rotate, SessionDoc};
+use crate::record::entry::{Event, Line};
+use crate::record::exchange::row_id;
+use crate::record::hash::Hash32;
+use crate::record::signature::PublicKey;
+use crate::record::tree::Frontier;
+use crate::store::{
+    ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, TurnRow, Write,
+};
+
+use super::super::auth::{KIND, REVOKED};
+use super::super::{ABANDONED, RecorderError};
+use super::{AdoptFault, NewerCommit, TakenOver, row};
+
+/// A prompt line that has no outcome so far.
+struct Asked {
+    n: u64,
+    line: Line,
+    hash: Hash32,
+}
+
+/// The database being brought forward.
+pub struct Replay<'a> {
+    tx: &'a mut dyn Write,
+    head: Head,
+    frontier: Frontier,
+    network: Network,
+    sessions: BTreeMap<Hash32, SessionRow>,
+    /// New prompts without an outcome, by session and number.
+    asked: BTreeMap<(Hash32, u64), Asked>,
+    new_sessions: u64,
+    texts_lost: u64,
+}
+
+fn unreadable(place: &str, reason: impl std::fmt::Display) -> RecorderError {
+    AdoptFault::Unreadable { place: place.to_owned(), reason: reason.to_string() }.into()
+}
+
+impl<'a> Replay<'a> {
+    /// Starts where the database stands.
+    pub fn begin(tx: &'a mut dyn Write, head: Head) -> Result<Self, RecorderError> {
+        let frontier = Frontier::from_bytes(&head.frontier).map_err(|e| unreadable("head.frontier", e))?;
+        let genesis: Genesis =
+            canon::parse(tx.genesis()?.as_bytes()).map_err(|e| unreadable("head.genesis", e))?;
+        let open = tx.open_sessions()?.into_iter().map(|session| (session.id, session)).collect();
+        Ok(Replay {
+            tx,
+            head,
+            frontier,
+            network: genesis.network,
+            sessions: open,
+            asked: BTreeMap::new(),
+            new_sessions: 0,
+            texts_lost: 0,
+        })
+    }
+
+    /// Appends a line; returns its number.
+    pub fn line(&mut self, line: &Line, text: &str) -> Result<u64, RecorderError> {
+        let n = self.head.lines;
+        self.tx.put_line(n, line.hash, text)?;
+        self.frontier.push(text.as_bytes());
+        self.head.lines += 1;
+        self.head.hash = line.hash;
+        self.head.time = line.time;
+        self.head.height = self.head.height.max(line.height);
+        self.head.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1);
+        Ok(n)
+    }
+
+    /// Appends a commit of the line `line`; returns its number.
+    pub fn commit(&mut self, line: u64, commit: &NewerCommit, end: Option<u64>) -> Result<u64, RecorderError> {
+        use CommitKind::{Checkpoint, Close, KeyRotate, SessionEnd};
+        let segment = match commit.kind {
+            SessionEnd | Close | Checkpoint | KeyRotate => Some((self.head.segment_lines, line + 1)),
+            _ => None,
+        };
+        let n = self.head.commits;
+        let tree_of = end.filter(|_| commit.kind == Close);
+        let none = BTreeMap::new();
+        let files = if tree_of.is_some() { &none } else { &commit.files };
+        self.tx.put_commit(&row(n, line, commit, segment, tree_of), files)?;
+        self.head.commits += 1;
+        Ok(n)
+    }
+
+    /// Does to the rows what the line says.
+    pub fn event(&mut self, n: u64, line: &Line, commits: &[&NewerCommit]) -> Result<(), RecorderError> {
+        match &line.event {
+            Event::SessionStart { .. } => self.start(line, document(commits, "session.json")?, header(commits)?)?,
+            Event::Prompt { hash, seq } => self.prompt(n, line, *hash, *seq)?,
+            Event::Response { seq, chain, .. } => {
+                let record = document(commits, "record.json")?;
+                self.response(n, line, *seq, *chain, &record)?;
+            }
+            Event::ResponseFail { seq, reason, exchange, .. } => {
+                self.no_answer(n, line, (*seq, Outcome::Failed), reason, *exchange)?;
+            }
+            Event::Denied { seq, reason, exchange } => {
+                self.no_answer(n, line, (*seq, Outcome::Denied), reason, *exchange)?;
+            }
+            Event::BtcAnchor { btc, block, header } => self.anchor(line, *btc, *block, *header)?,
+            Event::Artifact { kind, id, hash } => self.artifact(n, line, (kind, id), *hash)?,
+            Event::SessionEnd { .. } => self.end(line, document(commits, "close.json")?, header(commits)?)?,
+            Event::KeyRotate { .. } => {
+                let rotate: Rotate = document(commits, "rotate.json")?;
+                self.head.signer = rotate.new_signer;
+            }
+            _ => {}
+        }
+        if matches!(line.event, Event::SessionEnd { .. } | Event::Checkpoint { .. } | Event::KeyRotate { .. }) {
+            self.head.segment_lines = n + 1;
+            self.head.segment_at = line.time;
+        }
+        if let Some(session) = line.session.and_then(|id| self.sessions.get_mut(&id)) {
+            session.last_at = line.time;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, line: &Line, doc: SessionDoc, header: Option<Header>) -> Result<(), RecorderError> {
+        let anchor = Anchor { block: doc.block, header };
+        self.know_key(doc.auth_key_hash, line)?;
+        if self.tx.kernel(doc.kernel_hash)?.is_none() {
+            // Its text is in the lost database only; the row is what sessions refer to.
+            self.tx.put_kernel(doc.kernel_hash, "")?;
+        }
+        let row = SessionRow {
+            uuid: row_id("session", doc.session_id, 0),
+            id: doc.session_id,
+            started_at: line.time,
+            ended_at: None,
+            phase: doc.phase,
+            tier: doc.tier,
+            kernel_hash: doc.kernel_hash,
+            host_role: doc.host_role,
+            model: doc.model,
+            auth_key_hash: doc.auth_key_hash,
+            branch: doc.branch.clone(),
+            anchor,
+            prompts: 0,
+            interactions: 0,
+            chain_head: doc.session_id,
+            last_at: line.time,
+        };
+        self.tx.put_block(&row.anchor)?;
+        self.tx.put_session(&row)?;
+        self.head.last_branch = Some(doc.branch);
+        self.new_sessions += 1;
+        self.sessions.insert(row.id, row);
+        Ok(())
+    }
+
+    /// A key that was added after the backup: sessions refer to it.
+    fn know_key(&mut self, hash: Hash32, line: &Line) -> Result<(), RecorderError> {
+        let keys = self.tx.auth_keys()?;
+        if keys.iter().any(|key| key.hash == hash) {
+            return Ok(());
+        }
+        let name = format!("adopted-{}", hash.short16());
+        Ok(self.tx.put_auth_key(&AuthKeyRow { hash, name, added_at: line.time, revoked_at: None })?)
+    }
+
+    fn session(&mut self, line: &Line) -> Result<&mut SessionRow, RecorderError> {
+        let id = line.session.ok_or_else(|| unreadable("a log line", "it names no session"))?;
+        self.sessions.get_mut(&id).ok_or_else(|| unreadable(&format!("session {id}"), "it is not open"))
+    }
+
+    fn prompt(&mut self, n: u64, line: &Line, hash: Hash32, seq: u64) -> Result<(), RecorderError> {
+        let session = self.session(line)?;
+        session.prompts = seq;
+        let id = session.id;
+        self.texts_lost += 1;
+        self.asked.insert((id, seq), Asked { n, line: line.clone(), hash });
+        Ok(())
+    }
+
+    fn response(
+        &mut self,
+        n: u64,
+        line: &Line,
+        seq: u64,
+        chain: Hash32,
+        record: &Record,
+    ) -> Result<(), RecorderError> {
+        let session = self.session(line)?;
+        session.interactions += 1;
+        session.chain_head = chain;
+        let update = OutcomeUpdate {
+            outcome: Outcome::Answered,
+            refusal: Some(record.refusal),
+            response_commitment: Some(record.response_hash),
+            chain_entry: Some(chain),
+            ..bare(n, line, record.exchange_hash)
+        };
+        self.outcome(line, seq, &update)
+    }
+
+    fn no_answer(
+        &mut self,
+        n: u64,
+        line: &Line,
+        (seq, outcome): (u64, Outcome),
+        reason: &str,
+        exchange: Hash32,
+    ) -> Result<(), RecorderError> {
+        let update = OutcomeUpdate { outcome, reason: Some(reason.to_owned()), ..bare(n, line, exchange) };
+        self.outcome(line, seq, &update)
+    }
+
+    /// A prompt of the database gets its outcome; a newer one has no row, since its text is lost.
+    fn outcome(&mut self, line: &Line, seq: u64, update: &OutcomeUpdate) -> Result<(), RecorderError> {
+        let id = self.session(line)?.id;
+        if self.asked.remove(&(id, seq)).is_some() {
+            return Ok(());
+        }
+        Ok(self.tx.put_outcome(row_id("exchange", id, seq), update)?)
+    }
+
+    fn anchor(&mut self, line: &Line, height: u32, hash: Hash32, header: Header) -> Result<(), RecorderError> {
+        let network = self.network;
+        // The line does not say who told; a block taken from a file is what it is now.
+        let block = Block { hash, height, network, source: Source::File, time: header.fields().time };
+        let anchor = Anchor { block, header: Some(header) };
+        self.session(line)?.anchor = anchor.clone();
+        Ok(self.tx.put_block(&anchor)?)
+    }
+
+    fn artifact(
+        &mut self,
+        n: u64,
+        line: &Line,
+        (kind, id): (&str, &str),
+        commitment: Hash32,
+    ) -> Result<(), RecorderError> {
+        let row =
+            ArtifactRow { line: n, kind: kind.to_owned(), id: id.to_owned(), document: None, salt: None, commitment };
+        self.tx.put_artifact(&row)?;
+        let Some(revoked) = id.strip_suffix(REVOKED).filter(|_| kind == KIND) else { return Ok(()) };
+        // A key that was revoked after the backup must not come back to life with it.
+        for key in self.tx.auth_keys()? {
+            if revoked.ends_with(&format!("-{}", key.hash.short16())) {
+                self.tx.revoke_auth_key(key.hash, line.time)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, line: &Line, doc: Close, header: Option<Header>) -> Result<(), RecorderError> {
+        let session = self.session(line)?;
+        session.anchor = Anchor { block: doc.block, header };
+        session.ended_at = Some(line.time);
+        session.last_at = line.time;
+        let (anchor, uuid, progress, id) =
+            (session.anchor.clone(), session.uuid, session.progress(), session.id);
+        self.tx.put_block(&anchor)?;
+        self.tx.move_session(uuid, &progress)?;
+        self.sessions.remove(&id);
+        Ok(())
+    }
+
+    /// Writes the sessions that are still open, their unanswered prompts, and the head.
+    pub fn finish(
+        mut self,
+        from: &Head,
+        key: PublicKey,
+        salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
+    ) -> Result<TakenOver, RecorderError> {
+        if self.head.signer != key {
+            return Err(AdoptFault::Signer { theirs: self.head.signer, ours: key }.into());
+        }
+        for session in self.sessions.values() {
+            self.tx.move_session(session.uuid, &session.progress())?;
+        }
+        for ((id, seq), asked) in std::mem::take(&mut self.asked) {
+            self.unanswered(id, seq, &asked, salts()?)?;
+        }
+        self.head.frontier = self.frontier.to_bytes();
+        self.tx.move_head(from, &self.head)?;
+        Ok(TakenOver {
+            from_line: from.lines + 1,
+            to_line: self.head.lines,
+            commits: self.head.commits - from.commits,
+            sessions: self.new_sessions,
+            texts_lost: self.texts_lost,
+            open: u64::try_from(self.sessions.len()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The row of a prompt without text and outcome, so that closing its session ends it as abandoned.
+    fn unanswered(&mut self, id: Hash32, seq: u64, asked: &Asked, salt: Salt) -> Result<(), RecorderError> {
+        let Some(session) = self.sessions.get(&id) else {
+            return Err(unreadable(&format!("prompt {seq} of session {id}"), format!("closed, and not {ABANDONED}")));
+        };
+        let turn_user = row_id("turn_user", id, seq);
+        self.tx.put_turn(&TurnRow {
+            turn_id: turn_user,
+            session: session.uuid,
+            created_at: asked.line.time,
+            by_user: true,
+            content: None,
+            content_hash: None,
+            refusal: false,
+            authority_state: AuthorityState::Ok,
+            driftwatch_id: None,
+        })?;
+        Ok(self.tx.put_exchange(&ExchangeRow {
+            exchange_id: row_id("exchange", id, seq),
+            session: session.uuid,
+            turn_user,
+            bundle_hash: None,
+            bundle_json: None,
+            prompt_hash: None,
+            created_at: asked.line.time,
+            seq,
+            model: session.model.clone(),
+            decision: "allow".to_owned(),
+            authority_state: AuthorityState::Ok,
+            exclusions: "[]".to_owned(),
+            salt: Some(salt),
+            prompt_commitment: asked.hash,
+            prompt_line: asked.n,
+            outcome: None,
+        })?)
+    }
+}
+
+/// An outcome of which only the line is known.
+fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
+    OutcomeUpdate {
+        outcome: Outcome::Failed,
+        reason: None,
+        turn_aurora: None,
+        response_hash: None,
+        validator_summary: None,
+        refusal: None,
+        answered_at: line.time,
+        prompt_tokens: None,
+        completion_tokens: None,
+        response_commitment: None,
+        exchange_commitment: exchange,
+        chain_entry: None,
+        outcome_line: n,
+    }
+}
+
+fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
+    commits: &[&NewerCommit],
+    name: &str,
+) -> Result<T, RecorderError> {
+    let bytes = commits.iter().find_map(|commit| commit.files.get(name));
+    let bytes = bytes.ok_or_else(|| unreadable(name, "it is missing"))?;
+    canon::parse(bytes).map_err(|e| unreadable(name, e))
+}
+
+fn header(commits: &[&NewerCommit]) -> Result<Option<Header>, RecorderError> {
+    let Some(bytes) = commits.iter().find_map(|commit| commit.files.get("btc_header")) else { return Ok(None) };
+    let text = String::from_utf8_lossy(bytes);
+    text.trim_end().parse().map(Some).map_err(|e| unreadable("btc_header", e))
+}
