@@ -1,5 +1,7 @@
 //! What can be typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 use crate::record::block::Network;
@@ -50,6 +52,10 @@ pub enum Command {
     /// Say who may ask: auth keys, and a passphrase on the vault file
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Write the whole home, keys included, to one encrypted file; the home may be in use
+    Backup(BackupArgs),
+    /// Bring a backup back as a new home
+    Restore(RestoreArgs),
 }
 
 /// `gently audit`: what looks, and what mends.
@@ -59,6 +65,8 @@ pub enum Audit {
     Look(AuditCommand),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
     ClockSet,
+    /// After a restore: take over what was published after the backup, or say that nothing was
+    Adopt(AdoptArgs),
 }
 
 /// `gently ask`.
@@ -137,4 +145,49 @@ pub enum KeyCommand {
     Protect,
     /// Take the passphrase off keys/auth.key
     Unprotect,
+}
+
+/// `gently backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// The file to write; age format, `age -d FILE | tar t` lists it
+    pub file: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `gently restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// What `gently backup` wrote
+    pub file: PathBuf,
+}
+
+/// `gently audit adopt`.
+#[derive(Debug, Args)]
+#[group(id = "what", required = true, multiple = false, args = ["from", "own", "nothing_newer"])]
+pub struct AdoptArgs {
+    /// A newer copy of this home's ledger: what `git clone --mirror URL LEDGER` made
+    #[arg(long, value_name = "LEDGER")]
+    pub from: Option<PathBuf>,
+    /// The log that belongs to it, for what no segment on main holds yet
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub log: Option<PathBuf>,
+    /// This home's own ledger.git and audit.log, when the database is the older one
+    #[arg(long)]
+    pub own: bool,
+    /// Say, on record, that nothing newer than the backup was ever published
+    #[arg(long)]
+    pub nothing_newer: bool,
+}
+
+impl AdoptArgs {
+    /// Whether `--from` was given an address, which is fetched with git first.
+    pub fn from_is_address(&self) -> bool {
+        self.from.as_ref().is_some_and(|from| {
+            let text = from.to_string_lossy();
+            text.contains("://") || (text.contains('@') && text.contains(':'))
+        })
+    }
 }

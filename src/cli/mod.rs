@@ -3,6 +3,7 @@
 mod args;
 mod ask;
 pub mod audit;
+mod backup;
 pub mod config;
 mod init;
 mod key;
@@ -67,6 +68,9 @@ async fn dispatch(cli: Cli) -> u8 {
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
         Command::Key(command) => key::run(command, json).await,
+        Command::Backup(args) => backup::make(&args, json),
+        Command::Restore(args) => backup::bring_back(&args, json),
+        Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
@@ -80,7 +84,7 @@ async fn dispatch(cli: Cli) -> u8 {
 /// The exit code of what stopped a command.
 fn code_of(error: &WireError) -> u8 {
     match error {
-        WireError::Recorder(RecorderError::AuthKey(_)) => COULD_NOT,
+        WireError::Recorder(RecorderError::AuthKey(_) | RecorderError::Adopt(_)) => COULD_NOT,
         WireError::Recorder(e) => {
             say(if e.is_recorded() { "recorded, withheld, finished at the next start" } else { "not recorded" });
             WITHHELD

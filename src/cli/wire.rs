@@ -9,6 +9,7 @@ use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::anchor::{BlockSource, SourceFault};
 use crate::ask::Seen;
+use crate::backup::BackupError;
 use crate::config::{AnchorMode, Config, ConfigError};
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, HomeError, InitOptions, locate};
@@ -26,6 +27,7 @@ use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
 use crate::store::{AuthKeyRow, Read, StoreError};
+use crate::verify::VerifyError;
 
 use super::provider_key::provider_key;
 use super::secrets::auth_key;
@@ -51,6 +53,12 @@ pub enum WireError {
     /// The model.
     #[error(transparent)]
     Model(#[from] ModelFault),
+    /// A backup.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    /// Evidence that can't be looked at.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
     /// A block source.
     #[error(transparent)]
     Source(#[from] SourceFault),

@@ -18,6 +18,7 @@ use crate::store::{CommitRow, Head, Read, Store, StoreError, Write};
 use super::lock::WriterLock;
 use super::{Paths, RecorderError};
 
+mod gather;
 mod replay;
 
 use replay::Replay;
