@@ -166,7 +166,7 @@ pub struct RestoreArgs {
 
 /// `gently audit adopt`.
 #[derive(Debug, Args)]
-#[group(id = "what", required = true, multiple = false, args = ["from", "own", "nothing_newer"])]
+#[command(group(clap::ArgGroup::new("said").required(true).args(["from", "own", "nothing_newer"])))]
 pub struct AdoptArgs {
     /// A newer copy of this home's ledger: what `git clone --mirror URL LEDGER` made
     #[arg(long, value_name = "LEDGER")]
