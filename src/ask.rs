@@ -1,1 +1,120 @@
-//! (to come)
+//! One turn, top to bottom (AEGIS 10.2).
+
+use std::collections::BTreeMap;
+
+use crate::continuity::compile::{CompileFault, Inputs, compile};
+use crate::continuity::prompt::render;
+use crate::govern::authority::{Decision, Normative, decide};
+use crate::govern::sanitize::{Finding, Redaction, redact};
+use crate::models::{Model, ModelFault};
+use crate::record::bundle::SightEntry;
+use crate::record::commitment::Salt;
+use crate::record::documents::AuthorityState;
+use crate::record::hash::Hash32;
+use crate::recorder::{
+    Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
+};
+use crate::session::{House, Resumed, resume_or_open};
+
+/// How a turn ended; each ending is on record.
+#[derive(Debug)]
+pub enum Turn {
+    /// With an answer; whether it may be shown is in its judgement.
+    Answered(Box<RecordedAnswer>),
+    /// Policy denied it, or no bundle could be compiled; no model was called.
+    Refused(RecordedRefusal, Option<CompileFault>),
+    /// The model gave no answer.
+    Failed(RecordedFailure, ModelFault),
+}
+
+/// A turn with what a person is told beside it.
+#[derive(Debug)]
+pub struct Asked {
+    /// How it ended.
+    pub turn: Turn,
+    /// The session, and whether it was opened for this turn.
+    pub resumed: Resumed,
+    /// Secrets that were removed from the prompt before anything else saw it.
+    pub removed: Vec<Finding>,
+}
+
+/// What a turn can't go on without.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The prompt could not be recorded: no model was called.
+    #[error("{0}")]
+    Prompt(RecorderError),
+    /// The outcome could not be recorded: it is withheld.
+    #[error("{0}")]
+    Outcome(RecorderError),
+}
+
+/// What is looked at for a turn, beside the block: taken once, before anything is decided.
+pub struct Seen {
+    /// What each tool showed.
+    pub sight: BTreeMap<String, SightEntry>,
+    /// Fresh randomness.
+    pub salt: Salt,
+}
+
+/// Asks: resume, redact, decide, compile, render, record, call, judge, record.
+///
+/// `gather` takes the turn's observations. The answer that comes back is durable in the database and
+/// written to git and log. An error means that nothing may be shown.
+pub async fn ask(
+    house: &House<'_>,
+    auth_key_hash: Hash32,
+    model: &Model,
+    question: &str,
+    gather: impl FnOnce() -> Seen,
+) -> Result<Asked, AskError> {
+    let Redaction { clean: text, found: removed } = redact(question);
+    let resumed = resume_or_open(house, auth_key_hash).await.map_err(AskError::Prompt)?;
+    let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
+    let Seen { sight, salt } = gather();
+    let now = house.now();
+    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: session.prompts };
+    let refuse = |refusal, authority_state: AuthorityState, text, salt, anchor| {
+        house.recorder.refuse(RefusedPrompt { session: session.id, text, refusal, authority_state, salt, anchor, now })
+    };
+    let authority_state = match decide(house.kernel, &normative) {
+        Decision::Allow { authority_state } => authority_state,
+        Decision::Deny { reason, authority_state } => {
+            let refusal = Refusal::Denied { reason: reason.to_owned() };
+            let on_record = refuse(refusal, authority_state, text, salt, anchor).await.map_err(AskError::Prompt)?;
+            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed });
+        }
+    };
+    let bundle = match compile(&Inputs {
+        session_id: session.uuid,
+        user_input: &text,
+        kernel: house.kernel,
+        host_role: &session.host_role,
+        model_id: model.id(),
+        now,
+        sight,
+    }) {
+        Ok(bundle) => bundle,
+        Err(fault) => {
+            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned() };
+            let on_record = refuse(refusal, authority_state, text, salt, anchor).await.map_err(AskError::Prompt)?;
+            return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed });
+        }
+    };
+    let compiled = render(house.kernel, &bundle, &text);
+    let prompt = Prompt { session: session.id, text, bundle, compiled, authority_state, salt, anchor, now };
+    let prompt = house.recorder.prompt(prompt).await.map_err(AskError::Prompt)?;
+    let turn = match model.invoke(&prompt).await {
+        Ok(reply) => {
+            let judged = reply.judge(house.kernel, &prompt);
+            let answer = house.recorder.answer(prompt, judged, house.now()).await.map_err(AskError::Outcome)?;
+            Turn::Answered(Box::new(answer))
+        }
+        Err(fault) => {
+            let reason = fault.reason().into_owned();
+            let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
+            Turn::Failed(failure, fault)
+        }
+    };
+    Ok(Asked { turn, resumed, removed })
+}

@@ -1,1 +1,176 @@
-//! (to come)
+//! Sessions: resumed when they fit, opened on a block, closed when idle or asked to.
+
+use std::time::Duration;
+
+use crate::anchor::BlockSource;
+use crate::anchor::agree::{Policy, observe};
+use crate::govern::kernel::Kernel;
+use crate::record::block::{Anchor, Network};
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, resumable};
+use crate::store::{Read, SessionRow};
+
+/// A session that has been quiet for this long looks for a newer block before its next prompt.
+const LOOK_AGAIN: u64 = 60;
+/// How often a prompt in flight is looked at while its session waits to be closed.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Everything around a session and a turn: what is asked, looked at and written to.
+///
+/// All of it is observed or injected from outside; the pipeline itself has no clock, no randomness and
+/// no configuration.
+pub struct House<'a> {
+    /// The one door.
+    pub recorder: &'a Recorder,
+    /// Queries; another connection than the recorder's.
+    pub store: &'a dyn Read,
+    /// In force.
+    pub kernel: &'a Kernel,
+    /// Id of the model that sessions run under.
+    pub model: &'a str,
+    /// From the configuration.
+    pub host_role: &'a str,
+    /// A session quiet for longer is closed before the next prompt.
+    pub idle: Duration,
+    /// The ledger's chain.
+    pub network: Network,
+    /// Block sources; none when nobody is to be asked.
+    pub sources: &'a [Box<dyn BlockSource>],
+    /// How they have to agree, and how long they may take.
+    pub policy: Policy,
+    /// The clock.
+    pub clock: &'a dyn Fn() -> Seconds,
+    /// Lines for the person, as they come.
+    pub say: &'a dyn Fn(&str),
+}
+
+impl House<'_> {
+    /// The clock.
+    pub fn now(&self) -> Seconds {
+        (self.clock)()
+    }
+
+    /// The block of this moment; its notes are said.
+    pub async fn block(&self) -> Anchor {
+        let now = self.now();
+        if self.sources.is_empty() {
+            (self.say)("no anchor: no block source is configured, so this rests on the local clock only");
+            return Anchor { block: crate::record::block::Block::local(self.network, now), header: None };
+        }
+        let seen = observe(self.sources, self.network, self.policy, now).await;
+        for note in &seen.notes {
+            (self.say)(note);
+        }
+        seen.anchor
+    }
+
+    /// What a session of an auth key runs under.
+    pub fn terms(&self, auth_key_hash: Hash32) -> SessionTerms {
+        SessionTerms {
+            auth_key_hash,
+            kernel_hash: self.kernel.hash(),
+            kernel_json: self.kernel.canonical_json().to_owned(),
+            model: self.model.to_owned(),
+            host_role: self.host_role.to_owned(),
+            phase: self.kernel.phase().to_owned(),
+            tier: self.kernel.tier(),
+        }
+    }
+}
+
+/// The session of a turn, and the block that was seen on the way.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    /// It.
+    pub session: SessionRow,
+    /// Whether it was opened just now.
+    pub opened: bool,
+    /// The block of this moment, if one was looked for.
+    pub seen: Option<Anchor>,
+}
+
+/// Closes what is idle, then resumes the session that fits or opens one.
+///
+/// A block is looked for when a session is opened or closed, and when the one resumed has been quiet for
+/// a minute: questions in quick succession ask no explorer.
+pub async fn resume_or_open(house: &House<'_>, auth_key_hash: Hash32) -> Result<Resumed, RecorderError> {
+    let terms = house.terms(auth_key_hash);
+    let now = house.now();
+    let idle: Vec<SessionRow> =
+        house.store.open_sessions()?.into_iter().filter(|session| is_idle(house, session, now)).collect();
+    let fits = resumable(house.store, &terms)?.filter(|session| !is_idle(house, session, now));
+    let quiet = fits.as_ref().is_none_or(|session| now.since(session.last_at) >= LOOK_AGAIN);
+    let seen = if quiet || !idle.is_empty() { Some(house.block().await) } else { None };
+    if let Some(anchor) = &seen {
+        close_idle(house, &idle, anchor).await?;
+    }
+    let anchor = match &seen {
+        Some(anchor) => anchor.clone(),
+        None => Anchor { block: crate::record::block::Block::local(house.network, now), header: None },
+    };
+    let (session, opened) = house.recorder.resume_or_open(terms, anchor, house.now()).await?;
+    Ok(Resumed { session, opened, seen })
+}
+
+fn is_idle(house: &House<'_>, session: &SessionRow, now: Seconds) -> bool {
+    now.since(session.last_at) >= house.idle.as_secs()
+}
+
+/// Closes idle sessions; one whose prompt still waits for its model is not idle.
+async fn close_idle(house: &House<'_>, idle: &[SessionRow], anchor: &Anchor) -> Result<(), RecorderError> {
+    for session in idle {
+        match house.recorder.close_session(session.id, anchor.clone(), house.now()).await {
+            Ok(closed) => (house.say)(&format!(
+                "closed the idle session {} ({} interactions)",
+                closed.session.id.short8(),
+                closed.session.interactions
+            )),
+            // Another process closed it, or waits for an answer in it.
+            Err(RecorderError::InFlight { .. } | RecorderError::NotOpen { .. }) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(())
+}
+
+/// Opens a session, whether or not one that fits is open.
+pub async fn open(house: &House<'_>, auth_key_hash: Hash32) -> Result<SessionRow, RecorderError> {
+    let anchor = house.block().await;
+    house.recorder.open_session(house.terms(auth_key_hash), anchor, house.now()).await
+}
+
+/// Closes a session against the block of this moment, waiting for prompts whose model is still thinking.
+///
+/// The wait ends when the answer is recorded or its process is gone; a model call has its own time limit.
+pub async fn close(house: &House<'_>, session: Hash32) -> Result<Closed, RecorderError> {
+    let mut said = false;
+    loop {
+        let anchor = house.block().await;
+        match house.recorder.close_session(session, anchor, house.now()).await {
+            Err(RecorderError::InFlight { seq, .. }) => {
+                if !said {
+                    (house.say)(&format!("waiting for the model's answer to interaction-{seq}"));
+                }
+                said = true;
+                wait_for(house, session).await?;
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Waits until no process waits for an answer in a session.
+async fn wait_for(house: &House<'_>, session: Hash32) -> Result<(), RecorderError> {
+    loop {
+        tokio::time::sleep(POLL).await;
+        let Some(row) = house.store.session(session)? else { return Err(RecorderError::NotOpen { session }) };
+        let mut held = false;
+        for exchange in house.store.in_flight(row.uuid)? {
+            held |= house.recorder.is_waited_for(exchange.exchange_id)?;
+        }
+        if !held {
+            return Ok(());
+        }
+    }
+}

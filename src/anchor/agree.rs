@@ -1,1 +1,354 @@
-//! (to come)
+//! Many sources, one block: everybody asked at once, every header checked, liars named.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use tokio::time::Instant;
+
+use super::{BlockSource, SourceFault};
+use crate::record::block::{Anchor, Block, HeaderFault, Network, Source};
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+/// How far a block's time may be ahead of a clock that is right: what nodes themselves allow.
+const MAX_AHEAD: u64 = 2 * 60 * 60;
+
+/// Explorers lag each other by a block or two for minutes; an hour's worth of blocks is not lag.
+const USUAL_LAG: u32 = 6;
+
+/// How many sources have to agree, and how long they may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Sources that must name the same block; 0 and 1 both mean that one is enough.
+    pub quorum: usize,
+    /// The time for everything together.
+    pub deadline: Duration,
+}
+
+impl Default for Policy {
+    /// One source within 3 seconds.
+    fn default() -> Self {
+        Policy { quorum: 1, deadline: Duration::from_secs(3) }
+    }
+}
+
+/// What one source said about its tip.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The source's name.
+    pub name: String,
+    /// The source's kind.
+    pub kind: Source,
+    /// Its block, with an accepted header; or why it doesn't count.
+    pub outcome: Result<Block, SourceFault>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// What came of asking.
+#[derive(Clone, Debug)]
+#[must_use = "its notes name the sources that lied, and say when there is no anchor"]
+pub struct Observation {
+    /// The block to stand on; `local` when nobody could be believed.
+    pub anchor: Anchor,
+    /// Every source's answer, in the order of configuration.
+    pub answers: Vec<Answer>,
+    /// Lines for stderr; empty when all is as usual.
+    pub notes: Vec<String>,
+}
+
+/// Asks every source at once, and chooses the block to stand on.
+///
+/// Every answer is checked as format section 8 says; one that fails is a lie, is named in `notes` and
+/// dropped. With a quorum of 1 the highest valid block wins, tips that differ by a few blocks being
+/// usual. Two valid blocks at one height are named in a note, and that of the source configured first is
+/// taken: either is a sound *not before*, since neither could exist before its proof of work was done,
+/// and that one of them is orphaned later does not change when that was.
+///
+/// With a quorum of k, k sources of different names must say the same block. They are compared at the
+/// lowest of their tips, first among those with the k highest tips, then with one more source, and so on:
+/// a source that lags or lies low can't hold the others back. Tips get half of the deadline then, so that
+/// one slow source leaves time to compare the others.
+///
+/// Nobody believed: the `local` block at `now`, and one note that there is no anchor, and why for each
+/// source. Never fails, never panics, and takes `policy.deadline` at most.
+pub async fn observe(sources: &[Box<dyn BlockSource>], network: Network, policy: Policy, now: Seconds) -> Observation {
+    let start = Instant::now();
+    let wait = if policy.quorum > 1 { policy.deadline / 2 } else { policy.deadline };
+    let heard = join_all(sources.iter().map(|s| ask(&**s, s.tip(), network, None, wait))).await;
+    let mut notes: Vec<String> = heard.iter().filter_map(Heard::lie).collect();
+    let voices: Vec<Voice> = heard.iter().filter_map(Heard::voice).collect();
+    notes.extend(disagreements(&voices));
+    let chosen = if policy.quorum > 1 {
+        let left = policy.deadline.saturating_sub(start.elapsed());
+        agreed(&voices, policy.quorum, network, left, &mut notes)
+            .await
+            .map_err(|why| format!("{why}{}", silent(&heard)))
+    } else {
+        highest(&voices).cloned().ok_or_else(|| reasons(&heard))
+    };
+    let anchor = chosen.unwrap_or_else(|why| {
+        notes.push(format!("no anchor, the local clock only: {why}"));
+        Anchor::local(network, now)
+    });
+    notes.extend(ahead(&anchor.block, now));
+    Observation { anchor, answers: heard.into_iter().map(Heard::into_answer).collect(), notes }
+}
+
+/// One source's checked answer.
+struct Heard<'a> {
+    source: &'a dyn BlockSource,
+    outcome: Result<Anchor, SourceFault>,
+    elapsed: Duration,
+}
+
+/// A source with a valid tip.
+#[derive(Clone, Copy)]
+struct Voice<'a> {
+    source: &'a dyn BlockSource,
+    tip: &'a Anchor,
+}
+
+impl<'a> Heard<'a> {
+    fn voice(&self) -> Option<Voice<'_>> {
+        self.outcome.as_ref().ok().map(|tip| Voice { source: self.source, tip })
+    }
+
+    fn lie(&self) -> Option<String> {
+        let fault = self.outcome.as_ref().err().filter(|fault| fault.is_lie())?;
+        Some(format!("block source dropped: {fault}"))
+    }
+
+    fn into_answer(self) -> Answer {
+        Answer {
+            name: self.source.name().to_owned(),
+            kind: self.source.kind(),
+            outcome: self.outcome.map(|anchor| anchor.block),
+            elapsed: self.elapsed,
+        }
+    }
+}
+
+async fn ask<'a>(
+    source: &'a dyn BlockSource,
+    question: BoxFuture<'a, Result<Anchor, SourceFault>>,
+    network: Network,
+    height: Option<u32>,
+    wait: Duration,
+) -> Heard<'a> {
+    let start = Instant::now();
+    let outcome = match tokio::time::timeout(wait, question).await {
+        Ok(answer) => answer.and_then(|anchor| accept(source, anchor, network, height)),
+        Err(_) => Err(SourceFault::Timeout { at: source.name().to_owned(), after: wait }),
+    };
+    Heard { source, outcome, elapsed: start.elapsed() }
+}
+
+/// The one place where a claim becomes a block that counts.
+fn accept(
+    source: &dyn BlockSource,
+    anchor: Anchor,
+    network: Network,
+    height: Option<u32>,
+) -> Result<Anchor, SourceFault> {
+    let at = || source.name().to_owned();
+    let block = &anchor.block;
+    if let Some(expected) = height.filter(|expected| *expected != block.height) {
+        return Err(SourceFault::OtherHeight { at: at(), expected, actual: block.height });
+    }
+    // A local block passes the check as what it is; as a source's answer it is no block.
+    let missing = || HeaderFault::Missing { height: block.height, hash: block.hash };
+    let checked = if block.is_local() { Err(missing()) } else { anchor.check(network) };
+    checked.map_err(|fault| SourceFault::Lie { at: at(), height: block.height, fault })?;
+    Ok(anchor)
+}
+
+/// The highest tip; of several at one height that of the source configured first.
+fn highest<'a>(voices: &[Voice<'a>]) -> Option<&'a Anchor> {
+    voices
+        .iter()
+        .map(|voice| voice.tip)
+        .reduce(|best, tip| if tip.block.height > best.block.height { tip } else { best })
+}
+
+/// Forks between valid tips, and tips further apart than lag explains.
+fn disagreements(voices: &[Voice]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (at, first) in voices.iter().enumerate() {
+        for second in voices.iter().skip(at + 1) {
+            notes.extend(disagreement(first, second));
+        }
+    }
+    notes
+}
+
+fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
+    let (a, b) = (&first.tip.block, &second.tip.block);
+    let said = |voice: &Voice| format!("{} says {}", voice.source.name(), voice.tip.block.hash);
+    if a.height == b.height && a.hash != b.hash {
+        let (first, second) = (said(first), said(second));
+        return Some(format!(
+            "two valid blocks at height {}, one of which will be orphaned: {first}, {second}; either shows 'not before'",
+            a.height
+        ));
+    }
+    let (low, high) = if a.height <= b.height { (first, second) } else { (second, first) };
+    let apart = high.tip.block.height - low.tip.block.height;
+    (apart > USUAL_LAG).then(|| {
+        format!(
+            "block source {} is at height {}, {} at {}: {apart} blocks apart is no lag, one of them is wrong or far behind",
+            low.source.name(),
+            low.tip.block.height,
+            high.source.name(),
+            high.tip.block.height
+        )
+    })
+}
+
+/// The block that k sources agree on, or why there is none.
+async fn agreed(
+    voices: &[Voice<'_>],
+    quorum: usize,
+    network: Network,
+    left: Duration,
+    notes: &mut Vec<String>,
+) -> Result<Anchor, String> {
+    let start = Instant::now();
+    let mut ranked = voices.to_vec();
+    // Stable: sources of one height stay in the order of configuration.
+    ranked.sort_by_key(|voice| std::cmp::Reverse(voice.tip.block.height));
+    let mut tried = Vec::new();
+    for count in quorum..=ranked.len() {
+        let Some((top, height)) = ranked.get(..count).and_then(|top| Some((top, top.last()?.tip.block.height))) else {
+            break;
+        };
+        // The next round has this height too, and one source more.
+        if ranked.get(count).is_some_and(|next| next.tip.block.height == height) {
+            continue;
+        }
+        let heard =
+            join_all(top.iter().map(|voice| at_height(*voice, height, network, left.saturating_sub(start.elapsed()))))
+                .await;
+        for lie in heard.iter().filter_map(Heard::lie) {
+            // A liar is asked again at every height, and named once.
+            if !notes.contains(&lie) {
+                notes.push(lie);
+            }
+        }
+        if let Some(anchor) = majority(&heard, quorum) {
+            return Ok(anchor);
+        }
+        tried.push(format!("at height {height}: {}", reasons(&heard)));
+    }
+    let names: BTreeSet<&str> = voices.iter().map(|voice| voice.source.name()).collect();
+    tried.push(format!("{} of {quorum} sources needed gave a valid block", names.len()));
+    Err(format!("no {quorum} sources name the same block; {}", tried.join("; ")))
+}
+
+async fn at_height<'a>(voice: Voice<'a>, height: u32, network: Network, wait: Duration) -> Heard<'a> {
+    if voice.tip.block.height == height {
+        return Heard { source: voice.source, outcome: Ok(voice.tip.clone()), elapsed: Duration::ZERO };
+    }
+    ask(voice.source, voice.source.at(height), network, Some(height), wait).await
+}
+
+/// The first block that `quorum` sources of different names say.
+fn majority(heard: &[Heard], quorum: usize) -> Option<Anchor> {
+    let named = |hash: Hash32| {
+        let said = |one: &&Heard| one.outcome.as_ref().is_ok_and(|anchor| anchor.block.hash == hash);
+        heard.iter().filter(said).map(|one| one.source.name()).collect::<BTreeSet<_>>().len()
+    };
+    heard.iter().filter_map(|one| one.outcome.as_ref().ok()).find(|anchor| named(anchor.block.hash) >= quorum).cloned()
+}
+
+/// One clause a source: its block, or its fault.
+fn reasons(heard: &[Heard]) -> String {
+    if heard.is_empty() {
+        return "no block source is configured".to_owned();
+    }
+    let reason = |one: &Heard| match &one.outcome {
+        Ok(anchor) => format!("{} says {}", one.source.name(), anchor.block.hash),
+        Err(fault) => fault.to_string(),
+    };
+    heard.iter().map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// The faults of those that gave no valid tip, as further clauses.
+fn silent(heard: &[Heard]) -> String {
+    heard.iter().filter_map(|one| one.outcome.as_ref().err()).map(|fault| format!("; {fault}")).collect()
+}
+
+fn ahead(block: &Block, now: Seconds) -> Option<String> {
+    let seconds = block.time.since(now);
+    (!block.is_local() && seconds > MAX_AHEAD).then(|| {
+        format!(
+            "block {} is {seconds} s ahead of this machine's clock: one of the two is wrong; see: timedatectl",
+            block.height
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::{FutureExt, ready};
+
+    use super::*;
+    use crate::record::block::Header;
+
+    /// A source that says whatever it was told to, to every question.
+    struct Says(Anchor);
+
+    impl BlockSource for Says {
+        fn name(&self) -> &str {
+            "says"
+        }
+        fn kind(&self) -> Source {
+            self.0.block.source
+        }
+        fn tip(&self) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
+            ready(Ok(self.0.clone())).boxed()
+        }
+        fn at(&self, _height: u32) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
+            self.tip()
+        }
+    }
+
+    fn accepted(anchor: Anchor, height: Option<u32>) -> Result<Anchor, SourceFault> {
+        let source = Says(anchor);
+        let wait = Duration::from_secs(60);
+        ask(&source, source.tip(), Network::Bitcoin, height, wait).now_or_never().unwrap().outcome
+    }
+
+    fn first_block() -> Anchor {
+        let genesis = bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin).header;
+        let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis).parse().unwrap();
+        let (hash, time) = (header.hash(), header.fields().time);
+        let block = Block { hash, height: 0, network: Network::Bitcoin, source: Source::File, time };
+        Anchor { block, header: Some(header) }
+    }
+
+    #[tokio::test]
+    async fn only_what_was_asked_for_and_proven_counts() {
+        let good = first_block();
+        assert_eq!(accepted(good.clone(), None), Ok(good.clone()));
+        assert_eq!(accepted(good.clone(), Some(0)), Ok(good.clone()));
+        let other = SourceFault::OtherHeight { at: "says".to_owned(), expected: 1, actual: 0 };
+        assert_eq!(accepted(good.clone(), Some(1)), Err(other));
+        let naked = accepted(Anchor { header: None, ..good.clone() }, None);
+        assert!(matches!(naked, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
+        // The local block is sound in a ledger, and no answer of a source.
+        let local = accepted(Anchor::local(Network::Bitcoin, Seconds::ZERO), None);
+        assert!(matches!(local, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
+    }
+
+    #[tokio::test]
+    async fn a_deadline_without_end_is_no_overflow() {
+        for quorum in [1, 2] {
+            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(first_block()))];
+            let policy = Policy { quorum, deadline: Duration::MAX };
+            let observation = observe(&sources, Network::Bitcoin, policy, Seconds::MAX).await;
+            assert_eq!(observation.anchor.block.is_local(), quorum == 2);
+        }
+    }
+}

@@ -1,1 +1,121 @@
-//! (to come)
+//! Blocks from an Esplora explorer over HTTP.
+//!
+//! ```text
+//! GET BASE/blocks/tip/height   → 830592                 text/plain, no newline
+//! GET BASE/block-height/830592 → 0000…c2d4              64 digits; 404 "Block not found"
+//! GET BASE/block/HASH/header   → 00e0ff3f…              160 digits
+//! ```
+
+use futures_util::future::{BoxFuture, FutureExt};
+use reqwest::{Client, StatusCode, Url};
+
+use super::{BlockSource, SourceFault, http, shown};
+use crate::record::block::{Anchor, Block, Header, Network, Source};
+use crate::record::hash::Hash32;
+
+/// The longest right answer is a header's 160 digits; error pages are cut long before they matter.
+const MAX_ANSWER: usize = 4096;
+
+/// Where addresses of this kind are configured.
+const KEY: &str = "anchor.esplora";
+
+/// An explorer that speaks the Esplora REST dialect.
+pub struct Esplora {
+    name: String,
+    base: Url,
+    network: Network,
+    client: Client,
+}
+
+impl Esplora {
+    /// Prepares an explorer at a base address, with or without a slash at its end; contacts nobody.
+    ///
+    /// `https`, or `http` on loopback. The network is what the explorer is believed to serve: Esplora
+    /// does not say, the header's work shows it. Fails with [`SourceFault::Address`], or with
+    /// [`SourceFault::Certificates`] on a machine without a CA store.
+    pub fn new(address: &str, network: Network) -> Result<Self, SourceFault> {
+        let base = http::parse_base(address, KEY)?;
+        let client = http::client(&base)?;
+        let name = base.as_str().trim_end_matches('/').to_owned();
+        Ok(Esplora { name, base, network, client })
+    }
+
+    async fn ask_tip(&self) -> Result<Anchor, SourceFault> {
+        let at = "blocks/tip/height";
+        let text = self.ask(at).await?.ok_or_else(|| self.malformed(at, "a height", b"Block not found"))?;
+        let height = parse_height(&text).ok_or_else(|| self.malformed(at, "a height", text.as_bytes()))?;
+        self.ask_at(height).await
+    }
+
+    async fn ask_at(&self, height: u32) -> Result<Anchor, SourceFault> {
+        let unknown = || SourceFault::UnknownHeight { at: self.name.clone(), height };
+        let at = format!("block-height/{height}");
+        let text = self.ask(&at).await?.ok_or_else(unknown)?;
+        let hash: Hash32 =
+            text.parse().map_err(|_| self.malformed(&at, "a block hash of 64 digits", text.as_bytes()))?;
+        let at = format!("block/{hash}/header");
+        // A block that was orphaned between the two questions is 404 here.
+        let text = self.ask(&at).await?.ok_or_else(unknown)?;
+        let header: Header =
+            text.parse().map_err(|_| self.malformed(&at, "a header of 160 digits", text.as_bytes()))?;
+        let block = Block { hash, height, network: self.network, source: Source::Esplora, time: header.fields().time };
+        Ok(Anchor { block, header: Some(header) })
+    }
+
+    /// One answer as text without white space at its end; none for a 404.
+    async fn ask(&self, path: &str) -> Result<Option<String>, SourceFault> {
+        let at = format!("{}/{path}", self.name);
+        let url = self.base.join(path).map_err(|_| self.malformed(path, "a path", path.as_bytes()))?;
+        let body = http::fetch(self.client.get(url), &at, MAX_ANSWER).await?;
+        match body.status {
+            StatusCode::OK => match String::from_utf8(body.bytes) {
+                Ok(text) => Ok(Some(text.trim_end().to_owned())),
+                Err(error) => Err(self.malformed(path, "text", error.as_bytes())),
+            },
+            StatusCode::NOT_FOUND if body.bytes.starts_with(b"Block not found") => Ok(None),
+            other => Err(SourceFault::Status { at, expected: 200, actual: other.as_u16(), said: shown(&body.bytes) }),
+        }
+    }
+
+    fn malformed(&self, path: &str, expected: &'static str, actual: &[u8]) -> SourceFault {
+        SourceFault::Malformed { at: format!("{}/{path}", self.name), expected, actual: shown(actual) }
+    }
+}
+
+impl BlockSource for Esplora {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn kind(&self) -> Source {
+        Source::Esplora
+    }
+
+    fn tip(&self) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
+        self.ask_tip().boxed()
+    }
+
+    fn at(&self, height: u32) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
+        self.ask_at(height).boxed()
+    }
+}
+
+/// Parses a height as it prints: no sign, no leading zero.
+pub(super) fn parse_height(text: &str) -> Option<u32> {
+    let height = text.parse::<u32>().ok()?;
+    (height.to_string() == text).then_some(height)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights_have_one_spelling() {
+        assert_eq!(parse_height("0"), Some(0));
+        assert_eq!(parse_height("4294967295"), Some(u32::MAX));
+        for text in ["", "-1", "+1", "01", "1 ", "4294967296", "0x1", "1.0", "one"] {
+            assert_eq!(parse_height(text), None, "{text}");
+        }
+    }
+}

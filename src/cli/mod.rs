@@ -1,6 +1,7 @@
 //! The terminal door.
 
 pub mod audit;
+pub mod config;
 
 /// Runs the program.
 pub fn run() -> std::process::ExitCode {

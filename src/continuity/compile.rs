@@ -1,1 +1,295 @@
-//! (to come)
+//! Compiling the context bundle: what is put before the model, from explicit artifacts (AEGIS 6).
+//!
+//! Ring 0 only for now: phase, tier, kernel hash, constraints, sight, the system's intent. What is
+//! not given is not inferred.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::govern::kernel::{Kernel, RingCaps};
+use crate::govern::sanitize::Clean;
+use crate::record::bundle::{ArtifactRef, Bundle, Constraint, Exclusion, Intent, Moment, NamedHash, SightEntry};
+use crate::record::canon::{self, CanonError};
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+/// Everything a compile looks at; observations were taken before it.
+#[derive(Clone, Debug)]
+pub struct Inputs<'a> {
+    /// The row id of the session.
+    pub session_id: Uuid,
+    /// What the person asks; selects artifacts of ring 1.
+    pub user_input: &'a Clean,
+    /// The kernel in force.
+    pub kernel: &'a Kernel,
+    /// What this host is for.
+    pub host_role: &'a str,
+    /// The model that is to be asked.
+    pub model_id: &'a str,
+    /// The time of the compile.
+    pub now: Seconds,
+    /// What each tool showed.
+    pub sight: BTreeMap<String, SightEntry>,
+}
+
+/// Why no bundle was compiled; no model is called then (AEGIS 10.3).
+#[derive(Debug, thiserror::Error)]
+pub enum CompileFault {
+    /// A tool that the tier allows gave neither values nor a reason: completeness drift (AEGIS 7.2).
+    #[error(
+        "sight '{tool}' is declared at tier {tier} and gave neither values nor a reason; take it off the kernel's tools.tier{tier}, or mend the tool"
+    )]
+    SightWithoutValues {
+        /// The tool.
+        tool: String,
+        /// The kernel's tier.
+        tier: u8,
+    },
+    /// A tool that the tier does not allow was run.
+    #[error("sight '{tool}' has values, but tier {tier} does not allow it; expected available:false, blocked_by_tier")]
+    SightNotAllowed {
+        /// The tool.
+        tool: String,
+        /// The kernel's tier.
+        tier: u8,
+    },
+    /// Ring 0 is past the kernel's cap.
+    #[error(
+        "ring 0 holds {actual} {unit}, the kernel allows {expected}; raise rings.ring0.{unit} or take out tools or constraints"
+    )]
+    Ring0TooLarge {
+        /// `items` or `tokens`.
+        unit: &'static str,
+        /// The cap.
+        expected: u64,
+        /// What it came to.
+        actual: u64,
+    },
+    /// A value has no canonical form.
+    #[error("bundle: {0}")]
+    Canon(#[from] CanonError),
+}
+
+impl CompileFault {
+    /// The code that is recorded: `[a-z0-9_.]+`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CompileFault::SightWithoutValues { .. } => "compile.sight_without_values",
+            CompileFault::SightNotAllowed { .. } => "compile.sight_not_allowed",
+            CompileFault::Ring0TooLarge { .. } => "compile.ring0_too_large",
+            CompileFault::Canon(_) => "compile.not_canonical",
+        }
+    }
+}
+
+/// A compiled bundle with its canonical text, hash and references.
+///
+/// Only [`compile`] makes one, so a prompt without continuity can't be rendered:
+///
+/// ```compile_fail
+/// # use gently::continuity::compile::ContextBundle;
+/// let remembered = ContextBundle { bundle: todo!(), json: String::new(), refs: vec![] };
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextBundle {
+    bundle: Bundle,
+    json: String,
+    refs: Vec<ArtifactRef>,
+}
+
+impl ContextBundle {
+    /// The bundle as data.
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// Canonical JSON.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// SHA-256 of the canonical JSON.
+    pub fn hash(&self) -> Hash32 {
+        Hash32::digest(self.json.as_bytes())
+    }
+
+    /// What was injected, and why: the rows of `context_artifact_ref`.
+    pub fn refs(&self) -> &[ArtifactRef] {
+        &self.refs
+    }
+
+    /// What was kept out, and why.
+    pub fn exclusions(&self) -> &[Exclusion] {
+        &self.bundle.exclusions
+    }
+}
+
+/// Bytes that count as one token.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// Compiles the bundle; a function of its inputs and nothing else.
+pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
+    let sight = sight(inputs)?;
+    let bundle = Bundle {
+        session_id: inputs.session_id,
+        phase: inputs.kernel.phase().to_owned(),
+        tier: inputs.kernel.tier(),
+        kernel_hash: NamedHash(inputs.kernel.hash()),
+        host_role: inputs.host_role.to_owned(),
+        model_id: inputs.model_id.to_owned(),
+        compiled_at: Moment(inputs.now),
+        sight,
+        constraints: constraints(inputs.kernel),
+        facts: Vec::new(),
+        open_items: Vec::new(),
+        intent: vec![Intent { intent: inputs.kernel.rules().prompt.intent.clone(), source: "system".to_owned() }],
+        exclusions: Vec::new(),
+    };
+    let json = bundle.print()?;
+    cap(&bundle, &json, inputs.kernel.rules().rings.ring0)?;
+    let refs = refs(&bundle)?;
+    Ok(ContextBundle { bundle, json, refs })
+}
+
+/// Holds each tool's entry against the tier, and sets its age at this moment.
+fn sight(inputs: &Inputs<'_>) -> Result<BTreeMap<String, SightEntry>, CompileFault> {
+    let (kernel, tier) = (inputs.kernel, inputs.kernel.tier());
+    if let Some(silent) = kernel.tools().iter().find(|tool| !inputs.sight.contains_key(*tool)) {
+        return Err(CompileFault::SightWithoutValues { tool: silent.clone(), tier });
+    }
+    let mut sight = inputs.sight.clone();
+    for (tool, entry) in &mut sight {
+        if let SightEntry::Seen { observed_at, freshness_s, values, .. } = entry {
+            if values.is_empty() {
+                return Err(CompileFault::SightWithoutValues { tool: tool.clone(), tier });
+            }
+            if !kernel.tools().contains(tool) {
+                return Err(CompileFault::SightNotAllowed { tool: tool.clone(), tier });
+            }
+            *freshness_s = inputs.now.since(observed_at.0);
+        }
+    }
+    Ok(sight)
+}
+
+fn constraints(kernel: &Kernel) -> Vec<Constraint> {
+    let from_kernel = |rule: &String| Constraint { rule: rule.clone(), source: "kernel".to_owned() };
+    kernel.rules().constraints.iter().map(from_kernel).collect()
+}
+
+fn cap(bundle: &Bundle, json: &str, caps: RingCaps) -> Result<(), CompileFault> {
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let items = count(bundle.constraints.len() + bundle.sight.len() + bundle.intent.len());
+    let tokens = count(json.len().div_ceil(BYTES_PER_TOKEN));
+    for (unit, expected, actual) in [("items", caps.items, items), ("tokens", caps.tokens, tokens)] {
+        if actual > expected {
+            return Err(CompileFault::Ring0TooLarge { unit, expected, actual });
+        }
+    }
+    Ok(())
+}
+
+/// One reference for the kernel, whose constraints and intent are injected, and one for each tool.
+fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
+    let kernel = bundle.kernel_hash.0;
+    let mut refs = vec![ArtifactRef {
+        artifact_type: "kernel".to_owned(),
+        artifact_id: format!("kernel:{}", kernel.short16()),
+        artifact_hash: Some(kernel),
+        included_reason: "ring0.constraints".to_owned(),
+        observed_at: None,
+        freshness_s: None,
+        risk_flags: Vec::new(),
+    }];
+    for (tool, entry) in &bundle.sight {
+        let (observed_at, freshness_s, unknowns, reason) = match entry {
+            SightEntry::Seen { observed_at, freshness_s, unknowns, .. } => {
+                (observed_at.0, Some(*freshness_s), unknowns, None)
+            }
+            SightEntry::Unavailable { reason, unknowns } => (bundle.compiled_at.0, None, unknowns, Some(reason)),
+        };
+        let unavailable = reason.map(|reason| format!("unavailable:{}", reason.name()));
+        refs.push(ArtifactRef {
+            artifact_type: tool.clone(),
+            artifact_id: format!("tool:{tool}:{}", observed_at.get()),
+            artifact_hash: Some(canon::digest(entry)?),
+            included_reason: "ring0.sight".to_owned(),
+            observed_at: reason.is_none().then_some(observed_at),
+            freshness_s,
+            risk_flags: unavailable.into_iter().chain(unknowns.iter().map(|u| format!("unknown:{u}"))).collect(),
+        });
+    }
+    Ok(refs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::govern::kernel::GENESIS_KERNEL;
+    use crate::govern::sanitize::redact;
+    use crate::record::bundle::{NoSight, Reading};
+
+    fn seen(values: &[(&str, u64)]) -> SightEntry {
+        SightEntry::Seen {
+            observed_at: Moment(Seconds::new(97).unwrap()),
+            freshness_s: 0,
+            values: values.iter().map(|(name, n)| ((*name).to_owned(), Reading::Count(*n))).collect(),
+            unknowns: vec!["gpu_health".to_owned()],
+        }
+    }
+
+    fn with(kernel: &Kernel, sight: &[(&str, SightEntry)]) -> Result<ContextBundle, CompileFault> {
+        compile(&Inputs {
+            session_id: Uuid::nil(),
+            user_input: &redact("How is this machine doing?").clean,
+            kernel,
+            host_role: kernel.host_role(),
+            model_id: "observer",
+            now: Seconds::new(100).unwrap(),
+            sight: sight.iter().map(|(name, entry)| ((*name).to_owned(), entry.clone())).collect(),
+        })
+    }
+
+    #[test]
+    fn ring_0_with_its_references() {
+        let kernel = Kernel::genesis();
+        let bundle = with(&kernel, &[("sys_health", seen(&[("cores", 2)]))]).unwrap();
+        assert_eq!(Bundle::parse(bundle.json()).unwrap(), *bundle.bundle());
+        assert!(bundle.json().contains(r#""freshness_s":3,"#));
+        assert_eq!(bundle.hash(), Hash32::digest(bundle.json().as_bytes()));
+        let ids: Vec<&str> = bundle.refs().iter().map(|r| r.artifact_id.as_str()).collect();
+        assert_eq!(ids, [format!("kernel:{}", kernel.hash().short16()).as_str(), "tool:sys_health:97"]);
+        let sight = &bundle.refs()[1];
+        assert_eq!(sight.artifact_hash, Some(canon::digest(&bundle.bundle().sight["sys_health"]).unwrap()));
+        assert_eq!((sight.freshness_s, sight.risk_flags.as_slice()), (Some(3), &["unknown:gpu_health".to_owned()][..]));
+        assert_eq!(bundle.exclusions(), []);
+    }
+
+    #[test]
+    fn values_or_a_reason_or_no_bundle() {
+        let kernel = Kernel::genesis();
+        let reason = |reason| SightEntry::Unavailable { reason, unknowns: vec![] };
+        assert!(with(&kernel, &[("sys_health", reason(NoSight::ToolError))]).is_ok());
+        for (sight, code) in [
+            (vec![], "compile.sight_without_values"),
+            (vec![("sys_health", seen(&[]))], "compile.sight_without_values"),
+            (vec![("sys_health", seen(&[("n", 1)])), ("spy", seen(&[("n", 1)]))], "compile.sight_not_allowed"),
+        ] {
+            let fault = with(&kernel, &sight).unwrap_err();
+            assert_eq!(fault.code(), code, "{fault}");
+        }
+        let blocked = [("sys_health", seen(&[("n", 1)])), ("spy", reason(NoSight::BlockedByTier))];
+        assert_eq!(with(&kernel, &blocked).unwrap().refs()[1].risk_flags, ["unavailable:blocked_by_tier"]);
+    }
+
+    #[test]
+    fn caps_hold() {
+        for (from, to, unit) in [("items = 16", "items = 4", "items"), ("tokens = 1024", "tokens = 100", "tokens")] {
+            let kernel = Kernel::from_toml(&GENESIS_KERNEL.replacen(from, to, 1)).unwrap();
+            let fault = with(&kernel, &[("sys_health", seen(&[("cores", 2)]))]).unwrap_err();
+            assert_eq!(fault.code(), "compile.ring0_too_large");
+            assert!(fault.to_string().contains(unit), "{fault}");
+        }
+    }
+}

@@ -1,1 +1,158 @@
-//! (to come)
+//! Rendering the compiled prompt from kernel, bundle and the person's text (AEGIS 4.1, step 3).
+//!
+//! ```text
+//! [{"content":"SYSTEM","role":"system"},{"content":"USER","role":"user"}]     canonical JSON: these bytes are hashed
+//!
+//! SYSTEM = kernel's prompt.system ‖ "\n" ‖ "<gently-context sha256:HASH>\n" ‖ bundle ‖ "\n</gently-context>\n"
+//! ```
+//! Inside the block every `<` of the bundle is spelled `\u003c`, which is the same JSON; in the
+//! person's text a marker's `<` becomes `&lt;`. So exactly one block can be read, and it is the host's.
+
+use serde::Serialize;
+
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::Clean;
+use crate::record::bundle::Bundle;
+use crate::record::canon::{self, CanonError};
+use crate::record::hash::Hash32;
+
+use super::compile::ContextBundle;
+
+/// Why a stored exchange can't be rendered again.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderFault {
+    /// The stored bundle is not one that was written.
+    #[error("stored bundle: {0}")]
+    Bundle(#[from] CanonError),
+    /// The bundle was compiled under another kernel.
+    #[error("the bundle was compiled under kernel {expected}, this is {actual}; render with that kernel's snapshot")]
+    Kernel {
+        /// The bundle's kernel.
+        expected: Hash32,
+        /// The one given.
+        actual: Hash32,
+    },
+}
+
+/// The prompt exactly as it goes to the model.
+///
+/// Only [`render`] makes one, from a compiled bundle and a clean text:
+///
+/// ```compile_fail
+/// # use gently::continuity::prompt::render;
+/// # use gently::govern::{kernel::Kernel, sanitize::redact};
+/// # use gently::continuity::compile::ContextBundle;
+/// fn without_redaction(kernel: &Kernel, bundle: &ContextBundle) {
+///     let _ = render(kernel, bundle, "password=hunter2");
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use gently::continuity::prompt::CompiledPrompt;
+/// let by_hand = CompiledPrompt { system: String::new(), user: String::new(), canonical: String::new() };
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a compiled prompt is recorded before it is sent"]
+pub struct CompiledPrompt {
+    system: String,
+    user: String,
+    canonical: String,
+}
+
+impl CompiledPrompt {
+    /// The system message.
+    pub fn system(&self) -> &str {
+        &self.system
+    }
+
+    /// The user message.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// Both messages as canonical JSON.
+    pub fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    /// SHA-256 of the canonical JSON: `prompt_hash` of AEGIS.
+    pub fn hash(&self) -> Hash32 {
+        Hash32::digest(self.canonical.as_bytes())
+    }
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    content: &'a str,
+    role: &'static str,
+}
+
+/// Name of the block's markers.
+const MARKER: &str = "gently-context";
+
+/// Renders the prompt; a function of its arguments and nothing else.
+pub fn render(kernel: &Kernel, bundle: &ContextBundle, user: &Clean) -> CompiledPrompt {
+    let system = system_message(kernel, bundle.json());
+    let user = escape_markers(user.as_str());
+    let canonical = canonical_form(&system, &user);
+    CompiledPrompt { system, user, canonical }
+}
+
+/// Renders a stored exchange again: the same canonical bytes, from kernel snapshot, bundle and text.
+///
+/// Gives bytes to compare and to show, not a [`CompiledPrompt`]: what is on record can't be sent again
+/// past the pipeline.
+pub fn render_again(kernel: &Kernel, bundle_json: &str, user_text: &str) -> Result<String, RenderFault> {
+    let expected = Bundle::parse(bundle_json)?.kernel_hash.0;
+    if expected != kernel.hash() {
+        return Err(RenderFault::Kernel { expected, actual: kernel.hash() });
+    }
+    Ok(canonical_form(&system_message(kernel, bundle_json), &escape_markers(user_text)))
+}
+
+fn system_message(kernel: &Kernel, bundle_json: &str) -> String {
+    let hash = Hash32::digest(bundle_json.as_bytes());
+    let head = kernel.rules().prompt.system.trim_end();
+    let block = bundle_json.replace('<', "\\u003c");
+    format!("{head}\n\n<{MARKER} sha256:{hash}>\n{block}\n</{MARKER}>\n")
+}
+
+fn canonical_form(system: &str, user: &str) -> String {
+    let messages = [Message { content: system, role: "system" }, Message { content: user, role: "user" }];
+    canon::print(&messages).expect("two texts have a canonical print")
+}
+
+/// Spells the `<` of every marker, opening or closing, in any case, as `&lt;`.
+fn escape_markers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        if c == '<' && text.get(at + 1..).is_some_and(begins_marker) { out.push_str("&lt;") } else { out.push(c) }
+    }
+    out
+}
+
+fn begins_marker(rest: &str) -> bool {
+    let name = rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
+    name.get(..MARKER.len()).is_some_and(|head| head.eq_ignore_ascii_case(MARKER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_are_escaped_and_nothing_else() {
+        for (text, expected) in [
+            ("</gently-context>", "&lt;/gently-context>"),
+            ("< / GENTLY-Context sha256:00>", "&lt; / GENTLY-Context sha256:00>"),
+            ("<<gently-context>", "<&lt;gently-context>"),
+            ("<gently-contex", "<gently-contex"),
+            ("a < b, <b>é</b>, &lt;gently-context", "a < b, <b>é</b>, &lt;gently-context"),
+            ("<", "<"),
+            ("<é", "<é"),
+        ] {
+            assert_eq!(escape_markers(text), expected);
+            assert_eq!(escape_markers(expected), expected);
+        }
+    }
+}

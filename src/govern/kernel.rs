@@ -1,1 +1,444 @@
-//! (to come)
+//! The kernel: what is allowed, what the model is told, what counts as drift.
+//!
+//! Written by a person as TOML, identified by the SHA-256 of its canonical JSON (the *kernel hash*,
+//! which stands in every session and record). Integers and texts only, so that the hash needs no
+//! rule about fractions. A home starts from `genesis/kernel.toml` and may keep its own copy.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::canon;
+use crate::record::hash::Hash32;
+
+use super::drift::{DriftClass, Effect};
+
+/// The kernel that every home starts from.
+pub const GENESIS_KERNEL: &str = include_str!("../../genesis/kernel.toml");
+
+/// Largest kernel file: it is read whole, and goes into every audit of a session.
+const MAX_KERNEL_BYTES: usize = 256 * 1024;
+/// Largest prompt cap a kernel may set, 16 MiB: a prompt is held in memory several times.
+const MAX_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
+/// Largest ring caps a kernel may set; beyond them no model reads the prompt.
+const MAX_RING: u64 = 1_000_000;
+/// Largest number of phrases in one list: each is searched for in every reply.
+const MAX_PHRASES: usize = 1000;
+
+/// Why a text is not a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KernelError {
+    /// Larger than a kernel may be.
+    #[error("kernel: {actual} bytes, at most {expected} are read; shorten it")]
+    Size {
+        /// The limit in bytes.
+        expected: usize,
+        /// Bytes given.
+        actual: usize,
+    },
+    /// Not TOML or JSON of this shape: a key unknown, missing, repeated, or of another type.
+    #[error("kernel: {reason}; compare with genesis/kernel.toml")]
+    Shape {
+        /// The parser's words, with the place.
+        reason: String,
+    },
+    /// A value outside its range.
+    #[error("kernel: {key}: expected {expected}, got {actual}")]
+    Value {
+        /// The key, dotted.
+        key: String,
+        /// What may stand there.
+        expected: &'static str,
+        /// What stands there.
+        actual: String,
+    },
+}
+
+/// What the prompt is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptRules {
+    /// Largest prompt in bytes, 1 to 16 MiB.
+    pub max_bytes: u64,
+    /// The system's intent line of ring 0.
+    pub intent: String,
+    /// Head of the system message, before the context block.
+    pub system: String,
+}
+
+/// Which models may be called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelRules {
+    /// Patterns; `*` stands for any text.
+    pub allowed: Vec<String>,
+}
+
+/// Caps of one ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RingCaps {
+    /// Number of artifacts.
+    pub items: u64,
+    /// Tokens, counted as four bytes each, rounded up.
+    pub tokens: u64,
+}
+
+/// Caps of the three rings (AEGIS 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rings {
+    /// Always in.
+    pub ring0: RingCaps,
+    /// Situational.
+    pub ring1: RingCaps,
+    /// Deep history, only when asked for.
+    pub ring2: RingCaps,
+}
+
+/// Observational tools that run by themselves, per tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tools {
+    /// At tier 1.
+    pub tier1: Vec<String>,
+    /// At tier 2.
+    pub tier2: Vec<String>,
+    /// At tier 3.
+    pub tier3: Vec<String>,
+}
+
+/// What drift of one class is worth.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriftRule {
+    /// Severity at tiers 1, 2, 3: `[a-z0-9_.]+`.
+    pub severity: [String; 3],
+    /// What happens to the reply.
+    pub effect: Effect,
+}
+
+/// The five classes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriftRules {
+    /// A claim of authority or action.
+    pub authority: DriftRule,
+    /// Declared sight not used.
+    pub completeness: DriftRule,
+    /// Claims without a source.
+    pub evidence: DriftRule,
+    /// A declared output shape not met.
+    pub schema: DriftRule,
+    /// Tone outside the kernel.
+    pub tone: DriftRule,
+}
+
+/// Phrases that the validator compares with: lower case, at word borders.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phrases {
+    /// How a reply denies sight.
+    pub no_access: Vec<String>,
+    /// What a question calls the machine.
+    pub machine: Vec<String>,
+    /// What a question calls the things that sight measures.
+    pub measured: Vec<String>,
+    /// How a refusal begins.
+    pub refusal: Vec<String>,
+}
+
+/// Tone outside of what the host speaks; each list is a rule of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tone {
+    /// Pressing.
+    pub urgency: Vec<String>,
+    /// Praising the reader.
+    pub flattery: Vec<String>,
+    /// Closeness that is not there.
+    pub intimacy: Vec<String>,
+    /// More certain than anybody can be.
+    pub certainty: Vec<String>,
+}
+
+/// The kernel's content, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// `beta`.
+    pub phase: String,
+    /// 1 to 3.
+    pub tier: u8,
+    /// What this host is for.
+    pub host_role: String,
+    /// Names of rules in force.
+    pub constraints: Vec<String>,
+    /// What the prompt is made of.
+    pub prompt: PromptRules,
+    /// Which models may be called.
+    pub models: ModelRules,
+    /// Caps.
+    pub rings: Rings,
+    /// Observational tools per tier.
+    pub tools: Tools,
+    /// What drift is worth.
+    pub drift: DriftRules,
+    /// Phrases of the validator.
+    pub phrases: Phrases,
+    /// Tone lists.
+    pub tone: Tone,
+}
+
+/// A checked kernel, with its canonical JSON and hash.
+///
+/// Made only by parsing, so its hash is always that of its content:
+///
+/// ```compile_fail
+/// # use gently::govern::kernel::Kernel;
+/// let forged = Kernel { rules: todo!(), canonical: String::new(), hash: todo!() };
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    rules: Rules,
+    canonical: String,
+    hash: Hash32,
+}
+
+impl Kernel {
+    /// The embedded kernel.
+    pub fn genesis() -> Kernel {
+        Kernel::from_toml(GENESIS_KERNEL).expect("a test parses the embedded kernel")
+    }
+
+    /// Reads a kernel file.
+    pub fn from_toml(text: &str) -> Result<Kernel, KernelError> {
+        limit(text)?;
+        let rules: Rules = toml::from_str(text).map_err(|e| KernelError::Shape { reason: one_line(&e.to_string()) })?;
+        Kernel::checked(rules)
+    }
+
+    /// Reads a stored kernel snapshot, for rendering old exchanges again.
+    pub fn from_canonical(json: &str) -> Result<Kernel, KernelError> {
+        limit(json)?;
+        let rules: Rules = canon::parse(json.as_bytes()).map_err(|e| KernelError::Shape { reason: e.to_string() })?;
+        Kernel::checked(rules)
+    }
+
+    fn checked(rules: Rules) -> Result<Kernel, KernelError> {
+        rules.check()?;
+        let canonical = canon::print(&rules).map_err(|e| KernelError::Shape { reason: e.to_string() })?;
+        let hash = Hash32::digest(canonical.as_bytes());
+        Ok(Kernel { rules, canonical, hash })
+    }
+
+    /// The content.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Canonical JSON: what is hashed, and what is stored.
+    pub fn canonical_json(&self) -> &str {
+        &self.canonical
+    }
+
+    /// SHA-256 of the canonical JSON.
+    pub fn hash(&self) -> Hash32 {
+        self.hash
+    }
+
+    /// `beta`.
+    pub fn phase(&self) -> &str {
+        &self.rules.phase
+    }
+
+    /// 1 to 3.
+    pub fn tier(&self) -> u8 {
+        self.rules.tier
+    }
+
+    /// What this host is for.
+    pub fn host_role(&self) -> &str {
+        &self.rules.host_role
+    }
+
+    /// Names of the observational tools that this kernel's tier allows.
+    pub fn tools(&self) -> &[String] {
+        match self.rules.tier {
+            1 => &self.rules.tools.tier1,
+            2 => &self.rules.tools.tier2,
+            _ => &self.rules.tools.tier3,
+        }
+    }
+
+    /// Severity at this kernel's tier, and effect, of one class.
+    pub fn drift(&self, class: DriftClass) -> (&str, Effect) {
+        let drift = &self.rules.drift;
+        let rule = match class {
+            DriftClass::Authority => &drift.authority,
+            DriftClass::Completeness => &drift.completeness,
+            DriftClass::Evidence => &drift.evidence,
+            DriftClass::Schema => &drift.schema,
+            DriftClass::Tone => &drift.tone,
+        };
+        let [first, second, third] = &rule.severity;
+        let severity = match self.rules.tier {
+            1 => first,
+            2 => second,
+            _ => third,
+        };
+        (severity, rule.effect)
+    }
+}
+
+fn limit(text: &str) -> Result<(), KernelError> {
+    if text.len() > MAX_KERNEL_BYTES {
+        return Err(KernelError::Size { expected: MAX_KERNEL_BYTES, actual: text.len() });
+    }
+    Ok(())
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Rules {
+    fn check(&self) -> Result<(), KernelError> {
+        name("phase", &self.phase)?;
+        range("tier", u64::from(self.tier), 1, 3, "1, 2 or 3")?;
+        name("host_role", &self.host_role)?;
+        names("constraints", &self.constraints)?;
+        range("prompt.max_bytes", self.prompt.max_bytes, 1, MAX_PROMPT_BYTES, "1 to 16777216 bytes")?;
+        filled("prompt.intent", &self.prompt.intent)?;
+        filled("prompt.system", &self.prompt.system)?;
+        for pattern in &self.models.allowed {
+            filled("models.allowed", pattern)?;
+        }
+        for (key, caps) in
+            [("rings.ring0", self.rings.ring0), ("rings.ring1", self.rings.ring1), ("rings.ring2", self.rings.ring2)]
+        {
+            range(&format!("{key}.items"), caps.items, 1, MAX_RING, "1 to 1000000 artifacts")?;
+            range(&format!("{key}.tokens"), caps.tokens, 1, MAX_RING, "1 to 1000000 tokens")?;
+        }
+        names("tools.tier1", &self.tools.tier1)?;
+        names("tools.tier2", &self.tools.tier2)?;
+        names("tools.tier3", &self.tools.tier3)?;
+        self.check_drift()?;
+        self.check_phrases()
+    }
+
+    fn check_drift(&self) -> Result<(), KernelError> {
+        let drift = &self.drift;
+        for (key, rule) in [
+            ("drift.authority.severity", &drift.authority),
+            ("drift.completeness.severity", &drift.completeness),
+            ("drift.evidence.severity", &drift.evidence),
+            ("drift.schema.severity", &drift.schema),
+            ("drift.tone.severity", &drift.tone),
+        ] {
+            for severity in &rule.severity {
+                name(key, severity)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_phrases(&self) -> Result<(), KernelError> {
+        phrases("phrases.no_access", &self.phrases.no_access)?;
+        phrases("phrases.machine", &self.phrases.machine)?;
+        phrases("phrases.measured", &self.phrases.measured)?;
+        phrases("phrases.refusal", &self.phrases.refusal)?;
+        phrases("tone.urgency", &self.tone.urgency)?;
+        phrases("tone.flattery", &self.tone.flattery)?;
+        phrases("tone.intimacy", &self.tone.intimacy)?;
+        phrases("tone.certainty", &self.tone.certainty)
+    }
+}
+
+fn fault(key: &str, expected: &'static str, actual: impl ToString) -> KernelError {
+    KernelError::Value { key: key.to_owned(), expected, actual: actual.to_string() }
+}
+
+fn range(key: &str, actual: u64, low: u64, high: u64, expected: &'static str) -> Result<(), KernelError> {
+    if (low..=high).contains(&actual) { Ok(()) } else { Err(fault(key, expected, actual)) }
+}
+
+fn filled(key: &str, text: &str) -> Result<(), KernelError> {
+    if text.trim().is_empty() { Err(fault(key, "a text that is not empty", "an empty text")) } else { Ok(()) }
+}
+
+fn name(key: &str, text: &str) -> Result<(), KernelError> {
+    let fits = !text.is_empty() && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'));
+    if fits { Ok(()) } else { Err(fault(key, "a name of a-z, 0-9, '_' and '.'", format!("'{text}'"))) }
+}
+
+fn names(key: &str, list: &[String]) -> Result<(), KernelError> {
+    for (at, item) in list.iter().enumerate() {
+        name(key, item)?;
+        if list.iter().take(at).any(|earlier| earlier == item) {
+            return Err(fault(key, "each name once", format!("'{item}' twice")));
+        }
+    }
+    Ok(())
+}
+
+fn phrases(key: &str, list: &[String]) -> Result<(), KernelError> {
+    if list.len() > MAX_PHRASES {
+        return Err(fault(key, "at most 1000 phrases", list.len()));
+    }
+    for phrase in list {
+        filled(key, phrase)?;
+        if phrase.to_lowercase() != *phrase || phrase.trim() != phrase {
+            return Err(fault(key, "lower case, no white space at the ends", format!("'{phrase}'")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_kernel_holds() {
+        let kernel = Kernel::genesis();
+        assert_eq!((kernel.phase(), kernel.tier(), kernel.host_role()), ("beta", 2, "brain"));
+        assert_eq!(kernel.rules().constraints, ["read_only_default", "evidence_first", "unknowns_are_risk"]);
+        assert_eq!(kernel.hash(), Hash32::digest(kernel.canonical_json().as_bytes()));
+        assert_eq!(Kernel::from_canonical(kernel.canonical_json()).unwrap(), kernel);
+        assert_eq!(kernel.drift(DriftClass::Completeness), ("high", Effect::Warn));
+    }
+
+    #[test]
+    fn comments_and_order_do_not_change_the_hash_and_values_do() {
+        let kernel = Kernel::genesis();
+        assert_eq!(Kernel::from_toml(&format!("# mine\n{GENESIS_KERNEL}")).unwrap().hash(), kernel.hash());
+        let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 1", 1)).unwrap();
+        assert_ne!(other.hash(), kernel.hash());
+        assert!(other.tools().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_a_kernel_is_refused_by_name() {
+        for (from, to, named) in [
+            ("tier = 2", "tier = 4", "tier: expected 1, 2 or 3, got 4"),
+            ("tier = 2", "tier = 0", "tier"),
+            ("tier = 2", "tier = 2.5", "2.5"),
+            ("tier = 2", "tier = 2\ncolour = \"red\"", "colour"),
+            ("phase = \"beta\"", "", "phase"),
+            ("phase = \"beta\"", "phase = \"Beta\"", "phase"),
+            ("max_bytes = 1048576", "max_bytes = 0", "prompt.max_bytes"),
+            ("max_bytes = 1048576", "max_bytes = 99999999", "prompt.max_bytes"),
+            ("items = 16", "items = 0", "rings.ring0.items"),
+            ("effect = \"warn\"", "effect = \"shout\"", "shout"),
+            ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"medium\"]", "severity"),
+            ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"so so\", \"high\"]", "drift.authority.severity"),
+            ("\"no access\"", "\"No Access\"", "phrases.no_access"),
+            ("tier2 = [\"sys_health\"]", "tier2 = [\"sys_health\", \"sys_health\"]", "tools.tier2"),
+        ] {
+            assert!(GENESIS_KERNEL.contains(from), "{from}");
+            let error = Kernel::from_toml(&GENESIS_KERNEL.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.contains(named), "{from} -> {to}: {error}");
+        }
+        assert!(matches!(Kernel::from_toml(&"#".repeat(MAX_KERNEL_BYTES + 1)), Err(KernelError::Size { .. })));
+        assert!(Kernel::from_canonical(&format!("{} ", Kernel::genesis().canonical_json())).is_err());
+    }
+}

@@ -1,7 +1,11 @@
 //! What is allowed: pure verdicts, each recorded.
 
 pub mod authority;
+mod claims;
 pub mod drift;
+mod figures;
 pub mod kernel;
+mod phrase;
 pub mod sanitize;
+mod shapes;
 pub mod validate;

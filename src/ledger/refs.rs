@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use gix::error::ResultExt as _;
 use gix::lock::acquire::Fail;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
@@ -73,7 +74,7 @@ impl Ledger {
             };
             self.edit(name, previous, to)?;
         }
-        self.touch_ref(name);
+        self.refs.insert(name.to_owned());
         Ok(())
     }
 
@@ -87,8 +88,20 @@ impl Ledger {
             Err(other) => return Err(other),
         }
         self.parents(to)?;
-        self.edit(name, PreviousValue::Any, to)?;
-        self.touch_ref(name);
+        self.with_lock(name, |ledger| ledger.replace_ref_file(name, to))?;
+        self.refs.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// Renames a new file over a ref's, by git's lock protocol.
+    ///
+    /// Not a ref transaction: gix takes a torn file for the value in `packed-refs`, and leaves it
+    /// torn when that value is the wanted one.
+    fn replace_ref_file(&self, name: &str, to: Oid) -> Result<(), gix::Error> {
+        let wait = Fail::AfterDurationWithBackoff(LOCK_WAIT);
+        let mut lock = gix::lock::File::acquire_to_update_resource(self.ref_path(name), wait, None, 0)?;
+        lock.with_mut(|file| file.write_all(format!("{to}\n").as_bytes())).or_error()?;
+        lock.commit().map_err(|e| e.error).or_error()?;
         Ok(())
     }
 
@@ -101,19 +114,26 @@ impl Ledger {
     }
 
     fn edit(&self, name: &str, previous: PreviousValue, to: Oid) -> Result<(), LedgerError> {
-        let mut retried = false;
-        loop {
-            let edit = RefEdit::update(check_name(name)?, to.to_gix(), previous.clone(), "");
+        let full = check_name(name)?;
+        self.with_lock(name, |ledger| {
+            let edit = RefEdit::update(full.clone(), to.to_gix(), previous.clone(), "");
             let wait = Fail::AfterDurationWithBackoff(LOCK_WAIT);
-            let done = self.repo.refs.transaction().prepare([edit], wait, wait).and_then(|ready| ready.commit(None));
-            let Err(error) = done else { return Ok(()) };
-            let Some(lock) = self.lock_of(name) else { return Err(git("move a ref", self.path(), &error)) };
-            if retried || !is_stale(&lock) {
-                return Err(LedgerError::Locked { name: name.to_owned(), lock });
-            }
-            fs::remove_file(&lock).map_err(|e| io_error("remove", &lock, e))?;
-            retried = true;
+            ledger.repo.refs.transaction().prepare([edit], wait, wait)?.commit(None).map(|_| ())
+        })
+    }
+
+    /// Does what takes a ref's lock; once more if the lock in the way is one that a killed process left.
+    fn with_lock(&self, name: &str, act: impl Fn(&Self) -> Result<(), gix::Error>) -> Result<(), LedgerError> {
+        let failed = |error: &gix::Error| match self.lock_of(name) {
+            Some(lock) => LedgerError::Locked { name: name.to_owned(), lock },
+            None => git("move a ref", self.path(), error),
+        };
+        let Err(error) = act(self) else { return Ok(()) };
+        match self.lock_of(name) {
+            Some(lock) if is_stale(&lock) => fs::remove_file(&lock).map_err(|e| io_error("remove", &lock, e))?,
+            _ => return Err(failed(&error)),
         }
+        act(self).map_err(|error| failed(&error))
     }
 
     /// The lock file that is in the way of moving a ref.
@@ -151,14 +171,13 @@ impl Ledger {
         Ok(commit.parents().map(|parent| Oid::from_gix(&parent)).collect())
     }
 
-    /// Marks the file that holds a ref, and the directories that name it, for the next sync.
-    fn touch_ref(&mut self, name: &str) {
-        let root = self.path().to_owned();
+    /// The file that holds a ref, and the directories that name it, for a sync.
+    pub(super) fn files_of_ref(&self, name: &str) -> Vec<PathBuf> {
         let loose = self.ref_path(name);
-        let file = if loose.exists() { loose } else { root.join("packed-refs") };
-        let directories = file.ancestors().skip(1).take_while(|path| path.starts_with(&root)).map(Path::to_owned);
-        self.paths.extend(directories);
-        self.paths.insert(file);
+        // A stock `git pack-refs` may have moved it, at any time.
+        let file = if loose.exists() { loose } else { self.path().join("packed-refs") };
+        let root = self.path();
+        file.ancestors().take_while(|path| path.starts_with(root)).map(Path::to_owned).collect()
     }
 
     fn ref_path(&self, name: &str) -> PathBuf {

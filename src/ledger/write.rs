@@ -119,7 +119,8 @@ pub struct Ledger {
     loose: loose::Store,
     /// What the next [`Ledger::sync`] has to make durable.
     objects: BTreeSet<gix::ObjectId>,
-    pub(super) paths: BTreeSet<PathBuf>,
+    pub(super) refs: BTreeSet<String>,
+    paths: BTreeSet<PathBuf>,
 }
 
 impl Ledger {
@@ -163,7 +164,7 @@ impl Ledger {
         repo.refs.write_reflog = gix::refs::store::WriteReflog::Disable;
         let options = loose::Options { compression: COMPRESSION, ..Default::default() };
         let loose = loose::Store::at_opts(repo.objects.store_ref().path(), OBJECT_FORMAT, options);
-        Ok(Ledger { repo, loose, objects: BTreeSet::new(), paths: BTreeSet::new() })
+        Ok(Ledger { repo, loose, objects: BTreeSet::new(), refs: BTreeSet::new(), paths: BTreeSet::new() })
     }
 
     /// The repository's directory.
@@ -216,12 +217,15 @@ impl Ledger {
             directories.extend(path.ancestors().skip(1).take(2).map(Path::to_owned));
         }
         // Files before the directories that name them: a name must not be durable before its content.
-        let (named, files): (BTreeSet<_>, BTreeSet<_>) = self.paths.iter().cloned().partition(|path| path.is_dir());
+        let moved = self.refs.iter().flat_map(|name| self.files_of_ref(name));
+        let all = self.paths.iter().cloned().chain(moved);
+        let (named, files): (BTreeSet<_>, BTreeSet<_>) = all.partition(|path| path.is_dir());
         directories.extend(named);
         for path in files.iter().chain(&directories) {
             sync_path(path).map_err(|e| io_error("sync", path, e))?;
         }
         self.objects.clear();
+        self.refs.clear();
         self.paths.clear();
         Ok(())
     }

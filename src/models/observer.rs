@@ -1,1 +1,218 @@
-//! (to come)
+//! `observer`: the built-in voice that is no language model.
+//!
+//! It says what the context bundle shows, and nothing else: same bundle, same words. So the first
+//! answer of a fresh home needs no network, and every figure in it has its source in the record.
+
+use std::collections::BTreeMap;
+
+use crate::record::bundle::{Bundle, Moment, Reading, SightEntry};
+
+/// The model's id.
+pub const ID: &str = "observer";
+
+/// Most characters of the question that are looked at, for naming what it is about.
+const LOOKED_AT: usize = 4096;
+
+/// Words of a question that sight, facts or open items can answer.
+const OURS: [&str; 26] = [
+    "machine", "computer", "host", "server", "system", "laptop", "load", "cpu", "memory", "ram", "swap", "disk",
+    "disks", "storage", "space", "uptime", "health", "healthy", "cores", "facts", "fact", "open", "drift", "unknown",
+    "know", "status",
+];
+
+/// Answers from the bundle alone: what was seen, facts, open items, and what is not known.
+pub fn answer(bundle: &Bundle, question: &str) -> String {
+    let mut lines = vec![opening(question).to_owned(), String::new()];
+    for (tool, entry) in &bundle.sight {
+        match entry {
+            SightEntry::Seen { observed_at, freshness_s, values, .. } => {
+                lines.push(heading(tool, *observed_at, *freshness_s));
+                lines.extend(seen(values));
+            }
+            SightEntry::Unavailable { reason, .. } => {
+                lines.push(format!("{tool} shows nothing here ({}).", reason.name()));
+            }
+        }
+        lines.push(String::new());
+    }
+    lines.extend(records(bundle));
+    lines.push(unknown(bundle));
+    lines.join("\n")
+}
+
+fn opening(question: &str) -> &'static str {
+    let question: String = question.chars().take(LOOKED_AT).collect::<String>().to_lowercase();
+    let mut words = question.split(|c: char| !c.is_alphanumeric());
+    if words.any(|word| OURS.contains(&word)) {
+        "I am the observer, built into gently; no language model. Here is what the record shows."
+    } else {
+        "I am the observer, built into gently; no language model, so general questions are beyond me. \
+         For those, name a model with --model. What I can tell you is what the record shows."
+    }
+}
+
+fn heading(tool: &str, observed_at: Moment, age: u64) -> String {
+    let age = match age {
+        0 => "just now".to_owned(),
+        1 => "1 second old".to_owned(),
+        n => format!("{n} seconds old"),
+    };
+    format!("{tool}, {observed_at}, {age}:")
+}
+
+/// The values in the order in which a person would ask for them; those without a sentence of their
+/// own follow by name.
+fn seen(values: &BTreeMap<String, Reading>) -> Vec<String> {
+    let mut left = values.clone();
+    let mut lines = Vec::new();
+    let mut take = |name: &str| left.remove(name);
+    let (one, five, fifteen) = (take("cpu_load"), take("cpu_load_5m"), take("cpu_load_15m"));
+    let cores = take("cores");
+    if let Some(one) = one {
+        let longer = both(five, fifteen).map(|(a, b)| format!(" ({a} over 5 minutes, {b} over 15)"));
+        let cores = cores.as_ref().map(|n| format!(" on {n} {}", plural(n, "core", "cores")));
+        lines.push(format!("  load     {one}{}{}", cores.unwrap_or_default(), longer.unwrap_or_default()));
+    }
+    let (total, used, available) = (take("mem_total_mb"), take("mem_used_mb"), take("mem_available_mb"));
+    if let Some((used, total)) = both(used, total) {
+        let available = available.map(|a| format!(", {} available", size(&a)));
+        lines.push(format!("  memory   {} of {} used{}", size(&used), size(&total), available.unwrap_or_default()));
+    }
+    if let Some((used, total)) = both(take("swap_used_mb"), take("swap_total_mb")) {
+        lines.push(match total {
+            Reading::Count(0) => "  swap     none".to_owned(),
+            _ => format!("  swap     {} of {} used", size(&used), size(&total)),
+        });
+    }
+    let (free, total, share) = (take("disk_free_mb"), take("disk_total_mb"), take("disk_free_pct"));
+    if let Some(share) = share {
+        let sizes = both(free, total).map(|(f, t)| format!(" ({} of {})", size(&f), size(&t)));
+        lines.push(format!("  disk     {share} % free{}", sizes.unwrap_or_default()));
+    }
+    if let Some(share) = take("root_disk_free_pct") {
+        lines.push(format!("  root     {share} % of the root disk free"));
+    }
+    if let Some(up) = take("uptime_s") {
+        lines.push(format!("  up       {}", duration(&up)));
+    }
+    lines.extend(left.iter().map(|(name, value)| format!("  {name} {value}")));
+    lines
+}
+
+fn both(a: Option<Reading>, b: Option<Reading>) -> Option<(Reading, Reading)> {
+    Some((a?, b?))
+}
+
+fn plural<'a>(n: &Reading, one: &'a str, many: &'a str) -> &'a str {
+    if *n == Reading::Count(1) { one } else { many }
+}
+
+/// MiB as a person reads them.
+fn size(mebibytes: &Reading) -> String {
+    match mebibytes.number() {
+        Some(n) if n >= 1024.0 * 1024.0 => format!("{:.1} TiB", n / 1024.0 / 1024.0),
+        Some(n) if n >= 1024.0 => format!("{:.1} GiB", n / 1024.0),
+        Some(n) => format!("{n:.0} MiB"),
+        None => mebibytes.to_string(),
+    }
+}
+
+/// Seconds as their two largest units.
+fn duration(seconds: &Reading) -> String {
+    let Reading::Count(seconds) = *seconds else { return seconds.to_string() };
+    let units = [(seconds / 86_400, "day"), (seconds / 3600 % 24, "hour"), (seconds / 60 % 60, "minute")];
+    let named = |(n, unit): &(u64, &str)| format!("{n} {unit}{}", if *n == 1 { "" } else { "s" });
+    let parts: Vec<String> = units.iter().skip_while(|(n, _)| *n == 0).take(2).map(named).collect();
+    if parts.is_empty() { format!("{seconds} s") } else { parts.join(", ") }
+}
+
+fn records(bundle: &Bundle) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !bundle.facts.is_empty() {
+        lines.push("Facts on record:".to_owned());
+        let fact = |f: &crate::record::bundle::Fact| format!("  {} [{}, {} confidence]", f.claim, f.id, f.confidence);
+        lines.extend(bundle.facts.iter().map(fact));
+        lines.push(String::new());
+    }
+    if !bundle.open_items.is_empty() {
+        lines.push("Open:".to_owned());
+        lines.extend(bundle.open_items.iter().map(|item| format!("  {} [{}]", item.issue, item.id)));
+        lines.push(String::new());
+    }
+    lines
+}
+
+fn unknown(bundle: &Bundle) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for (tool, entry) in &bundle.sight {
+        match entry {
+            SightEntry::Seen { unknowns, .. } => names.extend(unknowns.iter().map(|u| u.replace('_', " "))),
+            SightEntry::Unavailable { .. } => names.push(format!("all that {tool} would show")),
+        }
+    }
+    if names.is_empty() {
+        return "Not known: anything else.".to_owned();
+    }
+    format!("Not known: {}. Unknown is a risk, and no sign of health.", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUNDLE: &str = r#"{"compiled_at":"2026-01-08T00:00:02Z","constraints":[],"exclusions":[],"facts":[{"claim":"The backup runs nightly.","confidence":"high","id":"ledger:000183","observed_at":"2026-01-07T23:31:44Z","source":"ledger"}],"host_role":"brain","intent":[],"kernel_hash":"sha256:39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69","model_id":"observer","open_items":[{"id":"driftwatch:0042","issue":"Sight is missing.","status":"open"}],"phase":"beta","session_id":"6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77","sight":{"sys_health":{"available":true,"freshness_s":2,"observed_at":"2026-01-08T00:00:00Z","unknowns":["gpu_health"],"values":{"cores":2,"cpu_load":0.42,"cpu_load_15m":0.2,"cpu_load_5m":0.3,"disk_free_mb":1600000,"disk_free_pct":71,"disk_total_mb":2250000,"fans":3,"mem_available_mb":4000,"mem_total_mb":7950,"mem_used_mb":900,"swap_total_mb":0,"swap_used_mb":0,"uptime_s":93784}}},"tier":2}"#;
+
+    #[test]
+    fn it_says_what_it_was_shown_and_what_it_is() {
+        let said = answer(&Bundle::parse(BUNDLE).unwrap(), "How is this machine doing?");
+        assert_eq!(
+            said,
+            "I am the observer, built into gently; no language model. Here is what the record shows.\n\n\
+             sys_health, 2026-01-08T00:00:00Z, 2 seconds old:\n\
+             \x20 load     0.42 on 2 cores (0.3 over 5 minutes, 0.2 over 15)\n\
+             \x20 memory   900 MiB of 7.8 GiB used, 3.9 GiB available\n\
+             \x20 swap     none\n\
+             \x20 disk     71 % free (1.5 TiB of 2.1 TiB)\n\
+             \x20 up       1 day, 2 hours\n\
+             \x20 fans 3\n\n\
+             Facts on record:\n\
+             \x20 The backup runs nightly. [ledger:000183, high confidence]\n\n\
+             Open:\n\
+             \x20 Sight is missing. [driftwatch:0042]\n\n\
+             Not known: gpu health. Unknown is a risk, and no sign of health."
+        );
+    }
+
+    #[test]
+    fn general_questions_are_beyond_it() {
+        let said = answer(&Bundle::parse(BUNDLE).unwrap(), "What is the capital of France?");
+        assert!(said.contains("general questions are beyond me") && !said.contains("Paris"), "{said}");
+    }
+
+    #[test]
+    fn without_sight_it_says_why() {
+        let (head, tail) = BUNDLE.split_once(r#""sight":{"#).unwrap();
+        let (_, end) = tail.split_once(r#"}}},"#).unwrap();
+        let blind = format!(
+            r#"{head}"sight":{{"sys_health":{{"available":false,"reason":"blocked_by_tier","unknowns":[]}}}},{end}"#
+        );
+        let said = answer(&Bundle::parse(&blind).unwrap(), "How is this machine doing?");
+        assert!(said.contains("sys_health shows nothing here (blocked_by_tier)."), "{said}");
+        assert!(said.contains("all that sys_health would show"), "{said}");
+    }
+
+    #[test]
+    fn durations_and_sizes() {
+        for (seconds, text) in [
+            (5, "5 s"),
+            (60, "1 minute"),
+            (3660, "1 hour, 1 minute"),
+            (86_400, "1 day, 0 hours"),
+            (200_000, "2 days, 7 hours"),
+        ] {
+            assert_eq!(duration(&Reading::Count(seconds)), text);
+        }
+        assert_eq!(size(&Reading::Count(1024)), "1.0 GiB");
+        assert_eq!(size(&Reading::Text("?".into())), "?");
+    }
+}

@@ -63,6 +63,14 @@ impl CommitKind {
         })
     }
 
+    /// The kind of that name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        use CommitKind::{Checkpoint, Close, Genesis, Interaction, KeyRotate, SessionEnd, SessionStart};
+        [Genesis, SessionStart, Interaction, SessionEnd, Close, Checkpoint, KeyRotate]
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+
     /// The word findings and counts use.
     pub const fn name(self) -> &'static str {
         match self {

@@ -271,3 +271,127 @@ fn read_session(text: &str, event: &Event) -> Result<Option<Hash32>, EntryError>
     };
     Err(EntryError::Session { event: event.name().to_owned(), expected, actual: excerpt(text) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALID: &str = include_str!("../../tests/vectors/audit_log/valid.log");
+
+    fn line_of(event: &str) -> String {
+        let found = VALID.lines().find(|line| line.split('|').nth(3) == Some(event));
+        found.unwrap_or_else(|| panic!("no {event} among the vectors")).to_owned()
+    }
+
+    #[test]
+    fn every_line_of_the_vectors_prints_back_and_follows_the_one_before() {
+        let mut prev = Hash32::GENESIS;
+        for text in VALID.lines() {
+            let line = Line::parse(text.as_bytes()).unwrap();
+            assert_eq!(line.text(), text);
+            assert!(line.follows(prev), "{text}");
+            assert_eq!(line.check(), Ok(()));
+            let again = Line::new(prev, line.height, line.time, line.session, line.event.clone());
+            assert_eq!(again, line);
+            prev = line.hash;
+        }
+    }
+
+    /// One mistake a row: the event whose line is taken, what is replaced, by what.
+    #[test]
+    fn one_character_mistakes() {
+        for (event, good, wrong) in [
+            ("genesis", "|0|", "|00|"),
+            ("genesis", "|0|", "|+0|"),
+            ("genesis", "|0|", "||"),
+            ("genesis", "|0|", "|4294967296|"),
+            ("genesis", "|-|", "|--|"),
+            ("genesis", "|-|", "||"),
+            ("genesis", "40Z", "40z"),
+            ("genesis", "40Z", "60Z"),
+            ("genesis", "genesis", "Genesis"),
+            ("genesis", "genesis", "gen-esis"),
+            ("genesis", "genesis", ""),
+            ("genesis", "record:", "record"),
+            ("genesis", "record:", "Record:"),
+            ("genesis", "|record", "|record:1,record"),
+            ("genesis", "|record", "| record"),
+            ("genesis", "|record", "||record"),
+            ("genesis", "|record", "record"),
+            ("prompt", ",seq:1", ",seq:0"),
+            ("prompt", ",seq:1", ",seq:01"),
+            ("prompt", ",seq:1", ",seq:"),
+            ("prompt", ",seq:1", ",seq:-1"),
+            ("prompt", ",seq:1", ",seq:1 "),
+            ("prompt", ",seq:1", ",seq:%31"),
+            ("prompt", ",seq:1", ",seq:1,"),
+            ("prompt", ",seq:1", ",seq:18446744073709551616"),
+            ("prompt", ",seq:1", ",seq:1\r"),
+            ("prompt", ",seq:1", ",seq:1\n"),
+            ("prompt", ",seq:1", ",seq:1\u{0}"),
+            ("prompt", ",seq:1", ""),
+            ("prompt", ",seq:1", ",seq:1,more:1"),
+            ("prompt", "hash:c", "hash:C"),
+            ("prompt", "|a89ea86f", "|A89ea86f"),
+            ("response_fail", "%2C", "%2c"),
+            ("response_fail", "%2C", "é"),
+            ("response_fail", "%C3%A9", "%C3"),
+            ("response_fail", "reason:timeout", "reason:Timeout"),
+            ("response_fail", "reason:timeout", "reason:time out"),
+            ("response_fail", "reason:timeout", "reason:"),
+            ("session_start", "branch-7", "branch-8"),
+            ("session_start", "branch-7", "branch-07"),
+            ("auth_ok", "auth:5", "auth:55"),
+            ("auth_fail", "count:3", "count:0"),
+            ("btc_anchor", "header:0", "header:"),
+            ("drift", "class:tone", "class:tones"),
+            ("drift", "severity:low", "severity:Low"),
+            ("recover", "applied:2", "applied:x"),
+            ("clock_set", "to:2024", "to:24"),
+            ("some_future_event", "|-|-", "|-|"),
+            ("some_future_event", "|-|-", "|-|a"),
+        ] {
+            let text = line_of(event);
+            let changed = text.replacen(good, wrong, 1);
+            assert_ne!(changed, text, "{event}: nothing to change at {good}");
+            let parsed = Line::parse(changed.as_bytes());
+            assert!(parsed.is_err(), "{event}: {good} -> {wrong:?} gave {parsed:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_stands_where_it_must_and_only_there() {
+        let id = "a89ea86f2982f5e8579bf2ff1a9eea7b9638d9b5a08e74fadafefc5a1f4ee1ce";
+        for never in ["genesis", "checkpoint", "key_rotate", "recover", "clock_set"] {
+            let changed = line_of(never).replacen("|-|", &format!("|{id}|"), 1);
+            assert!(matches!(Line::parse(changed.as_bytes()), Err(EntryError::Session { .. })), "{never}");
+        }
+        for may in ["auth_fail", "some_future_event"] {
+            let changed = line_of(may).replacen("|-|", &format!("|{id}|"), 1);
+            assert_eq!(Line::parse(changed.as_bytes()).unwrap().session, Some(id.parse().unwrap()), "{may}");
+        }
+        for must in
+            ["session_start", "branch_create", "auth_ok", "prompt", "response", "denied", "drift", "session_end"]
+        {
+            let changed = line_of(must).replacen(&format!("|{id}|"), "|-|", 1);
+            assert!(matches!(Line::parse(changed.as_bytes()), Err(EntryError::Session { .. })), "{must}");
+        }
+    }
+
+    #[test]
+    fn a_line_made_by_hand_is_checked() {
+        let made = |event| Line::new(Hash32::GENESIS, 0, Seconds::ZERO, None, event);
+        let unknown = |event_type: &str, details: Vec<(String, String)>| {
+            made(Event::Unknown { event_type: event_type.to_owned(), details })
+        };
+        assert_eq!(unknown("new_thing", Vec::new()).check(), Ok(()));
+        assert_eq!(made(Event::Recover { applied: 1 }).check(), Ok(()));
+        assert!(made(Event::Recover { applied: 0 }).check().is_err());
+        assert!(unknown("recover", vec![("applied".to_owned(), "1".to_owned())]).check().is_err());
+        assert!(unknown("new|thing", Vec::new()).check().is_err());
+        assert!(unknown("new_thing", vec![("k".to_owned(), String::new())]).check().is_err());
+        assert!(made(Event::Prompt { hash: Hash32::ZERO, seq: 1 }).check().is_err());
+        let long = "x".repeat(MAX_LINE);
+        assert!(matches!(unknown("new_thing", vec![("k".to_owned(), long)]).check(), Err(EntryError::TooLong { .. })));
+    }
+}

@@ -351,3 +351,28 @@ impl Event {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::record::entry::Line;
+
+    #[test]
+    fn codes_are_the_watchdogs() {
+        let log = include_str!("../../tests/vectors/audit_log/valid.log");
+        for (kind, code) in [
+            ("genesis", Some(0x10)),
+            ("session_end", Some(0x11)),
+            ("prompt", Some(0x12)),
+            ("denied", Some(0x13)),
+            ("response_fail", Some(0x13)),
+            ("auth_fail", Some(0x14)),
+            ("btc_anchor", Some(0x15)),
+            ("drift", Some(0x02)),
+            ("some_future_event", None),
+        ] {
+            let lines = log.lines().map(|text| Line::parse(text.as_bytes()).unwrap());
+            let codes: Vec<_> = lines.filter(|line| line.event.name() == kind).map(|line| line.event.code()).collect();
+            assert!(!codes.is_empty() && codes.iter().all(|found| *found == code), "{kind}");
+        }
+    }
+}

@@ -186,14 +186,14 @@ impl Session {
             }
             Event::Response { hash, seq, chain, .. } => self.take_response(*seq, *hash, *chain, line.time, found),
             Event::ResponseFail { seq, reason, .. } => {
+                self.resolve(*seq, Outcome::Failed, found);
                 if is_failed_compile(reason) {
                     self.check_direct(*seq, before, line, found);
                 }
-                self.resolve(*seq, Outcome::Failed, found);
             }
             Event::Denied { seq, .. } => {
-                self.check_direct(*seq, before, line, found);
                 self.resolve(*seq, Outcome::Denied, found);
+                self.check_direct(*seq, before, line, found);
             }
             Event::Drift { class, seq, .. } => self.take_drift(*seq, *class, found),
             Event::BtcAnchor { btc, block, header } => self.take_anchor(*btc, *block, header, found),

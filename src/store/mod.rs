@@ -1,3 +1,185 @@
-//! The relationship database.
+//! The relationship database: rows, queries, and the commit point.
+//!
+//! Tables are those of AEGIS 5.2 with what commitments and recovery need beside them; `docs/schema.md`
+//! lists them column by column. [`Read`] is all that a verifier gets; [`Write`] exists only inside
+//! [`Store::transact`], which is *the* commit point of a turn.
 
+mod rows;
 pub mod sqlite;
+
+pub use rows::{
+    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
+    SessionProgress, SessionRow, TurnRow,
+};
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use uuid::Uuid;
+
+use crate::record::block::Anchor;
+use crate::record::commit::CommitKind;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+/// Why the database could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another program holds it locked for longer than we wait.
+    #[error("the database stayed locked for {waited_s} s by another program; close what holds it open and ask again")]
+    Busy {
+        /// Seconds waited.
+        waited_s: u64,
+    },
+    /// There is no database at that place.
+    #[error("no database at {path}: run `gently init`")]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// SQLite refused.
+    #[error("database: {what}: {reason}")]
+    Sqlite {
+        /// What was being done.
+        what: &'static str,
+        /// SQLite's words.
+        reason: String,
+    },
+    /// A migration could not be applied, or an applied one is not the one we ship.
+    #[error("database migrations: {reason}; this home was written by another version of gently")]
+    Migration {
+        /// The runner's words.
+        reason: String,
+    },
+    /// A row does not hold what its column promises.
+    #[error("database: {place} holds '{actual}', not {expected}")]
+    Corrupt {
+        /// Table and column.
+        place: &'static str,
+        /// What belongs there.
+        expected: &'static str,
+        /// What is there.
+        actual: String,
+    },
+    /// The head is not where this writer left it.
+    #[error("the head moved: expected line {expected}, found {actual}; nothing was written")]
+    HeadMoved {
+        /// Number of lines this writer built upon.
+        expected: u64,
+        /// Number of lines found.
+        actual: String,
+    },
+}
+
+/// Queries; the reading half that a verifier may import.
+///
+/// Every method sees one consistent state only inside [`Store::transact`]; outside, two calls may see
+/// two states. All are proportional to what they return, never to the history.
+pub trait Read {
+    /// The head row.
+    fn head(&self) -> Result<Head, StoreError>;
+    /// `genesis.json` as the genesis commit carries it.
+    fn genesis(&self) -> Result<String, StoreError>;
+    /// Calls `each` for every session, oldest first.
+    fn each_session(&self, each: &mut dyn FnMut(SessionRow) -> Result<(), StoreError>) -> Result<(), StoreError>;
+    /// Sessions whose status is open, oldest first.
+    fn open_sessions(&self) -> Result<Vec<SessionRow>, StoreError>;
+    /// One session by its ledger id.
+    fn session(&self, id: Hash32) -> Result<Option<SessionRow>, StoreError>;
+    /// Calls `each` for every exchange, or for those of one session, in the order of sessions and `seq`.
+    fn each_exchange(
+        &self,
+        session: Option<Uuid>,
+        each: &mut dyn FnMut(ExchangeRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
+    /// One exchange.
+    fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError>;
+    /// Exchanges of a session that have no outcome.
+    fn in_flight(&self, session: Uuid) -> Result<Vec<ExchangeRow>, StoreError>;
+    /// One turn.
+    fn turn(&self, id: Uuid) -> Result<Option<TurnRow>, StoreError>;
+    /// What was injected into an exchange, in the order of injection.
+    fn artifact_refs(&self, exchange: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError>;
+    /// Drift of an exchange, in the order of its lines.
+    fn drift(&self, exchange: Uuid) -> Result<Vec<DriftRow>, StoreError>;
+    /// Every artifact, in the order of lines.
+    fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// The newest artifact of a kind.
+    fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
+    /// A kernel's canonical JSON.
+    fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError>;
+    /// All auth keys, revoked ones too.
+    fn auth_keys(&self) -> Result<Vec<AuthKeyRow>, StoreError>;
+    /// Log lines `from..to`, without newlines.
+    fn lines(&self, from: u64, to: u64) -> Result<Vec<String>, StoreError>;
+    /// Commits `from..to`, in the order of application.
+    fn commits(&self, from: u64, to: u64) -> Result<Vec<CommitRow>, StoreError>;
+    /// The newest commit of a ref among the first `below` commits.
+    fn tip(&self, reference: &str, below: u64) -> Result<Option<CommitRow>, StoreError>;
+    /// Number of the newest commit of a kind on a ref.
+    fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError>;
+    /// The refs that have any commit.
+    fn refs(&self) -> Result<Vec<String>, StoreError>;
+    /// The stored files of a commit (its `audit.log` is lines, and not among them).
+    fn files(&self, commit: u64) -> Result<BTreeMap<String, Vec<u8>>, StoreError>;
+    /// The newest known block of a height.
+    fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
+    /// The running count of auth failures without a line: reason, since, pending.
+    fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError>;
+}
+
+/// Insertions, inside one transaction only.
+///
+/// Nothing written here is visible or durable before [`Store::transact`] returns. An error leaves the
+/// rest of the transaction usable only behind [`Write::rollback_to_mark`].
+pub trait Write: Read {
+    /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time.
+    fn mark(&mut self) -> Result<(), StoreError>;
+    /// Undoes everything since the mark.
+    fn rollback_to_mark(&mut self) -> Result<(), StoreError>;
+    /// Writes the first head; fails when there is one.
+    fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError>;
+    /// Moves the head by compare-and-swap from the state that `from` describes.
+    fn move_head(&mut self, from: &Head, to: &Head) -> Result<(), StoreError>;
+    /// Appends a line.
+    fn put_line(&mut self, n: u64, hash: Hash32, line: &str) -> Result<(), StoreError>;
+    /// Appends a commit with its files.
+    fn put_commit(&mut self, commit: &CommitRow, files: &BTreeMap<String, Vec<u8>>) -> Result<(), StoreError>;
+    /// Remembers a kernel; the same one twice is fine.
+    fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError>;
+    /// Adds an auth key's hash.
+    fn put_auth_key(&mut self, key: &AuthKeyRow) -> Result<(), StoreError>;
+    /// Remembers a block that a line names; the same one twice is fine.
+    fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError>;
+    /// Adds a session.
+    fn put_session(&mut self, session: &SessionRow) -> Result<(), StoreError>;
+    /// Moves a session's running state.
+    fn move_session(&mut self, session: Uuid, progress: &SessionProgress) -> Result<(), StoreError>;
+    /// Adds a turn.
+    fn put_turn(&mut self, turn: &TurnRow) -> Result<(), StoreError>;
+    /// Adds an exchange, with or without its outcome.
+    fn put_exchange(&mut self, exchange: &ExchangeRow) -> Result<(), StoreError>;
+    /// Gives an exchange its one outcome; fails when it has one.
+    fn put_outcome(&mut self, exchange: Uuid, outcome: &OutcomeUpdate) -> Result<(), StoreError>;
+    /// Adds what was injected.
+    fn put_artifact_ref(&mut self, reference: &ArtifactRefRow) -> Result<(), StoreError>;
+    /// Adds a drift event.
+    fn put_drift(&mut self, drift: &DriftRow) -> Result<(), StoreError>;
+    /// Adds an artifact.
+    fn put_artifact(&mut self, artifact: &ArtifactRow) -> Result<(), StoreError>;
+    /// Replaces the running count of one reason.
+    fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError>;
+}
+
+/// The database with its commit point.
+///
+/// One writer at a time: callers hold the home's writer lock. `transact` is durable when it returns
+/// `Ok` (one fsync); when it returns an error nothing was written, except after an error *of the commit
+/// itself*, where the next open shows which it was.
+pub trait Store: Read {
+    /// Runs `work` in one transaction that no other writer can interleave with.
+    fn transact(&mut self, work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) -> Result<(), StoreError>;
+    /// Moves the mark of what is known to be durable in log and git. Not durable by itself: a lost mark
+    /// only makes the next open apply again.
+    fn mark_applied(&mut self, applied: &Applied) -> Result<(), StoreError>;
+}

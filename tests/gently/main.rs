@@ -1,3 +1,22 @@
 //! The one integration test binary.
 
+#![allow(clippy::unwrap_used)]
+
+mod anchor;
+mod bitcoind;
+mod esplora_server;
+mod floors;
+mod headers;
+mod headers_file;
+mod keys;
+mod ledger;
+mod llama;
+mod log;
+mod log_rules;
+mod model_server;
+mod models;
+mod pipeline;
+mod tamper;
+mod vectors;
 mod verify;
+mod written_log;

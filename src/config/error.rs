@@ -1,0 +1,54 @@
+//! What can be wrong with a configuration.
+
+use std::path::PathBuf;
+
+/// Why a configuration was refused; the file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A key that does not exist.
+    #[error("{place}: unknown key '{key}'{}; `gently config get` lists all", nearest.map(|n| format!(", did you mean '{n}'?")).unwrap_or_default())]
+    Unknown {
+        /// Where it stands.
+        place: String,
+        /// What was written.
+        key: String,
+        /// The key that was most likely meant.
+        nearest: Option<&'static str>,
+    },
+    /// A value of another type, or outside what its key takes.
+    #[error("{place}: {key} is {expected}; found {actual}")]
+    Wrong {
+        /// Where it stands.
+        place: String,
+        /// The key.
+        key: String,
+        /// What it takes.
+        expected: String,
+        /// What was written.
+        actual: String,
+    },
+    /// Not TOML.
+    #[error("{place}: not TOML: {reason}")]
+    Syntax {
+        /// Where parsing stopped.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+    /// There is no home to configure.
+    #[error("no home at {}: `gently init` makes it, as the first `gently ask` does", path.display())]
+    NoHome {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,229 @@
+//! The configuration: `gently.toml` and the environment, read once into plain values.
+//!
+//! ```text
+//! [anchor]
+//! mode = "off"                  GENTLY_ANCHOR_MODE=off wins over it
+//! ```
+//!
+//! One table ([`table::KEYS`]) says which keys exist, their types, ranges and defaults. A missing
+//! file means the defaults. Unknown keys and wrong types are refused, never ignored. Two variables
+//! are no keys: `GENTLY_HOME` (where the home is) and `GENTLY_AUTH_KEY` (who asks).
+
+mod error;
+mod settings;
+pub mod table;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+pub use error::ConfigError;
+pub use settings::{Settings, Source};
+
+/// The file's name in a home.
+pub const FILE: &str = "gently.toml";
+
+/// The commented file that a home starts from: every key with its default.
+pub const GENESIS: &str = include_str!("../../genesis/gently.toml");
+
+/// How environment variables are looked up: `&|name| std::env::var_os(name)`, or a test's own.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// All configuration as plain values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where blocks are from.
+    pub anchor: Anchor,
+    /// Who answers.
+    pub model: Model,
+    /// How sessions are kept.
+    pub session: Session,
+    /// What is kept of texts.
+    pub content: Content,
+}
+
+/// `[anchor]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Whether sources are asked at all.
+    pub mode: AnchorMode,
+    /// Addresses of explorers, without a slash at the end.
+    pub esplora: Vec<String>,
+    /// A headers file, absolute if the home's path is.
+    pub headers: Option<PathBuf>,
+    /// For all sources together.
+    pub deadline: Duration,
+}
+
+/// Whether block sources are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnchorMode {
+    /// All that are configured.
+    Auto,
+    /// Nobody is contacted, no file is read.
+    Off,
+}
+
+/// `[model]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// `observer` or `openai/NAME`.
+    pub default: String,
+    /// Where an `openai/` model's server is, without a slash at the end.
+    pub base_url: String,
+    /// For one answer.
+    pub timeout: Duration,
+    /// Until a connection stands.
+    pub connect_timeout: Duration,
+    /// Name of the variable that holds the server's key.
+    pub api_key_env: String,
+}
+
+/// `[session]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// A session idle for longer is closed before the next prompt.
+    pub idle: Duration,
+    /// Public in the ledger.
+    pub host_role: String,
+}
+
+/// `[store] content`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Texts are kept with secrets removed; the only value implemented.
+    Sanitized,
+}
+
+impl Config {
+    /// Reads the configuration of a home; a missing file means the defaults.
+    pub fn load(home: &Path, environment: Environment<'_>) -> Result<Self, ConfigError> {
+        let path = home.join(FILE);
+        let settings =
+            Settings::read(&file_text(&path)?.unwrap_or_default(), &path.display().to_string(), environment)?;
+        Ok(Self::from_settings(&settings, home))
+    }
+
+    /// The plain values of some settings; relative paths start at the home.
+    pub fn from_settings(settings: &Settings, home: &Path) -> Self {
+        let text = |name| settings.text(name).expect("the table gives this key a text").to_owned();
+        let number = |name| settings.number(name).expect("the table gives this key a number");
+        let address = |url: &str| url.trim_end_matches('/').to_owned();
+        Config {
+            anchor: Anchor {
+                mode: if text("anchor.mode") == "off" { AnchorMode::Off } else { AnchorMode::Auto },
+                esplora: settings.list("anchor.esplora").iter().map(|url| address(url)).collect(),
+                headers: settings.text("anchor.headers").map(|path| home.join(path)),
+                deadline: Duration::from_millis(number("anchor.deadline_ms")),
+            },
+            model: Model {
+                default: text("model.default"),
+                base_url: address(&text("model.base_url")),
+                timeout: Duration::from_secs(number("model.timeout_s")),
+                connect_timeout: Duration::from_secs(number("model.connect_timeout_s")),
+                api_key_env: text("model.api_key_env"),
+            },
+            session: Session {
+                idle: Duration::from_secs(60 * number("session.idle_minutes")),
+                host_role: text("session.host_role"),
+            },
+            content: Content::Sanitized,
+        }
+    }
+}
+
+/// The text of a configuration file; none if it does not exist.
+pub(crate) fn file_text(path: &Path) -> Result<Option<String>, ConfigError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Io { doing: "read", path: path.to_owned(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none(_: &str) -> Option<OsString> {
+        None
+    }
+
+    fn read(text: &str) -> Result<Settings, ConfigError> {
+        Settings::read(text, "gently.toml", &none)
+    }
+
+    #[test]
+    fn the_file_of_a_new_home_gives_exactly_the_defaults() {
+        let home = Path::new("/home");
+        let (written, defaults) = (read(GENESIS).unwrap(), read("").unwrap());
+        assert_eq!(Config::from_settings(&written, home), Config::from_settings(&defaults, home));
+        for key in table::KEYS {
+            let (_, name) = key.parts();
+            let lines = GENESIS.lines().filter(|l| l.trim_start_matches("# ").starts_with(&format!("{name} = ")));
+            assert_eq!(lines.count(), 1, "{} is not shown once", key.name);
+            if key.default_value().is_some() {
+                assert_eq!(written.get(key.name).unwrap().1, Source::File, "{}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_issue() {
+        let config = Config::from_settings(&read("").unwrap(), Path::new("/home"));
+        assert_eq!(config.anchor.mode, AnchorMode::Auto);
+        assert_eq!(config.anchor.esplora, ["https://blockstream.info/api", "https://mempool.space/api"]);
+        assert_eq!((config.anchor.headers, config.anchor.deadline.as_millis()), (None, 3000));
+        assert_eq!((config.model.timeout.as_secs(), config.model.connect_timeout.as_secs()), (120, 10));
+        assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("observer", "OPENAI_API_KEY"));
+        assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, "workstation"));
+        assert_eq!(config.content, Content::Sanitized);
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file() {
+        let environment = |name: &str| (name == "GENTLY_ANCHOR_MODE").then(|| OsString::from("off"));
+        let settings = Settings::read("[anchor]\nmode = 'auto'\nheaders = 'h.csv'", "f", &environment).unwrap();
+        assert_eq!(settings.get("anchor.mode"), Some((&table::Value::Text("off".into()), Source::Environment)));
+        let config = Config::from_settings(&settings, Path::new("/home"));
+        assert_eq!(config.anchor.mode, AnchorMode::Off);
+        assert_eq!(config.anchor.headers, Some(PathBuf::from("/home/h.csv")));
+
+        let wrong = |name: &str| (name == "GENTLY_MODEL_TIMEOUT_S").then(|| OsString::from("soon"));
+        let error = Settings::read("", "f", &wrong).unwrap_err().to_string();
+        assert!(error.contains("GENTLY_MODEL_TIMEOUT_S") && error.contains("1 to 3600"), "{error}");
+    }
+
+    #[test]
+    fn every_mistake_is_named_with_its_place() {
+        for (text, said) in [
+            ("[anchor]\nmod = 'off'", "gently.toml line 2: unknown key 'anchor.mod', did you mean 'anchor.mode'?"),
+            ("\n\n[anchr]\nmode = 'off'", "gently.toml line 4: unknown key 'anchr.mode', did you mean 'anchor.mode'?"),
+            ("[empty]", "gently.toml line 1: unknown key 'empty'"),
+            ("esplora = []", "gently.toml line 1: unknown key 'esplora', did you mean 'anchor.esplora'?"),
+            ("anchor = 1", "gently.toml line 1: anchor is a section: [anchor]; found integer"),
+            ("[anchor]\nmode = true", "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true"),
+            ("[anchor]\ndeadline_ms = '3000'", "a whole number from 100 to 60000; found string \"3000\""),
+            ("[model.default]\nname = 1", "model.default is a string: \"observer\" or \"openai/NAME\"; found table"),
+            ("[store]\ncontent = 'none'", "\"sanitized\" (no other value is implemented); found string \"none\""),
+            ("[anchor]\nmode = 'off'\nmode = 'off'", "gently.toml line 3: not TOML"),
+            ("[anchor", "gently.toml line 1: not TOML"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_way_to_write_a_table_is_read() {
+        for text in [
+            "[anchor]\nmode = 'off'",
+            "anchor.mode = 'off'",
+            "anchor = { mode = 'off' }",
+            "[\"anchor\"]\n'mode' = \"off\"",
+        ] {
+            assert_eq!(read(text).unwrap().get("anchor.mode").unwrap().1, Source::File, "{text}");
+        }
+    }
+}

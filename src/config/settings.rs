@@ -1,0 +1,145 @@
+//! Reading `gently.toml` and the environment into one set of values.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::Range;
+
+use toml_edit::{Document, Item, TableLike};
+
+use super::table::{KEYS, Key, Value};
+use super::{ConfigError, Environment};
+
+/// Where a value in force is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The table.
+    Default,
+    /// `gently.toml`.
+    File,
+    /// A `GENTLY_…` variable.
+    Environment,
+}
+
+impl Source {
+    /// The word that screens show.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::Default => "default",
+            Source::File => "file",
+            Source::Environment => "environment",
+        }
+    }
+}
+
+/// Every key's value and where it is from; a key without value and default is absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings(BTreeMap<&'static str, (Value, Source)>);
+
+impl Settings {
+    /// Reads a file's text and the environment; `file` is what errors name.
+    pub fn read(text: &str, file: &str, environment: Environment<'_>) -> Result<Self, ConfigError> {
+        let mut values = BTreeMap::new();
+        for key in KEYS {
+            if let Some(value) = key.default_value() {
+                values.insert(key.name, (value, Source::Default));
+            }
+        }
+        for (name, value) in parse_file(text, file)? {
+            values.insert(name, (value, Source::File));
+        }
+        for key in KEYS {
+            let variable = key.variable();
+            if let Some(value) = environment(&variable) {
+                values.insert(key.name, (from_environment(key, &variable, value)?, Source::Environment));
+            }
+        }
+        Ok(Settings(values))
+    }
+
+    /// A key's value, if it has one, and where it is from.
+    pub fn get(&self, name: &str) -> Option<(&Value, Source)> {
+        self.0.get(name).map(|(value, source)| (value, *source))
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        match self.0.get(name) {
+            Some((Value::Text(text), _)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn list(&self, name: &str) -> &[String] {
+        match self.0.get(name) {
+            Some((Value::List(list), _)) => list,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
+        match self.0.get(name) {
+            Some((Value::Number(number), _)) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+/// The keys that a file sets; everything else in it is refused.
+pub(super) fn parse_file(text: &str, file: &str) -> Result<BTreeMap<&'static str, Value>, ConfigError> {
+    let document = Document::parse(text)
+        .map_err(|e| ConfigError::Syntax { place: place(text, file, e.span()), reason: e.message().to_owned() })?;
+    let mut values = BTreeMap::new();
+    for (section, item) in document.as_table().iter() {
+        let at = place(text, file, span_of(document.as_table(), section));
+        let known = KEYS.iter().any(|key| key.parts().0 == section);
+        match item.as_table_like() {
+            Some(table) => read_section(section, table, &mut values, &|span| place(text, file, span))?,
+            None if known => {
+                return Err(ConfigError::Wrong {
+                    place: at,
+                    key: section.to_owned(),
+                    expected: format!("a section: [{section}]"),
+                    actual: item.type_name().to_owned(),
+                });
+            }
+            None => Key::find(section, &at).map(|_| ())?,
+        }
+        if !known {
+            Key::find(section, &at)?;
+        }
+    }
+    Ok(values)
+}
+
+fn read_section(
+    section: &str,
+    table: &dyn TableLike,
+    values: &mut BTreeMap<&'static str, Value>,
+    place: &dyn Fn(Option<Range<usize>>) -> String,
+) -> Result<(), ConfigError> {
+    for (name, item) in table.iter() {
+        let at = place(table.get_key_value(name).and_then(|(key, _)| key.span()));
+        let key = Key::find(&format!("{section}.{name}"), &at)?;
+        let value = match item {
+            Item::Value(value) => key.accept(value, &at)?,
+            other => return Err(key.wrong(&at, other.type_name().to_owned())),
+        };
+        values.insert(key.name, value);
+    }
+    Ok(())
+}
+
+fn from_environment(key: &Key, variable: &str, value: OsString) -> Result<Value, ConfigError> {
+    let place = format!("environment variable {variable}");
+    let text = value.into_string().map_err(|_| key.wrong(&place, "bytes that are not UTF-8".to_owned()))?;
+    key.accept_typed(&text, &place)
+}
+
+fn span_of(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
+    table.get_key_value(name).and_then(|(key, _)| key.span())
+}
+
+/// `FILE line N`, or the file alone where the parser does not say.
+fn place(text: &str, file: &str, span: Option<Range<usize>>) -> String {
+    let before = span.and_then(|span| text.get(..span.start));
+    before.map_or_else(|| file.to_owned(), |before| format!("{file} line {}", before.matches('\n').count() + 1))
+}

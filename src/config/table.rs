@@ -1,0 +1,388 @@
+//! The one table of configuration keys; it drives parsing, `get`, `set` and every error message.
+
+use toml_edit::Value as Toml;
+
+use super::ConfigError;
+
+/// One key of `gently.toml`.
+#[derive(Debug)]
+pub struct Key {
+    /// Section and name, joined by a dot.
+    pub name: &'static str,
+    /// What it may hold.
+    pub kind: Kind,
+    /// What it holds when nothing else says so.
+    pub default: Default,
+    /// One sentence for a person.
+    pub doc: &'static str,
+}
+
+/// What a key may hold.
+#[derive(Debug)]
+pub enum Kind {
+    /// One of these strings.
+    Choice(&'static [&'static str]),
+    /// A string that passes a check.
+    Text(Rule),
+    /// A list of strings that each pass a check.
+    List(Rule),
+    /// A whole number in a range, both ends included.
+    Number(u64, u64),
+}
+
+/// A check of strings, and the words that describe what passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    says: &'static str,
+    accepts: fn(&str) -> bool,
+    /// Whether a refused text is shown: a key pasted where its variable's name belongs must not be.
+    shows: bool,
+}
+
+/// A default as the table spells it.
+#[derive(Debug)]
+pub enum Default {
+    /// The key has none.
+    Unset,
+    /// A string.
+    Text(&'static str),
+    /// A list of strings.
+    List(&'static [&'static str]),
+    /// A whole number.
+    Number(u64),
+}
+
+/// A value that its key accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A string.
+    Text(String),
+    /// A list of strings.
+    List(Vec<String>),
+    /// A whole number.
+    Number(u64),
+}
+
+/// All sources are asked at once; more than this is a mistake, and a burden on others.
+const MAX_LIST: usize = 16;
+/// No name, path or address is longer.
+const MAX_TEXT: usize = 1024;
+
+const URL: Rule = Rule { says: "an address that starts with http:// or https://", accepts: is_url, shows: true };
+const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
+const MODEL: Rule = Rule { says: "\"observer\" or \"openai/NAME\"", accepts: is_model, shows: true };
+const VARIABLE: Rule = Rule { says: "the name of an environment variable", accepts: is_variable, shows: false };
+const ROLE: Rule =
+    Rule { says: "a string that is not blank", accepts: |text| text.trim() == text && !text.is_empty(), shows: true };
+
+/// Every key, in the order of the file.
+pub static KEYS: &[Key] = &[
+    Key {
+        name: "anchor.mode",
+        kind: Kind::Choice(&["auto", "off"]),
+        default: Default::Text("auto"),
+        doc: "whether block sources are asked; off contacts nobody",
+    },
+    Key {
+        name: "anchor.esplora",
+        kind: Kind::List(URL),
+        default: Default::List(&["https://blockstream.info/api", "https://mempool.space/api"]),
+        doc: "block explorers with the Esplora interface, all asked at once",
+    },
+    Key {
+        name: "anchor.headers",
+        kind: Kind::Text(PATH),
+        default: Default::Unset,
+        doc: "a file of height,hash,header lines for hosts without network; relative to the home",
+    },
+    Key {
+        name: "anchor.deadline_ms",
+        kind: Kind::Number(100, 60_000),
+        default: Default::Number(3000),
+        doc: "how long all block sources together may take, in milliseconds",
+    },
+    Key {
+        name: "model.default",
+        kind: Kind::Text(MODEL),
+        default: Default::Text("observer"),
+        doc: "who answers: observer (built in, no language model) or openai/NAME",
+    },
+    Key {
+        name: "model.base_url",
+        kind: Kind::Text(URL),
+        default: Default::Text("https://api.openai.com/v1"),
+        doc: "where the server of an openai/ model is",
+    },
+    Key {
+        name: "model.timeout_s",
+        kind: Kind::Number(1, 3600),
+        default: Default::Number(120),
+        doc: "how long one answer may take, in seconds",
+    },
+    Key {
+        name: "model.connect_timeout_s",
+        kind: Kind::Number(1, 600),
+        default: Default::Number(10),
+        doc: "how long a connection may take to stand, in seconds",
+    },
+    Key {
+        name: "model.api_key_env",
+        kind: Kind::Text(VARIABLE),
+        default: Default::Text("OPENAI_API_KEY"),
+        doc: "the environment variable that holds the server's key",
+    },
+    Key {
+        name: "session.idle_minutes",
+        kind: Kind::Number(1, 10_080),
+        default: Default::Number(30),
+        doc: "after how many idle minutes a session is closed before the next prompt",
+    },
+    Key {
+        name: "session.host_role",
+        kind: Kind::Text(ROLE),
+        default: Default::Text("workstation"),
+        doc: "what this machine is; public in the ledger",
+    },
+    Key {
+        name: "store.content",
+        kind: Kind::Choice(&["sanitized"]),
+        default: Default::Text("sanitized"),
+        doc: "what the database keeps of texts; sanitized (secrets removed) is the only value now",
+    },
+];
+
+impl Key {
+    /// Finds a key; an unknown one is refused with the nearest name.
+    pub fn find(name: &str, place: &str) -> Result<&'static Key, ConfigError> {
+        KEYS.iter().find(|key| key.name == name).ok_or_else(|| ConfigError::Unknown {
+            place: place.to_owned(),
+            key: name.to_owned(),
+            nearest: nearest(name),
+        })
+    }
+
+    /// The environment variable that wins over the file: `anchor.mode` is `GENTLY_ANCHOR_MODE`.
+    pub fn variable(&self) -> String {
+        format!("GENTLY_{}", self.name.to_ascii_uppercase().replace('.', "_"))
+    }
+
+    /// Section and name apart.
+    pub fn parts(&self) -> (&'static str, &'static str) {
+        self.name.split_once('.').expect("every name of the table has a dot, held by a test")
+    }
+
+    /// The default, if there is one.
+    pub fn default_value(&self) -> Option<Value> {
+        match self.default {
+            Default::Unset => None,
+            Default::Text(text) => Some(Value::Text(text.to_owned())),
+            Default::List(list) => Some(Value::List(list.iter().map(|text| (*text).to_owned()).collect())),
+            Default::Number(number) => Some(Value::Number(number)),
+        }
+    }
+
+    /// Takes a TOML value if its type and content are right for this key.
+    pub fn accept(&self, toml: &Toml, place: &str) -> Result<Value, ConfigError> {
+        let value = match (&self.kind, toml) {
+            (Kind::Choice(choices), Toml::String(text)) if choices.contains(&text.value().as_str()) => {
+                Some(Value::Text(text.value().clone()))
+            }
+            (Kind::Text(rule), Toml::String(text)) if rule.takes(text.value()) => {
+                Some(Value::Text(text.value().clone()))
+            }
+            (Kind::List(rule), Toml::Array(list)) if list.len() <= MAX_LIST => {
+                let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
+                texts.collect::<Option<Vec<_>>>().map(Value::List)
+            }
+            (Kind::Number(least, most), Toml::Integer(number)) => u64::try_from(*number.value())
+                .ok()
+                .filter(|number| (*least..=*most).contains(number))
+                .map(Value::Number),
+            _ => None,
+        };
+        value.ok_or_else(|| self.wrong(place, shown(toml, self.kind.shows())))
+    }
+
+    /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
+    pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
+        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_));
+        let literal = holds_text && !text.trim_start().starts_with(['"', '\'', '[', '{']);
+        if literal {
+            return self.accept(&Toml::from(text), place);
+        }
+        let toml = text.parse::<Toml>().map_err(|_| self.wrong(place, shown(&Toml::from(text), self.kind.shows())))?;
+        self.accept(&toml, place)
+    }
+
+    pub(super) fn wrong(&self, place: &str, actual: String) -> ConfigError {
+        ConfigError::Wrong {
+            place: place.to_owned(),
+            key: self.name.to_owned(),
+            expected: self.kind.describe(),
+            actual,
+        }
+    }
+}
+
+impl Kind {
+    fn shows(&self) -> bool {
+        match self {
+            Kind::Text(rule) | Kind::List(rule) => rule.shows,
+            Kind::Choice(_) | Kind::Number(..) => true,
+        }
+    }
+
+    /// What is accepted, in words.
+    pub fn describe(&self) -> String {
+        match self {
+            Kind::Choice([only]) => format!("\"{only}\" (no other value is implemented)"),
+            Kind::Choice(choices) => {
+                choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
+            }
+            Kind::Text(rule) => format!("a string: {}", rule.says),
+            Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
+            Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
+        }
+    }
+}
+
+impl Rule {
+    fn takes(&self, text: &str) -> bool {
+        text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && (self.accepts)(text)
+    }
+}
+
+impl Value {
+    /// The value as TOML.
+    pub fn to_toml(&self) -> Toml {
+        match self {
+            Value::Text(text) => Toml::from(text.as_str()),
+            Value::List(list) => list.iter().map(String::as_str).collect(),
+            Value::Number(number) => Toml::from(i64::try_from(*number).expect("the table's ranges fit i64")),
+        }
+    }
+}
+
+/// The value as `gently.toml` would hold it, on one line.
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.to_toml().to_string().trim())
+    }
+}
+
+/// A value and its type, for an error.
+fn shown(toml: &Toml, whole: bool) -> String {
+    let text = toml.to_string();
+    match (whole, text.trim()) {
+        (true, text) => format!("{} {text}", toml.type_name()),
+        (false, text) => format!("{} of {} characters", toml.type_name(), text.chars().count()),
+    }
+}
+
+/// The known key that a person most likely meant: spelled almost so, or in a section that was left out.
+fn nearest(name: &str) -> Option<&'static str> {
+    let distance = |key: &&Key| {
+        let whole = strsim::damerau_levenshtein(name, key.name);
+        let leaf = strsim::damerau_levenshtein(name.rsplit('.').next().unwrap_or(name), key.parts().1);
+        whole.min(leaf + 1)
+    };
+    let best = KEYS.iter().min_by_key(distance)?;
+    (distance(&best) <= name.len().div_ceil(3)).then_some(best.name)
+}
+
+fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains([' ', '#', '?']))
+}
+
+fn is_model(text: &str) -> bool {
+    let name = text.strip_prefix("openai/").unwrap_or_default();
+    text == "observer" || (!name.is_empty() && !name.contains(char::is_whitespace))
+}
+
+fn is_variable(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_holds_together() {
+        for key in KEYS {
+            assert_eq!(key.name.matches('.').count(), 1, "{}", key.name);
+            assert_eq!(KEYS.iter().filter(|other| other.name == key.name).count(), 1, "{}", key.name);
+            if let Some(value) = key.default_value() {
+                assert_eq!(key.accept(&value.to_toml(), "table").unwrap(), value, "{}", key.name);
+                assert_eq!(key.accept_typed(&value.to_string(), "table").unwrap(), value, "{}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_offered_and_nonsense_is_not() {
+        for (typed, meant) in [
+            ("anchor.mod", Some("anchor.mode")),
+            ("anchr.mode", Some("anchor.mode")),
+            ("esplora", Some("anchor.esplora")),
+            ("model.timeout", Some("model.timeout_s")),
+            ("session.idle_minuets", Some("session.idle_minutes")),
+            ("zzzzzzzz", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn values_as_typed() {
+        let key = |name| Key::find(name, "t").unwrap();
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (name, typed, expected) in [
+            ("anchor.mode", "off", text("off")),
+            ("anchor.mode", "\"off\"", text("off")),
+            ("session.host_role", "my brain", text("my brain")),
+            ("session.host_role", "42", text("42")),
+            ("anchor.headers", "/a b.csv", text("/a b.csv")),
+            ("model.default", "openai/smollm2:135m", text("openai/smollm2:135m")),
+            ("anchor.deadline_ms", "5_000", Value::Number(5000)),
+            ("anchor.esplora", "[]", Value::List(Vec::new())),
+            ("anchor.esplora", "['http://127.0.0.1:3000']", Value::List(vec!["http://127.0.0.1:3000".to_owned()])),
+        ] {
+            assert_eq!(key(name).accept_typed(typed, "t").unwrap(), expected, "{name} {typed}");
+        }
+        for (name, typed) in [
+            ("anchor.mode", "on"),
+            ("anchor.mode", ""),
+            ("anchor.mode", "\"off"),
+            ("anchor.mode", "[\"off\"]"),
+            ("anchor.deadline_ms", "99"),
+            ("anchor.deadline_ms", "60001"),
+            ("anchor.deadline_ms", "-3000"),
+            ("anchor.deadline_ms", "3.5"),
+            ("anchor.deadline_ms", "3s"),
+            ("anchor.deadline_ms", "\"3000\""),
+            ("anchor.deadline_ms", "99999999999999999999"),
+            ("anchor.esplora", "https://one"),
+            ("anchor.esplora", "[1]"),
+            ("anchor.esplora", "[\"ftp://one\"]"),
+            ("model.default", "openai/"),
+            ("model.default", "gpt"),
+            ("model.base_url", "127.0.0.1"),
+            ("model.base_url", "https://"),
+            ("model.api_key_env", "A=B"),
+            ("session.host_role", " "),
+            ("session.host_role", "two\nlines"),
+            ("store.content", "none"),
+        ] {
+            let error = key(name).accept_typed(typed, "t").unwrap_err();
+            let said = error.to_string();
+            assert!(matches!(error, ConfigError::Wrong { .. }) && said.contains(name), "{said}");
+        }
+        let pasted = key("model.api_key_env").accept_typed("sk-proj-0123", "t").unwrap_err().to_string();
+        assert!(!pasted.contains("sk-proj") && !pasted.contains("0123"), "{pasted}");
+    }
+}

@@ -1,0 +1,139 @@
+//! What can be wrong with a key or its file; no message holds key material.
+
+use std::path::{Path, PathBuf};
+
+/// Why a key was not made, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The system gave no randomness.
+    #[error("the system gave no random bytes: {reason}")]
+    Random {
+        /// Its reason.
+        reason: String,
+    },
+    /// A key file is not there.
+    #[error("no key file {}: `gently init` makes one with a new home, else restore it from a backup", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something of that name exists; keys are never overwritten.
+    #[error("{} exists and is not overwritten: move it away first, `mv {} {}`", path.display(), quoted(path), quoted(&old(path)))]
+    Exists {
+        /// The file or directory.
+        path: PathBuf,
+    },
+    /// A symbolic link, directory, pipe or device where a file or directory of ours belongs.
+    #[error("{} is {actual}, expected {expected}", path.display())]
+    Kind {
+        /// Where.
+        path: PathBuf,
+        /// What belongs there.
+        expected: &'static str,
+        /// What is there.
+        actual: &'static str,
+    },
+    /// Others than the owner may read or change it.
+    #[error("{} has mode {actual:04o}, expected {expected:04o} or less: run `chmod {expected:o} {}`", path.display(), quoted(path))]
+    Mode {
+        /// The file or directory.
+        path: PathBuf,
+        /// The widest mode it may have.
+        expected: u32,
+        /// The mode it has.
+        actual: u32,
+    },
+    /// It was replaced between looking and opening.
+    #[error("{} was replaced while it was being opened: try again", path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Larger than any key file.
+    #[error("{} has more than {limit} bytes: it is no key file", path.display())]
+    Large {
+        /// The file.
+        path: PathBuf,
+        /// The most that is read.
+        limit: u64,
+    },
+    /// Not the text of an auth key.
+    #[error("the auth key in {place} is not 64 lower-case hexadecimal digits{} ({actual} bytes found)", if *newline { " and a newline" } else { "" })]
+    AuthKey {
+        /// File or environment variable.
+        place: String,
+        /// Whether a newline belongs at the end.
+        newline: bool,
+        /// How long the text is.
+        actual: usize,
+    },
+    /// A signing key that a passphrase protects.
+    #[error("{} has a passphrase, which is not supported: remove it with `ssh-keygen -p -N '' -f {}`", path.display(), quoted(path))]
+    Encrypted {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Not an OpenSSH private key of the one kind a ledger signs with.
+    #[error("{} is not an OpenSSH Ed25519 private key: {reason}", path.display())]
+    SigningKey {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        reason: String,
+    },
+    /// A line of `allowed_signers` that no writer would have written.
+    #[error(
+        "{place}, line {line}: expected `ledger@gently.invalid namespaces=\"git\" ssh-ed25519 AAAA…`, found '{actual}'"
+    )]
+    AllowedSigners {
+        /// The file.
+        place: String,
+        /// From 1.
+        line: usize,
+        /// What is there, shortened.
+        actual: String,
+    },
+    /// A file could not be read, written or synced.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b)) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn old(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".old");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_survive_a_shell() {
+        for (path, expected) in [
+            ("/a/b-c.key", "/a/b-c.key"),
+            ("/a b", "'/a b'"),
+            ("/it's", r"'/it'\''s'"),
+            ("", "''"),
+            ("/$(x)", "'/$(x)'"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), expected);
+        }
+    }
+}

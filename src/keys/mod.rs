@@ -1,0 +1,41 @@
+//! The keys of a home: who may ask ([`AuthKey`]), and whose hand signs ([`SigningKey`]).
+//!
+//! ```text
+//! keys/                    0700
+//!   auth.key               0600   64 hexadecimal digits and a newline
+//!   signing.key            0600   an OpenSSH private key, Ed25519, without a passphrase
+//!   signing.key.pub        0644   ssh-ed25519 AAAA… ledger@gently.invalid
+//!   allowed_signers        0644   one line a key, as in the ledger (format, section 5)
+//! ```
+//!
+//! Files are made once and never overwritten; private ones are read only if nobody else can.
+
+pub mod allowed_signers;
+mod auth;
+mod error;
+mod signing;
+mod vault;
+
+pub use auth::AuthKey;
+pub use error::KeyError;
+pub use signing::SigningKey;
+pub use vault::create_dir;
+
+/// Name of the auth key's file.
+pub const AUTH_KEY: &str = "auth.key";
+/// Name of the signing key's file; its public half has `.pub` after it.
+pub const SIGNING_KEY: &str = "signing.key";
+/// Name of the public half's file.
+pub const SIGNING_KEY_PUB: &str = "signing.key.pub";
+/// Name of the file with all the ledger's keys.
+pub const ALLOWED_SIGNERS: &str = "allowed_signers";
+/// The environment's way to present an auth key: 64 hexadecimal digits.
+pub const AUTH_KEY_ENV: &str = "GENTLY_AUTH_KEY";
+
+/// Fills a buffer with random bytes; tests pass bytes of their own.
+pub type Random<'a> = &'a mut dyn FnMut(&mut [u8]) -> Result<(), KeyError>;
+
+/// The operating system's randomness.
+pub fn os_random(buffer: &mut [u8]) -> Result<(), KeyError> {
+    getrandom::fill(buffer).map_err(|e| KeyError::Random { reason: e.to_string() })
+}

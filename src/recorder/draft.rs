@@ -1,0 +1,312 @@
+//! One transaction being filled: lines and commits are appended to a draft of the head.
+
+use std::collections::BTreeMap;
+
+use crate::keys::SigningKey;
+use crate::ledger::Oid;
+use crate::ledger::write::{Plan, encode};
+use crate::record::block::{Anchor, Block};
+use crate::record::canon;
+use crate::record::commit::{CommitKind, MAIN, Message, Subject};
+use crate::record::commitment::{Role, Salt, commit};
+use crate::record::documents::{CheckpointDoc, Format, Genesis};
+use crate::record::entry::Event;
+use crate::record::entry::Line;
+use crate::record::exchange::ArtifactDoc;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::record::tree::{Frontier, note};
+use crate::store::{ArtifactRow, CommitRow, Head, Write};
+
+use super::RecorderError;
+
+/// A checkpoint is due after this many lines outside `main` (format, section 5).
+const CHECKPOINT_LINES: u64 = 200;
+/// … or after this many seconds.
+const CHECKPOINT_SECONDS: u64 = 3600;
+/// A last line further ahead of the clock than this stops the writer (format, section 3).
+const AHEAD_LIMIT: u64 = 3600;
+
+/// Files of a commit, by name; `audit.log` is added from the lines.
+pub type Files = BTreeMap<&'static str, Vec<u8>>;
+
+/// A transaction with the head as it will be.
+pub struct Draft<'a> {
+    /// The transaction.
+    pub tx: &'a mut dyn Write,
+    /// The head as it will be.
+    pub head: Head,
+    /// What the ledger is.
+    pub genesis: &'a Genesis,
+    key: &'a SigningKey,
+    frontier: Frontier,
+    begun: Head,
+}
+
+/// A line that was appended, and its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Appended {
+    /// From 0.
+    pub n: u64,
+    /// Its HASH.
+    pub hash: Hash32,
+    /// Its TIMESTAMP.
+    pub time: Seconds,
+}
+
+/// A commit to be made.
+pub struct NewCommit<'a> {
+    /// What it is about; the trailers follow from it.
+    pub subject: Subject,
+    /// H of its document.
+    pub record: Hash32,
+    /// The line it belongs to.
+    pub line: Appended,
+    /// Its files, but for `audit.log`.
+    pub files: &'a Files,
+    /// The ref it becomes the tip of.
+    pub reference: String,
+    /// In the order of the format.
+    pub parents: Vec<Oid>,
+    /// Lines `from..to` are its `audit.log`.
+    pub segment: Option<(u64, u64)>,
+    /// Shares the stored files of that commit.
+    pub tree_of: Option<u64>,
+}
+
+fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
+    move |e| RecorderError::Unrecordable { what, reason: e.to_string() }
+}
+
+/// Prints a document and hashes it.
+pub fn document<T: serde::Serialize>(what: &'static str, value: &T) -> Result<(Vec<u8>, Hash32), RecorderError> {
+    let bytes = canon::print(value).map_err(unrecordable(what))?.into_bytes();
+    let hash = Hash32::digest(&bytes);
+    Ok((bytes, hash))
+}
+
+impl<'a> Draft<'a> {
+    /// Starts from the head that the transaction sees.
+    pub fn begin(
+        tx: &'a mut dyn Write,
+        head: Head,
+        genesis: &'a Genesis,
+        key: &'a SigningKey,
+    ) -> Result<Self, RecorderError> {
+        let frontier = Frontier::from_bytes(&head.frontier)
+            .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
+        Ok(Draft { tx, begun: head.clone(), head, genesis, key, frontier })
+    }
+
+    /// What a failed job returns to.
+    pub fn snapshot(&self) -> (Head, Frontier) {
+        (self.head.clone(), self.frontier.clone())
+    }
+
+    /// Undoes everything since the snapshot, which was taken at the transaction's mark.
+    pub fn restore(&mut self, (head, frontier): (Head, Frontier)) -> Result<(), RecorderError> {
+        self.head = head;
+        self.frontier = frontier;
+        self.tx.rollback_to_mark()?;
+        Ok(())
+    }
+
+    /// Moves the head by compare-and-swap from where the draft began; without new lines there is nothing to move.
+    pub fn finish(mut self) -> Result<Head, RecorderError> {
+        self.head.frontier = self.frontier.to_bytes();
+        if self.head != self.begun {
+            self.tx.move_head(&self.begun, &self.head)?;
+        }
+        Ok(self.head)
+    }
+
+    /// The time of a line written now: never before the last line's, and not with a clock that is far behind.
+    pub fn line_time(&self, now: Seconds) -> Result<Seconds, RecorderError> {
+        if self.head.time.since(now) > AHEAD_LIMIT {
+            return Err(RecorderError::ClockBehind { last: self.head.time, now });
+        }
+        Ok(self.head.time.max(now))
+    }
+
+    /// Appends a line with the clock's time.
+    pub fn line(
+        &mut self,
+        now: Seconds,
+        height: u32,
+        session: Option<Hash32>,
+        event: Event,
+    ) -> Result<Appended, RecorderError> {
+        let time = self.line_time(now)?;
+        self.line_at(time, height, session, event)
+    }
+
+    /// Appends a line with a given time (only `clock_set` goes back).
+    pub fn line_at(
+        &mut self,
+        time: Seconds,
+        height: u32,
+        session: Option<Hash32>,
+        event: Event,
+    ) -> Result<Appended, RecorderError> {
+        let line = Line::new(self.head.hash, height, time, session, event);
+        line.check().map_err(|e| RecorderError::Unrecordable { what: "a log line", reason: e.to_string() })?;
+        let text = line.text();
+        let n = self.head.lines;
+        self.tx.put_line(n, line.hash, &text)?;
+        self.frontier.push(text.as_bytes());
+        self.head.lines += 1;
+        self.head.hash = line.hash;
+        self.head.time = time;
+        self.head.height = self.head.height.max(height);
+        self.head.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX) + 1;
+        Ok(Appended { n, hash: line.hash, time })
+    }
+
+    /// The tip of a ref, with the commits of this draft.
+    pub fn tip(&self, reference: &str) -> Result<Option<CommitRow>, RecorderError> {
+        Ok(self.tx.tip(reference, self.head.commits)?)
+    }
+
+    /// The tip of `main`, which every ledger has.
+    pub fn main_tip(&self) -> Result<CommitRow, RecorderError> {
+        self.tip(MAIN)?.ok_or(RecorderError::Unrecordable { what: "main", reason: "the ledger has no genesis".into() })
+    }
+
+    /// Signs a commit and appends it; returns its number and id.
+    pub fn commit(&mut self, kind: CommitKind, new: NewCommit<'_>) -> Result<(u64, Oid), RecorderError> {
+        let mut files = new.files.clone();
+        if let Some((from, to)) = new.segment {
+            files.insert("audit.log", segment(&self.tx.lines(from, to)?));
+        }
+        let message = Message { subject: new.subject, record: new.record, log: new.line.hash };
+        let plan = Plan { message, files, parents: new.parents, time: new.line.time };
+        let key = self.key;
+        let encoded = encode(&plan, &key.public(), &|bytes| key.sign(bytes));
+        let n = self.head.commits;
+        let row = CommitRow {
+            n,
+            line: new.line.n,
+            kind,
+            reference: new.reference,
+            id: encoded.id.to_string(),
+            raw: encoded.commit,
+            tree_of: new.tree_of,
+            segment: new.segment,
+        };
+        let stored = if new.tree_of.is_some() {
+            BTreeMap::new()
+        } else {
+            new.files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect()
+        };
+        self.tx.put_commit(&row, &stored)?;
+        self.head.commits += 1;
+        Ok((n, encoded.id))
+    }
+
+    /// The signed tree head over all lines so far.
+    pub fn tree_head(&self) -> Vec<u8> {
+        let key = self.key;
+        let (size, root) = (self.frontier.size(), self.frontier.root());
+        note(&self.genesis.origin, size, root, &key.public(), &|bytes| key.sign(bytes)).into_bytes()
+    }
+
+    /// Lines that are not inside `main` yet, up to the newest; and marks them as inside.
+    pub fn take_segment(&mut self) -> (u64, u64) {
+        let segment = (self.head.segment_lines, self.head.lines);
+        self.head.segment_lines = self.head.lines;
+        self.head.segment_at = self.head.time;
+        segment
+    }
+
+    /// Records an artifact: its line, and its document with a salt in the database.
+    pub fn artifact(
+        &mut self,
+        now: Seconds,
+        session: Option<(Hash32, u32)>,
+        doc: &ArtifactDoc,
+        salt: Salt,
+    ) -> Result<Appended, RecorderError> {
+        let (bytes, _) = document("an artifact", doc)?;
+        let hash = commit(self.genesis.commitments, &salt, Role::Artifact, &bytes);
+        let height = session.map_or(self.head.height, |(_, height)| height);
+        let event = Event::Artifact { kind: doc.kind.clone(), id: doc.id.clone(), hash };
+        let line = self.line(now, height, session.map(|(id, _)| id), event)?;
+        let document = String::from_utf8(bytes)
+            .map_err(|e| RecorderError::Unrecordable { what: "an artifact", reason: e.to_string() })?;
+        self.tx.put_artifact(&ArtifactRow {
+            line: line.n,
+            kind: doc.kind.clone(),
+            id: doc.id.clone(),
+            document: Some(document),
+            salt: Some(salt),
+            commitment: hash,
+        })?;
+        Ok(line)
+    }
+
+    /// Writes a checkpoint when one is due: sessions are open, and lines or time have gathered.
+    pub fn checkpoint_if_due(&mut self, now: Seconds) -> Result<(), RecorderError> {
+        let lines = self.head.lines - self.head.segment_lines;
+        let late = self.head.time.max(now).since(self.head.segment_at) >= CHECKPOINT_SECONDS;
+        if lines == 0 || (lines < CHECKPOINT_LINES && !late) {
+            return Ok(());
+        }
+        let open = self.tx.open_sessions()?.len();
+        if open == 0 { Ok(()) } else { self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX)) }
+    }
+
+    fn checkpoint(&mut self, now: Seconds, sessions_open: u64) -> Result<(), RecorderError> {
+        let time = self.line_time(now)?;
+        let log_head = self.head.hash;
+        let doc = CheckpointDoc {
+            block: self.block_of_head(time)?,
+            created_at: time,
+            format: Format,
+            log_head,
+            sessions_open,
+        };
+        let (bytes, record) = document("checkpoint.json", &doc)?;
+        let line = self.line_at(time, self.head.height, None, Event::Checkpoint { record })?;
+        let segment = self.take_segment();
+        let files = Files::from([("checkpoint", self.tree_head()), ("checkpoint.json", bytes)]);
+        let parents = vec![oid(&self.main_tip()?)?];
+        self.commit(
+            CommitKind::Checkpoint,
+            NewCommit {
+                subject: Subject::Checkpoint { head: log_head },
+                record,
+                line,
+                files: &files,
+                reference: MAIN.to_owned(),
+                parents,
+                segment: Some(segment),
+                tree_of: None,
+            },
+        )?;
+        Ok(())
+    }
+
+    /// The block of the highest height so far; the local one when no line has named any.
+    fn block_of_head(&self, time: Seconds) -> Result<Block, RecorderError> {
+        let known = if self.head.height == 0 { None } else { self.tx.block_at(self.head.height)? };
+        Ok(known.map_or_else(|| Block::local(self.genesis.network, time), |Anchor { block, .. }| block))
+    }
+}
+
+/// The object id of a stored commit.
+pub fn oid(row: &CommitRow) -> Result<Oid, RecorderError> {
+    row.id.parse().map_err(|e: crate::ledger::OidError| RecorderError::Unrecordable {
+        what: "ledger_commit.id",
+        reason: e.to_string(),
+    })
+}
+
+/// Lines as they stand in the log, each with its newline.
+pub fn segment(lines: &[String]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(lines.iter().map(|l| l.len() + 1).sum());
+    for line in lines {
+        out.extend_from_slice(line.as_bytes());
+        out.push(b'\n');
+    }
+    out
+}

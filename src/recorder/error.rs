@@ -1,0 +1,144 @@
+//! Why something was not recorded, or is recorded and not yet finished.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::ledger::LedgerError;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::StoreError;
+
+/// What the one door refuses, and why.
+///
+/// [`RecorderError::is_recorded`] tells the two cases apart that a person must know: *not recorded*,
+/// and *recorded, withheld, finished at the next start*.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// Another gently holds the writer's lock.
+    #[error("another gently is writing to this home ({holder}); waited {waited_s} s. Ask again when it is done")]
+    Locked {
+        /// What the lock file says of its holder.
+        holder: String,
+        /// Seconds waited.
+        waited_s: u64,
+    },
+    /// The lock file could not be used.
+    #[error("the writer's lock {path}: {reason}")]
+    Lock {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// The database refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The record is in the database; log or git are behind it.
+    #[error("{what}: {reason}")]
+    Unapplied {
+        /// What failed.
+        what: &'static str,
+        /// Its words.
+        reason: String,
+    },
+    /// Database, log and ledger disagree in a way that no crash explains.
+    #[error(
+        "{ahead} is ahead of {behind} ({place}: expected {expected}, found {actual}); nothing was written. \
+             This is a restored backup, a mixed-up home or a changed record: look with `gently audit verify`"
+    )]
+    Disagree {
+        /// Which of the three has more.
+        ahead: &'static str,
+        /// Which has less.
+        behind: &'static str,
+        /// Where it shows.
+        place: String,
+        /// What the database says.
+        expected: String,
+        /// What is there.
+        actual: String,
+    },
+    /// The last line is more than an hour in the future.
+    #[error(
+        "the last log line says {last}, the clock says {now}: more than an hour apart, so nothing is written. \
+             Mend the clock; or if the line was wrong, say so on record with `gently audit clock-set`"
+    )]
+    ClockBehind {
+        /// Time of the last line.
+        last: Seconds,
+        /// The clock.
+        now: Seconds,
+    },
+    /// The signing key at hand is not the one in force.
+    #[error("keys/signing.key holds {actual}, but this ledger is signed with {expected}; put that key back")]
+    WrongSigner {
+        /// In force.
+        expected: String,
+        /// At hand.
+        actual: String,
+    },
+    /// The session is not open.
+    #[error("session {session} is not open; ask again, and a new one is opened")]
+    NotOpen {
+        /// Its id.
+        session: Hash32,
+    },
+    /// A prompt of the session still waits for its model, in a process that is alive.
+    #[error("interaction-{seq} of session {session} still waits for its model, in a process that is alive")]
+    InFlight {
+        /// The session.
+        session: Hash32,
+        /// The prompt's number.
+        seq: u64,
+    },
+    /// A denied prompt was about to be sent.
+    #[error("the prompt was denied ({reason}); it can't be sent")]
+    Denied {
+        /// The code.
+        reason: String,
+    },
+    /// A value has no place in the format.
+    #[error("can't be recorded: {what}: {reason}")]
+    Unrecordable {
+        /// Which value.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The clock can only be set back on record when the last line is ahead of it.
+    #[error("the last log line says {last}, the clock says {now}: nothing to mend")]
+    ClockFine {
+        /// Time of the last line.
+        last: Seconds,
+        /// The clock.
+        now: Seconds,
+    },
+    /// The batch left no trace.
+    #[error("{0}")]
+    NotRecorded(Arc<RecorderError>),
+    /// The batch is in the database; git and log are behind it.
+    #[error("{0}")]
+    Unfinished(Arc<RecorderError>),
+    /// The recorder's thread is gone.
+    #[error("the recorder stopped before it answered; whether this was recorded shows at the next start")]
+    Stopped,
+    /// A step of a test said so.
+    #[error("fault at step {step} (a test asked for it)")]
+    Fault {
+        /// The step.
+        step: &'static str,
+    },
+}
+
+impl RecorderError {
+    /// Whether the record is in the database all the same, and will be finished at the next start.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self, RecorderError::Unfinished(_))
+    }
+}
+
+impl From<LedgerError> for RecorderError {
+    fn from(error: LedgerError) -> Self {
+        RecorderError::Unapplied { what: "writing to ledger.git", reason: error.to_string() }
+    }
+}

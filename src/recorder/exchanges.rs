@@ -1,0 +1,509 @@
+//! Writing prompts and their one outcome inside a draft (format, sections 2 to 7).
+
+use std::path::Path;
+
+use uuid::Uuid;
+
+use crate::continuity::compile::ContextBundle;
+use crate::record::bundle::{ArtifactRef, Exclusion};
+use crate::record::canon;
+use crate::record::chain;
+use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
+use crate::record::commitment::{Role, Salt, commit};
+use crate::record::documents::{AuthorityState, Format, Record};
+use crate::record::entry::Event;
+use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
+
+use super::RecorderError;
+use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
+use super::lock::InFlight;
+use super::sessions::{open_session, take_anchor};
+use super::turn::{
+    Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, TurnIds,
+};
+
+/// The reason of a prompt whose process is gone.
+pub const ABANDONED: &str = "abandoned";
+
+fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
+    move |e| RecorderError::Unrecordable { what, reason: e.to_string() }
+}
+
+/// What the prompt line and its rows are made from.
+struct Asked<'a> {
+    text: &'a str,
+    decision: &'static str,
+    authority_state: AuthorityState,
+    salt: &'a Salt,
+    compiled: Option<(&'a ContextBundle, Hash32)>,
+    now: Seconds,
+}
+
+/// Writes the prompt line, the user's turn, the exchange and what was injected.
+fn ask(
+    draft: &mut Draft<'_>,
+    session: &mut SessionRow,
+    asked: &Asked<'_>,
+) -> Result<(TurnIds, ExchangeRow), RecorderError> {
+    let seq = session.prompts + 1;
+    let prompt_hash = commit(draft.genesis.commitments, asked.salt, Role::Prompt, asked.text.as_bytes());
+    let height = session.anchor.block.height;
+    let line = draft.line(asked.now, height, Some(session.id), Event::Prompt { hash: prompt_hash, seq })?;
+    let turn_user = row_id("turn_user", session.id, seq);
+    draft.tx.put_turn(&TurnRow {
+        turn_id: turn_user,
+        session: session.uuid,
+        created_at: line.time,
+        by_user: true,
+        content: Some(asked.text.to_owned()),
+        content_hash: Some(Hash32::digest(asked.text.as_bytes())),
+        refusal: false,
+        authority_state: asked.authority_state,
+        driftwatch_id: None,
+    })?;
+    let exclusions = asked.compiled.map_or(&[][..], |(bundle, _)| bundle.exclusions());
+    let row = ExchangeRow {
+        exchange_id: row_id("exchange", session.id, seq),
+        session: session.uuid,
+        turn_user,
+        bundle_hash: asked.compiled.map(|(bundle, _)| bundle.hash()),
+        bundle_json: asked.compiled.map(|(bundle, _)| bundle.json().to_owned()),
+        prompt_hash: asked.compiled.map(|(_, hash)| hash),
+        created_at: line.time,
+        seq,
+        model: session.model.clone(),
+        decision: asked.decision.to_owned(),
+        authority_state: asked.authority_state,
+        exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
+        salt: Some(asked.salt.clone()),
+        prompt_commitment: prompt_hash,
+        prompt_line: line.n,
+        outcome: None,
+    };
+    draft.tx.put_exchange(&row)?;
+    for (i, reference) in asked.compiled.map_or(&[][..], |(bundle, _)| bundle.refs()).iter().enumerate() {
+        draft.tx.put_artifact_ref(&ref_row(reference, session.id, row.exchange_id, seq, i)?)?;
+    }
+    session.prompts = seq;
+    session.last_at = line.time;
+    let ids = TurnIds {
+        session: session.id,
+        session_uuid: session.uuid,
+        seq,
+        exchange: row.exchange_id,
+        prompt_hash,
+        prompt_line: line.hash,
+    };
+    Ok((ids, row))
+}
+
+fn ref_row(
+    r: &ArtifactRef,
+    session: Hash32,
+    exchange: Uuid,
+    seq: u64,
+    i: usize,
+) -> Result<ArtifactRefRow, RecorderError> {
+    let flags = if r.risk_flags.is_empty() {
+        None
+    } else {
+        Some(canon::print(&r.risk_flags).map_err(unrecordable("risk flags"))?)
+    };
+    Ok(ArtifactRefRow {
+        ref_id: row_id(&format!("artifact_ref/{i}"), session, seq),
+        exchange,
+        artifact_type: r.artifact_type.clone(),
+        artifact_id: r.artifact_id.clone(),
+        artifact_hash: r.artifact_hash,
+        included_reason: r.included_reason.clone(),
+        observed_at: r.observed_at,
+        freshness_s: r.freshness_s,
+        risk_flags: flags,
+    })
+}
+
+/// Records a prompt that a model will be called with.
+pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
+    let mut session = open_session(draft.tx, prompt.session)?;
+    if let Some(anchor) = &prompt.anchor {
+        take_anchor(draft, &mut session, anchor, prompt.now)?;
+    }
+    let asked = Asked {
+        text: prompt.text.as_str(),
+        decision: "allow",
+        authority_state: prompt.authority_state,
+        salt: &prompt.salt,
+        compiled: Some((&prompt.bundle, prompt.compiled.hash())),
+        now: prompt.now,
+    };
+    let (ids, _) = ask(draft, &mut session, &asked)?;
+    draft.tx.move_session(session.uuid, &session.progress())?;
+    // Held before the transaction commits, so that nobody ever sees the prompt without its lock.
+    let lock = InFlight::begin(in_flight, ids.exchange)?;
+    Ok(RecordedPrompt {
+        ids,
+        model: session.model,
+        text: prompt.text,
+        bundle: prompt.bundle,
+        compiled: prompt.compiled,
+        _in_flight: lock,
+    })
+}
+
+/// Records a prompt together with why no model gets it.
+pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
+    let mut session = open_session(draft.tx, refused.session)?;
+    if let Some(anchor) = &refused.anchor {
+        take_anchor(draft, &mut session, anchor, refused.now)?;
+    }
+    let (decision, reason, outcome) = match &refused.refusal {
+        Refusal::Denied { reason } => ("deny", reason.clone(), Outcome::Denied),
+        Refusal::CompileFailed { reason } => ("allow", reason.clone(), Outcome::Failed),
+    };
+    let asked = Asked {
+        text: refused.text.as_str(),
+        decision,
+        authority_state: refused.authority_state,
+        salt: &refused.salt,
+        compiled: None,
+        now: refused.now,
+    };
+    let (ids, row) = ask(draft, &mut session, &asked)?;
+    let (exchange_hash, line) = no_answer(draft, &mut session, &row, outcome, &reason, refused.now)?;
+    draft.tx.move_session(session.uuid, &session.progress())?;
+    Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal })
+}
+
+/// Records that a prompt got no answer; for the model's faults and for abandoned prompts.
+pub fn fail(
+    draft: &mut Draft<'_>,
+    ids: &TurnIds,
+    reason: &str,
+    now: Seconds,
+) -> Result<RecordedFailure, RecorderError> {
+    let mut session = open_session(draft.tx, ids.session)?;
+    let row = draft.tx.exchange(ids.exchange)?.ok_or(RecorderError::NotOpen { session: ids.session })?;
+    let (exchange_hash, line) = no_answer(draft, &mut session, &row, Outcome::Failed, reason, now)?;
+    draft.tx.move_session(session.uuid, &session.progress())?;
+    Ok(RecordedFailure { ids: ids.clone(), session, exchange_hash, line: line.hash, reason: reason.to_owned() })
+}
+
+/// Closes every prompt of a session that no process waits for; one that is waited for stops it.
+pub fn abandon_all(
+    draft: &mut Draft<'_>,
+    in_flight: &Path,
+    session: &mut SessionRow,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    for row in draft.tx.in_flight(session.uuid)? {
+        if InFlight::is_held(in_flight, row.exchange_id)? {
+            return Err(RecorderError::InFlight { session: session.id, seq: row.seq });
+        }
+        no_answer(draft, session, &row, Outcome::Failed, ABANDONED, now)?;
+        InFlight::clear(in_flight, row.exchange_id);
+    }
+    Ok(())
+}
+
+fn no_answer(
+    draft: &mut Draft<'_>,
+    session: &mut SessionRow,
+    row: &ExchangeRow,
+    outcome: Outcome,
+    reason: &str,
+    now: Seconds,
+) -> Result<(Hash32, Appended), RecorderError> {
+    let answered_at = draft.line_time(now)?;
+    let mut update = OutcomeUpdate {
+        outcome,
+        reason: Some(reason.to_owned()),
+        turn_aurora: None,
+        response_hash: None,
+        validator_summary: None,
+        refusal: None,
+        answered_at,
+        prompt_tokens: None,
+        completion_tokens: None,
+        response_commitment: None,
+        exchange_commitment: Hash32::ZERO,
+        chain_entry: None,
+        outcome_line: draft.head.lines,
+    };
+    let exchange = exchange_hash(draft, session, row, &update, None, &[])?;
+    update.exchange_commitment = exchange;
+    let (seq, reason) = (row.seq, reason.to_owned());
+    let event = match outcome {
+        Outcome::Denied => Event::Denied { seq, reason, exchange },
+        _ => Event::ResponseFail { seq, model: row.model.clone(), reason, exchange },
+    };
+    let line = draft.line_at(answered_at, session.anchor.block.height, Some(session.id), event)?;
+    draft.tx.put_outcome(row.exchange_id, &update)?;
+    session.last_at = line.time;
+    Ok((exchange, line))
+}
+
+/// Records an answer: turn, outcome, `response` line, drift lines, interaction commit.
+pub fn answer(
+    draft: &mut Draft<'_>,
+    prompt: &RecordedPrompt,
+    judged: Judged,
+    now: Seconds,
+) -> Result<RecordedAnswer, RecorderError> {
+    let mut session = open_session(draft.tx, prompt.ids.session)?;
+    let row = draft.tx.exchange(prompt.ids.exchange)?.ok_or(RecorderError::NotOpen { session: session.id })?;
+    let salt = row.salt.clone().ok_or(RecorderError::NotOpen { session: session.id })?;
+    let time = draft.line_time(now)?;
+    let response_hash = commit(draft.genesis.commitments, &salt, Role::Response, judged.text.as_bytes());
+    let stored = judged.stored.clean.as_str();
+    let drift = drift_rows(&session, &row, &judged, response_hash, time);
+    let chain_entry = chain::chain_entry(session.chain_head, row.prompt_commitment, response_hash, time);
+    let turn_aurora = row_id("turn_aurora", session.id, row.seq);
+    let mut update = OutcomeUpdate {
+        outcome: Outcome::Answered,
+        reason: None,
+        turn_aurora: Some(turn_aurora),
+        response_hash: Some(Hash32::digest(stored.as_bytes())),
+        validator_summary: Some(judged.judgement.summary_json()),
+        refusal: Some(judged.judgement.refusal()),
+        answered_at: time,
+        prompt_tokens: judged.usage.prompt_tokens,
+        completion_tokens: judged.usage.completion_tokens,
+        response_commitment: Some(response_hash),
+        exchange_commitment: Hash32::ZERO,
+        chain_entry: Some(chain_entry),
+        outcome_line: draft.head.lines,
+    };
+    let compiled = prompt.compiled.canonical();
+    let texts = Texts { aurora: stored, compiled };
+    update.exchange_commitment = exchange_hash(draft, &session, &row, &update, Some(&texts), &drift)?;
+    put_aurora(draft, &session, turn_aurora, stored, &judged, &drift, (row.authority_state, time))?;
+    let commit_id = interaction(draft, &mut session, &row, &update, &judged, chain_entry)?;
+    draft.tx.put_outcome(row.exchange_id, &update)?;
+    for event in &drift {
+        draft.tx.put_drift(event)?;
+    }
+    let (line, commit) = commit_id;
+    let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
+    draft.tx.move_session(session.uuid, &session.progress())?;
+    Ok(RecordedAnswer {
+        ids: prompt.ids.clone(),
+        response_hash,
+        exchange_hash: update.exchange_commitment,
+        chain_entry,
+        response_line: line.hash,
+        commit,
+        drift_ids,
+        usage: judged.usage,
+        redacted: judged.stored.found.iter().map(|f| f.kind.to_owned()).collect(),
+        text: judged.text,
+        judgement: judged.judgement,
+        session,
+    })
+}
+
+fn put_aurora(
+    draft: &mut Draft<'_>,
+    session: &SessionRow,
+    turn_id: Uuid,
+    stored: &str,
+    judged: &Judged,
+    drift: &[DriftRow],
+    (authority_state, created_at): (AuthorityState, Seconds),
+) -> Result<(), RecorderError> {
+    Ok(draft.tx.put_turn(&TurnRow {
+        turn_id,
+        session: session.uuid,
+        created_at,
+        by_user: false,
+        content: Some(stored.to_owned()),
+        content_hash: Some(Hash32::digest(stored.as_bytes())),
+        refusal: judged.judgement.refusal(),
+        authority_state,
+        driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
+    })?)
+}
+
+/// The `response` line and the interaction's commit; moves the session's chain.
+fn interaction(
+    draft: &mut Draft<'_>,
+    session: &mut SessionRow,
+    row: &ExchangeRow,
+    update: &OutcomeUpdate,
+    judged: &Judged,
+    chain: Hash32,
+) -> Result<(Appended, String), RecorderError> {
+    let response_hash = update.response_commitment.unwrap_or(Hash32::ZERO);
+    let record = Record {
+        asked_at: row.created_at,
+        authority_state: row.authority_state,
+        chain_entry: chain,
+        exchange_hash: update.exchange_commitment,
+        format: Format,
+        kernel_hash: session.kernel_hash,
+        model: row.model.clone(),
+        prev: session.chain_head,
+        prompt_hash: row.prompt_commitment,
+        refusal: judged.judgement.refusal(),
+        response_hash,
+        seq: row.seq,
+        session_id: session.id,
+        timestamp: update.answered_at,
+        validator: judged.judgement.flags(),
+    };
+    let (bytes, record) = document("record.json", &record)?;
+    let event = Event::Response { hash: response_hash, seq: row.seq, model: row.model.clone(), chain, record };
+    let line = draft.line_at(update.answered_at, session.anchor.block.height, Some(session.id), event)?;
+    let files = Files::from([
+        ("chain_entry", hash_file(chain)),
+        ("prompt_hash", hash_file(row.prompt_commitment)),
+        ("record.json", bytes),
+        ("response_hash", hash_file(response_hash)),
+        ("session", hash_file(session.id)),
+    ]);
+    let reference = branch_ref(&session.branch);
+    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen { session: session.id })?;
+    let new = NewCommit {
+        subject: Subject::Interaction { session: session.id, seq: row.seq, chain },
+        record,
+        line,
+        files: &files,
+        reference,
+        parents: vec![oid(&tip)?],
+        segment: None,
+        tree_of: None,
+    };
+    let (_, id) = draft.commit(CommitKind::Interaction, new)?;
+    session.chain_head = chain;
+    session.interactions += 1;
+    session.last_at = line.time;
+    Ok((line, id.to_string()))
+}
+
+fn drift_rows(
+    session: &SessionRow,
+    row: &ExchangeRow,
+    judged: &Judged,
+    response: Hash32,
+    now: Seconds,
+) -> Vec<DriftRow> {
+    let events = judged.judgement.events().iter().enumerate();
+    events
+        .map(|(i, event)| DriftRow {
+            drift_id: row_id(&format!("drift/{i}"), session.id, row.seq).to_string(),
+            exchange: row.exchange_id,
+            class: event.class.name().to_owned(),
+            severity: event.severity.clone(),
+            prompt_hash: row.prompt_commitment,
+            response_hash: response,
+            summary: event.summary.clone(),
+            created_at: now,
+        })
+        .collect()
+}
+
+fn drift_lines(
+    draft: &mut Draft<'_>,
+    session: &SessionRow,
+    drift: &[DriftRow],
+    seq: u64,
+    time: Seconds,
+) -> Result<Vec<String>, RecorderError> {
+    let mut ids = Vec::new();
+    for row in drift {
+        let class = crate::record::entry::DriftClass::ALL.into_iter().find(|c| c.name() == row.class);
+        let class =
+            class.ok_or_else(|| RecorderError::Unrecordable { what: "drift class", reason: row.class.clone() })?;
+        let event = Event::Drift { class, severity: row.severity.clone(), seq, id: row.drift_id.clone() };
+        draft.line_at(time, session.anchor.block.height, Some(session.id), event)?;
+        ids.push(row.drift_id.clone());
+    }
+    Ok(ids)
+}
+
+/// Texts of an answered exchange that its document commits to.
+struct Texts<'a> {
+    aurora: &'a str,
+    compiled: &'a str,
+}
+
+/// The commitment to the exchange document that the rows give.
+fn exchange_hash(
+    draft: &Draft<'_>,
+    session: &SessionRow,
+    row: &ExchangeRow,
+    update: &OutcomeUpdate,
+    texts: Option<&Texts<'_>>,
+    drift: &[DriftRow],
+) -> Result<Hash32, RecorderError> {
+    let scheme = draft.genesis.commitments;
+    let salt = row.salt.as_ref().ok_or(RecorderError::NotOpen { session: session.id })?;
+    let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
+    let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
+    let exclusions: Vec<Exclusion> = serde_json::from_str(&row.exclusions)
+        .map_err(|e| RecorderError::Unrecordable { what: "exclusions", reason: e.to_string() })?;
+    let validator = update.validator_summary.as_deref().map(serde_json::from_str).transpose();
+    let artifacts = draft.tx.artifact_refs(row.exchange_id)?.into_iter().map(|r| ArtifactNamed {
+        artifact_id: r.artifact_id,
+        artifact_type: r.artifact_type,
+        freshness_s: r.freshness_s,
+        included_reason: r.included_reason,
+        observed_at: r.observed_at,
+        risk_flags: r.risk_flags,
+    });
+    let drift = drift.iter().map(|d| DriftNamed {
+        class: d.class.clone(),
+        id: d.drift_id.clone(),
+        severity: d.severity.clone(),
+        summary: d.summary.clone(),
+    });
+    let doc = ExchangeDoc {
+        answered_at: update.answered_at,
+        artifacts: artifacts.collect(),
+        asked_at: row.created_at,
+        aurora_text: texts.map(|t| commit_to(Role::AuroraText, t.aurora)),
+        authority_state: row.authority_state,
+        bundle: row.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
+        compiled_prompt: compiled_commitment(draft, session, row, texts, &commit_to)?,
+        completion_tokens: update.completion_tokens,
+        decision: row.decision.clone(),
+        drift: drift.collect(),
+        exchange_id: row.exchange_id,
+        exclusions,
+        format: Format,
+        kernel_hash: session.kernel_hash,
+        model: row.model.clone(),
+        outcome: update.outcome.name().to_owned(),
+        prompt_tokens: update.prompt_tokens,
+        reason: update.reason.clone(),
+        refusal: update.refusal,
+        seq: row.seq,
+        session_id: session.id,
+        user_text: commit_to(Role::UserText, &user),
+        validator: validator
+            .map_err(|e: serde_json::Error| RecorderError::Unrecordable { what: "validator", reason: e.to_string() })?,
+    };
+    doc.commitment(scheme, salt).map_err(unrecordable("the exchange document"))
+}
+
+/// The compiled prompt's commitment: from the text at hand, or rendered again for a call that failed.
+fn compiled_commitment(
+    draft: &Draft<'_>,
+    session: &SessionRow,
+    row: &ExchangeRow,
+    texts: Option<&Texts<'_>>,
+    commit_to: &dyn Fn(Role, &str) -> Hash32,
+) -> Result<Option<Hash32>, RecorderError> {
+    if let Some(texts) = texts {
+        return Ok(Some(commit_to(Role::CompiledPrompt, texts.compiled)));
+    }
+    let Some(bundle) = &row.bundle_json else { return Ok(None) };
+    let wrong = |reason: String| RecorderError::Unrecordable { what: "the compiled prompt", reason };
+    let json = draft.tx.kernel(session.kernel_hash)?.ok_or_else(|| wrong("its kernel is gone".into()))?;
+    let kernel = crate::govern::kernel::Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
+    let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
+    let text = crate::continuity::prompt::render_again(&kernel, bundle, &user).map_err(|e| wrong(e.to_string()))?;
+    Ok(Some(commit_to(Role::CompiledPrompt, &text)))
+}

@@ -1,0 +1,216 @@
+//! THE ONE DOOR: everything that becomes evidence goes through one writer.
+//!
+//! A record is committed in the database (rows, signature and the new head, compare-and-swap, one
+//! transaction: *the* commit point), then applied to git, then to `audit.log`. Applying is idempotent
+//! and needs no key; the mark *applied* moves only after git and log are synced. Every batch begins by
+//! applying what an earlier one, or a process that died, left unapplied, with the same code.
+//!
+//! The recorder owns a thread. Records that wait at the same moment are committed together. The
+//! writer's lock covers one batch, never a model call. A caller gets its result when the record is
+//! durable in the database and written to git and log; the sync of those two, and the mark, follow
+//! while the model thinks or the person reads, and end before the recorder does.
+
+mod apply;
+mod draft;
+mod error;
+mod exchanges;
+mod lock;
+mod sessions;
+mod step;
+mod turn;
+mod writer;
+
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use crate::keys::SigningKey;
+use crate::record::block::Anchor;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::SessionRow;
+
+pub use apply::Paths;
+pub use error::RecorderError;
+pub use exchanges::ABANDONED;
+pub use sessions::{Closed, SessionTerms, resumable};
+pub use step::{Step, Watch, unwatched};
+pub use turn::{
+    Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, Reply,
+    TurnIds, Usage,
+};
+pub use writer::{FirstRecords, create};
+
+use draft::Draft;
+use writer::{Job, Writer};
+
+/// The handle of the one writer; every method records something, durably, or says why not.
+///
+/// A method that returns `Ok` promises: the record is durable in the database, and readable in git and
+/// log. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
+pub struct Recorder {
+    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+    paths: Paths,
+}
+
+impl Recorder {
+    /// Opens a home for writing and finishes what a crash left unapplied.
+    ///
+    /// `now` is the time of the `recover` line, if one is due. Refuses when database, log and ledger
+    /// disagree in a way that no crash explains.
+    pub fn open(paths: Paths, key: SigningKey, now: Seconds, watch: Watch) -> Result<Self, RecorderError> {
+        let mut writer = Writer::open(paths.clone(), key, watch)?;
+        writer.heal(now)?;
+        let (jobs, queue) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("recorder".to_owned())
+            .spawn(move || writer.run(&queue))
+            .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
+        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths })
+    }
+
+    /// Where the home's parts are.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// Whether a living process still waits for the answer of an exchange.
+    pub fn is_waited_for(&self, exchange: Uuid) -> Result<bool, RecorderError> {
+        lock::InFlight::is_held(&self.paths.in_flight(), exchange)
+    }
+
+    /// Resumes the open session that fits the terms, or opens one on the block given.
+    pub async fn resume_or_open(
+        &self,
+        terms: SessionTerms,
+        anchor: Anchor,
+        now: Seconds,
+    ) -> Result<(SessionRow, bool), RecorderError> {
+        self.record(now, move |draft| match resumable(&*draft.tx, &terms)? {
+            Some(session) => Ok((session, false)),
+            None => Ok((sessions::open(draft, &terms, &anchor, now)?, true)),
+        })
+        .await
+    }
+
+    /// Opens a session, whether or not another fits.
+    pub async fn open_session(
+        &self,
+        terms: SessionTerms,
+        anchor: Anchor,
+        now: Seconds,
+    ) -> Result<SessionRow, RecorderError> {
+        self.record(now, move |draft| sessions::open(draft, &terms, &anchor, now)).await
+    }
+
+    /// Logs a newer block for an open session; false when it was not newer.
+    pub async fn anchor(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<bool, RecorderError> {
+        self.record(now, move |draft| {
+            let mut row = sessions::open_session(draft.tx, session)?;
+            let taken = sessions::take_anchor(draft, &mut row, &anchor, now)?;
+            draft.tx.move_session(row.uuid, &row.progress())?;
+            Ok(taken)
+        })
+        .await
+    }
+
+    /// Closes a session; prompts whose process is gone are recorded as abandoned.
+    ///
+    /// [`RecorderError::InFlight`] when a prompt still waits for its model in a process that is alive.
+    pub async fn close_session(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<Closed, RecorderError> {
+        let in_flight = self.paths.in_flight();
+        self.record(now, move |draft| {
+            let mut row = sessions::open_session(draft.tx, session)?;
+            exchanges::abandon_all(draft, &in_flight, &mut row, now)?;
+            sessions::close(draft, row, &anchor, now)
+        })
+        .await
+    }
+
+    /// Records a prompt; without this no model can be called.
+    pub async fn prompt(&self, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
+        let (in_flight, now) = (self.paths.in_flight(), prompt.now);
+        self.record_once(now, prompt, move |draft, prompt| exchanges::prompt(draft, &in_flight, prompt)).await
+    }
+
+    /// Records a prompt together with why no model gets it, in one step.
+    pub async fn refuse(&self, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
+        let now = refused.now;
+        self.record_once(now, refused, exchanges::refuse).await
+    }
+
+    /// Records an answer; without this no answer can be shown.
+    pub async fn answer(
+        &self,
+        prompt: RecordedPrompt,
+        judged: Judged,
+        now: Seconds,
+    ) -> Result<RecordedAnswer, RecorderError> {
+        // The prompt's own lock is dropped with it, after the answer is on record.
+        self.record_once(now, (prompt, judged), move |draft, (prompt, judged)| {
+            exchanges::answer(draft, &prompt, judged, now)
+        })
+        .await
+    }
+
+    /// Records that the model gave no answer.
+    pub async fn fail(
+        &self,
+        prompt: RecordedPrompt,
+        reason: String,
+        now: Seconds,
+    ) -> Result<RecordedFailure, RecorderError> {
+        self.record(now, move |draft| exchanges::fail(draft, prompt.ids(), &reason, now)).await
+    }
+
+    /// Records a wrong or missing auth key, gathered per minute and reason.
+    ///
+    /// The first of a minute gets its line at once; those after it are counted, and get one line with
+    /// the first record after the minute.
+    pub async fn auth_fail(&self, reason: String, now: Seconds) -> Result<(), RecorderError> {
+        self.record(now, move |draft| writer::auth_fail(draft, &reason, now)).await
+    }
+
+    /// Sets the clock back on record, when the last line is more than an hour ahead of it.
+    pub async fn clock_set(&self, now: Seconds) -> Result<(), RecorderError> {
+        self.record(now, move |draft| writer::clock_set(draft, now)).await
+    }
+
+    /// Runs `work` in a batch and waits until it is recorded and applied.
+    async fn record<T: Send + 'static>(
+        &self,
+        now: Seconds,
+        work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
+    ) -> Result<T, RecorderError> {
+        let (reply, answer) = oneshot::channel();
+        let job = writer::Task::new(now, work, reply);
+        let jobs = self.jobs.as_ref().ok_or(RecorderError::Stopped)?;
+        jobs.send(Box::new(job)).map_err(|_| RecorderError::Stopped)?;
+        answer.await.map_err(|_| RecorderError::Stopped)?
+    }
+
+    /// The same for work that uses up its input.
+    async fn record_once<I: Send + 'static, T: Send + 'static>(
+        &self,
+        now: Seconds,
+        input: I,
+        mut work: impl FnMut(&mut Draft<'_>, I) -> Result<T, RecorderError> + Send + 'static,
+    ) -> Result<T, RecorderError> {
+        let mut input = Some(input);
+        self.record(now, move |draft| work(draft, input.take().ok_or(RecorderError::Stopped)?)).await
+    }
+}
+
+impl Drop for Recorder {
+    /// Waits for the sync of what was recorded.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported by the thread itself; the next open heals.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The steps of a batch, by name, so that a test can make each of them fail.
+
+use std::sync::Arc;
+
+use super::RecorderError;
+
+/// Where a batch is, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The writer's lock is held.
+    Lock,
+    /// Before the commit point: the transaction is filled, not committed.
+    BeforeCommit,
+    /// Just after the commit point.
+    AfterCommit,
+    /// Objects of the batch are written, refs not moved.
+    AfterObjects,
+    /// Refs are moved, lines not appended.
+    AfterRefs,
+    /// Lines are appended, nothing is synced.
+    AfterLog,
+    /// Everything is synced, the mark is not moved.
+    AfterSync,
+    /// The mark is moved.
+    AfterMark,
+}
+
+impl Step {
+    /// All steps, in order.
+    pub const ALL: [Step; 8] = [
+        Step::Lock,
+        Step::BeforeCommit,
+        Step::AfterCommit,
+        Step::AfterObjects,
+        Step::AfterRefs,
+        Step::AfterLog,
+        Step::AfterSync,
+        Step::AfterMark,
+    ];
+
+    /// The name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Step::Lock => "lock",
+            Step::BeforeCommit => "before-commit",
+            Step::AfterCommit => "after-commit",
+            Step::AfterObjects => "after-objects",
+            Step::AfterRefs => "after-refs",
+            Step::AfterLog => "after-log",
+            Step::AfterSync => "after-sync",
+            Step::AfterMark => "after-mark",
+        }
+    }
+}
+
+/// Called at each step; returning false makes the step fail there.
+pub type Watch = Arc<dyn Fn(Step) -> bool + Send + Sync>;
+
+/// Passes every step.
+pub fn unwatched() -> Watch {
+    Arc::new(|_| true)
+}
+
+/// Asks the watch.
+pub(super) fn pass(watch: &Watch, step: Step) -> Result<(), RecorderError> {
+    if watch(step) { Ok(()) } else { Err(RecorderError::Fault { step: step.name() }) }
+}

@@ -1,0 +1,272 @@
+//! The order of a turn, from the recorded prompt on, as types.
+//!
+//! ```text
+//! CompiledPrompt → Recorder::prompt → RecordedPrompt → Model::invoke → Reply → judge → Judged
+//!                → Recorder::answer → RecordedAnswer → shown
+//! ```
+
+use uuid::Uuid;
+
+use crate::continuity::compile::ContextBundle;
+use crate::continuity::prompt::CompiledPrompt;
+use crate::govern::drift::Judgement;
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::{Clean, Redaction, redact};
+use crate::govern::validate::judge;
+use crate::record::block::Anchor;
+use crate::record::commitment::Salt;
+use crate::record::documents::AuthorityState;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::SessionRow;
+
+use super::lock::InFlight;
+
+/// What is recorded before a model is called.
+#[derive(Debug)]
+pub struct Prompt {
+    /// An open session.
+    pub session: Hash32,
+    /// The user's text.
+    pub text: Clean,
+    /// The compiled bundle.
+    pub bundle: ContextBundle,
+    /// The compiled prompt, which was rendered from both.
+    pub compiled: CompiledPrompt,
+    /// The allowing decision's state.
+    pub authority_state: AuthorityState,
+    /// Fresh randomness.
+    pub salt: Salt,
+    /// The block that was seen for this turn, if one was looked for.
+    pub anchor: Option<Anchor>,
+    /// The clock.
+    pub now: Seconds,
+}
+
+/// Why a prompt goes no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Policy denied it.
+    Denied {
+        /// The decision's code.
+        reason: String,
+    },
+    /// No bundle could be compiled.
+    CompileFailed {
+        /// The fault's code.
+        reason: String,
+    },
+}
+
+/// What is recorded of a prompt that no model gets.
+#[derive(Debug)]
+pub struct RefusedPrompt {
+    /// An open session.
+    pub session: Hash32,
+    /// The user's text.
+    pub text: Clean,
+    /// Why it goes no further.
+    pub refusal: Refusal,
+    /// The decision's state.
+    pub authority_state: AuthorityState,
+    /// Fresh randomness.
+    pub salt: Salt,
+    /// The block that was seen for this turn, if one was looked for.
+    pub anchor: Option<Anchor>,
+    /// The clock.
+    pub now: Seconds,
+}
+
+/// Names of a turn on record, as people and programs refer to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnIds {
+    /// The session.
+    pub session: Hash32,
+    /// Its row.
+    pub session_uuid: Uuid,
+    /// The prompt's number in the session.
+    pub seq: u64,
+    /// The exchange's row.
+    pub exchange: Uuid,
+    /// Commitment to the prompt.
+    pub prompt_hash: Hash32,
+    /// HASH of the prompt's line.
+    pub prompt_line: Hash32,
+}
+
+/// A prompt on record: the only thing a model can be called with.
+///
+/// Nothing but the recorder makes one:
+///
+/// ```compile_fail
+/// # use gently::recorder::RecordedPrompt;
+/// let unrecorded = RecordedPrompt { ..todo!() };
+/// ```
+///
+/// and a compiled prompt that is not recorded is refused by the compiler:
+///
+/// ```compile_fail
+/// # use gently::{continuity::prompt::CompiledPrompt, models::Model};
+/// async fn unrecorded(model: &Model, compiled: CompiledPrompt) {
+///     let _ = model.invoke(&compiled).await;
+/// }
+/// ```
+///
+/// While it lives its session can't be closed. Dropping it leaves the prompt without an answer; the
+/// session's close then records it as `abandoned`.
+#[derive(Debug)]
+#[must_use = "a recorded prompt that is dropped is recorded as abandoned when its session closes"]
+pub struct RecordedPrompt {
+    pub(super) ids: TurnIds,
+    pub(super) model: String,
+    pub(super) text: Clean,
+    pub(super) bundle: ContextBundle,
+    pub(super) compiled: CompiledPrompt,
+    pub(super) _in_flight: InFlight,
+}
+
+impl RecordedPrompt {
+    /// Its names.
+    pub fn ids(&self) -> &TurnIds {
+        &self.ids
+    }
+
+    /// The model it is for.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The user's text.
+    pub fn text(&self) -> &Clean {
+        &self.text
+    }
+
+    /// What the model is shown.
+    pub fn bundle(&self) -> &ContextBundle {
+        &self.bundle
+    }
+
+    /// The exact messages.
+    pub fn compiled(&self) -> &CompiledPrompt {
+        &self.compiled
+    }
+}
+
+/// Token counts, as far as the model reported them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Of the prompt.
+    pub prompt_tokens: Option<u64>,
+    /// Of the answer.
+    pub completion_tokens: Option<u64>,
+}
+
+/// What a model said: not judged, not recorded, and not to be shown.
+///
+/// It has no way to its text but through judgement and record:
+///
+/// ```compile_fail
+/// # use gently::recorder::Reply;
+/// fn show(reply: &Reply) { println!("{}", reply.text) }
+/// ```
+#[derive(Debug)]
+#[must_use = "a reply must be judged and recorded"]
+pub struct Reply {
+    text: String,
+    usage: Usage,
+}
+
+impl Reply {
+    /// Only a model makes one.
+    pub(crate) fn new(text: String, usage: Usage) -> Self {
+        Reply { text, usage }
+    }
+
+    /// Redacts what will be stored, and judges the reply against what the model was shown.
+    pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
+        let judgement = judge(kernel, prompt.bundle.bundle(), &prompt.text, &self.text);
+        let stored = redact(&self.text);
+        Judged { text: self.text, stored, usage: self.usage, judgement }
+    }
+}
+
+/// A judged reply: the only thing that can be recorded as an answer.
+///
+/// ```compile_fail
+/// # use gently::recorder::{Recorder, RecordedPrompt, Reply};
+/// async fn unjudged(recorder: &Recorder, prompt: RecordedPrompt, reply: Reply) {
+///     let _ = recorder.answer(prompt, reply, todo!()).await;
+/// }
+/// ```
+#[derive(Debug)]
+#[must_use = "a judged reply must be recorded"]
+pub struct Judged {
+    pub(super) text: String,
+    pub(super) stored: Redaction,
+    pub(super) usage: Usage,
+    pub(super) judgement: Judgement,
+}
+
+/// An answer on record: the only thing that may be shown.
+///
+/// ```compile_fail
+/// # use gently::recorder::{Judged, RecordedAnswer};
+/// fn unrecorded(judged: Judged) -> RecordedAnswer { RecordedAnswer { ..judged.into() } }
+/// ```
+#[derive(Clone, Debug)]
+pub struct RecordedAnswer {
+    /// The answer, exactly as the model gave it.
+    pub text: String,
+    /// Its names.
+    pub ids: TurnIds,
+    /// The session after the answer.
+    pub session: SessionRow,
+    /// Commitment to the answer.
+    pub response_hash: Hash32,
+    /// Commitment to the exchange document.
+    pub exchange_hash: Hash32,
+    /// The chain entry.
+    pub chain_entry: Hash32,
+    /// HASH of the `response` line.
+    pub response_line: Hash32,
+    /// The interaction's commit.
+    pub commit: String,
+    /// What the validator said.
+    pub judgement: Judgement,
+    /// Ids of the drift lines.
+    pub drift_ids: Vec<String>,
+    /// Token counts.
+    pub usage: Usage,
+    /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it came).
+    pub redacted: Vec<String>,
+}
+
+/// A refusal on record.
+#[derive(Clone, Debug)]
+pub struct RecordedRefusal {
+    /// Its names.
+    pub ids: TurnIds,
+    /// The session after it.
+    pub session: SessionRow,
+    /// Commitment to the exchange document.
+    pub exchange_hash: Hash32,
+    /// HASH of the outcome's line.
+    pub line: Hash32,
+    /// Why.
+    pub refusal: Refusal,
+}
+
+/// A failed call on record.
+#[derive(Clone, Debug)]
+pub struct RecordedFailure {
+    /// Its names.
+    pub ids: TurnIds,
+    /// The session after it.
+    pub session: SessionRow,
+    /// Commitment to the exchange document.
+    pub exchange_hash: Hash32,
+    /// HASH of the `response_fail` line.
+    pub line: Hash32,
+    /// The code.
+    pub reason: String,
+}

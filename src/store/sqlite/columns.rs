@@ -1,0 +1,125 @@
+//! How values stand in columns: hashes as hexadecimal text, times and counts as integers.
+
+use std::str::FromStr;
+
+use rusqlite::Row;
+use uuid::Uuid;
+
+use crate::record::block::{Anchor, Block};
+use crate::record::canon;
+use crate::record::commitment::Salt;
+use crate::record::documents::AuthorityState;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::{Outcome, StoreError};
+
+/// A row being read: each getter names the place when the column does not hold what it promises.
+pub struct Columns<'a, 'b>(pub &'a Row<'b>);
+
+fn corrupt(place: &'static str, expected: &'static str, actual: impl ToString) -> StoreError {
+    StoreError::Corrupt { place, expected, actual: actual.to_string() }
+}
+
+impl Columns<'_, '_> {
+    fn raw<T: rusqlite::types::FromSql>(&self, place: &'static str, expected: &'static str) -> Result<T, StoreError> {
+        let column = place.rsplit('.').next().unwrap_or(place);
+        self.0.get(column).map_err(|e| corrupt(place, expected, e))
+    }
+
+    pub fn text(&self, place: &'static str) -> Result<String, StoreError> {
+        self.raw(place, "text")
+    }
+
+    pub fn text_opt(&self, place: &'static str) -> Result<Option<String>, StoreError> {
+        self.raw(place, "text or null")
+    }
+
+    pub fn blob(&self, place: &'static str) -> Result<Vec<u8>, StoreError> {
+        self.raw(place, "bytes")
+    }
+
+    pub fn flag(&self, place: &'static str) -> Result<bool, StoreError> {
+        self.raw(place, "0 or 1")
+    }
+
+    pub fn flag_opt(&self, place: &'static str) -> Result<Option<bool>, StoreError> {
+        self.raw(place, "0, 1 or null")
+    }
+
+    pub fn count(&self, place: &'static str) -> Result<u64, StoreError> {
+        self.count_opt(place)?.ok_or_else(|| corrupt(place, "a count", "null"))
+    }
+
+    pub fn count_opt(&self, place: &'static str) -> Result<Option<u64>, StoreError> {
+        let value: Option<i64> = self.raw(place, "an integer or null")?;
+        value.map(|v| u64::try_from(v).map_err(|_| corrupt(place, "a count", v))).transpose()
+    }
+
+    pub fn time(&self, place: &'static str) -> Result<Seconds, StoreError> {
+        self.time_opt(place)?.ok_or_else(|| corrupt(place, "a time", "null"))
+    }
+
+    pub fn time_opt(&self, place: &'static str) -> Result<Option<Seconds>, StoreError> {
+        self.count_opt(place)?.map(|v| Seconds::new(v).map_err(|e| corrupt(place, "a time", e))).transpose()
+    }
+
+    pub fn parsed<T: FromStr>(&self, place: &'static str, expected: &'static str) -> Result<T, StoreError> {
+        self.parsed_opt(place, expected)?.ok_or_else(|| corrupt(place, expected, "null"))
+    }
+
+    pub fn parsed_opt<T: FromStr>(&self, place: &'static str, expected: &'static str) -> Result<Option<T>, StoreError> {
+        let text = self.text_opt(place)?;
+        text.map(|t| t.parse().map_err(|_| corrupt(place, expected, t))).transpose()
+    }
+
+    pub fn hash(&self, place: &'static str) -> Result<Hash32, StoreError> {
+        self.parsed(place, "a hash")
+    }
+
+    pub fn hash_opt(&self, place: &'static str) -> Result<Option<Hash32>, StoreError> {
+        self.parsed_opt(place, "a hash")
+    }
+
+    pub fn uuid(&self, place: &'static str) -> Result<Uuid, StoreError> {
+        self.parsed(place, "a UUID")
+    }
+
+    pub fn uuid_opt(&self, place: &'static str) -> Result<Option<Uuid>, StoreError> {
+        self.parsed_opt(place, "a UUID")
+    }
+
+    pub fn salt_opt(&self, place: &'static str) -> Result<Option<Salt>, StoreError> {
+        let bytes: Option<Vec<u8>> = self.raw(place, "32 bytes or null")?;
+        let salt =
+            |b: Vec<u8>| <[u8; 32]>::try_from(b).map_err(|b| corrupt(place, "32 bytes", format!("{} bytes", b.len())));
+        Ok(bytes.map(salt).transpose()?.map(Salt::new))
+    }
+
+    pub fn anchor(&self, block: &'static str, header: &'static str) -> Result<Anchor, StoreError> {
+        let text = self.text(block)?;
+        let block: Block = canon::parse(text.as_bytes()).map_err(|e| corrupt(block, "a block document", e))?;
+        Ok(Anchor { block, header: self.parsed_opt(header, "a block header")? })
+    }
+
+    pub fn authority(&self, place: &'static str) -> Result<AuthorityState, StoreError> {
+        let text = self.text(place)?;
+        [AuthorityState::Ok, AuthorityState::Insufficient, AuthorityState::Blocked]
+            .into_iter()
+            .find(|state| state.name() == text)
+            .ok_or_else(|| corrupt(place, "ok, insufficient or blocked", text))
+    }
+
+    pub fn outcome_opt(&self, place: &'static str) -> Result<Option<Outcome>, StoreError> {
+        let Some(text) = self.text_opt(place)? else { return Ok(None) };
+        [Outcome::Answered, Outcome::Failed, Outcome::Denied]
+            .into_iter()
+            .find(|outcome| outcome.name() == text)
+            .map(Some)
+            .ok_or_else(|| corrupt(place, "answered, failed or denied", text))
+    }
+}
+
+/// An unsigned count as SQLite stores it.
+pub fn int(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,163 @@
+//! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
+
+mod columns;
+mod read;
+mod write;
+
+use std::ops::Deref;
+use std::path::Path;
+use std::time::Duration;
+
+use refinery::{Migration, Runner};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+
+use super::{Applied, Store, StoreError, Write};
+
+/// How long a locked database is waited for.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// The migrations, in order; a released one is never edited (its checksum is in every database).
+const MIGRATIONS: &[(&str, &str)] =
+    &[("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql"))];
+
+/// A connection, or a transaction on one: queries run on both.
+pub struct Handle<C>(C);
+
+/// The database file of a home.
+pub type Sqlite = Handle<Box<Connection>>;
+type Tx<'a> = Handle<Transaction<'a>>;
+
+/// Names what was being done when SQLite refused.
+fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
+    move |error| match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited_s: BUSY_WAIT.as_secs() },
+        _ => StoreError::Sqlite { what, reason: error.to_string() },
+    }
+}
+
+impl Sqlite {
+    /// Makes the database of a new home; fails when the file exists.
+    ///
+    /// Private to its owner: mode 0600, since it holds the texts and salts.
+    pub fn create(path: &Path) -> Result<Self, StoreError> {
+        private_file(path)?;
+        let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        store.migrate()?;
+        Ok(store)
+    }
+
+    /// Opens the database of a home for writing, applying migrations that are new to it.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if !path.is_file() {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        store.migrate()?;
+        Ok(store)
+    }
+
+    /// Opens it for reading only; migrates nothing.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        if !path.is_file() {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
+        Ok(Handle(Box::new(connection)))
+    }
+
+    /// Begins a read transaction, so that all that follows sees one state, until [`Sqlite::end_read`].
+    pub fn begin_read(&self) -> Result<(), StoreError> {
+        self.0.execute_batch("BEGIN").map_err(failed("begin reading"))
+    }
+
+    /// Ends what [`Sqlite::begin_read`] began.
+    pub fn end_read(&self) -> Result<(), StoreError> {
+        self.0.execute_batch("COMMIT").map_err(failed("end reading"))
+    }
+
+    /// SQLite's own check of the file: its words, `ok` when it is sound.
+    pub fn integrity(&self) -> Result<String, StoreError> {
+        self.0.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed("check the database file"))
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
+        connection
+            .execute_batch(
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+                 PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",
+            )
+            .map_err(failed("set up the connection"))?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(Handle(Box::new(connection)))
+    }
+
+    fn migrate(&mut self) -> Result<(), StoreError> {
+        let refused = |error: refinery::Error| StoreError::Migration { reason: error.to_string() };
+        let migrations = MIGRATIONS
+            .iter()
+            .map(|(name, sql)| Migration::unapplied(name, sql))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(refused)?;
+        let runner = Runner::new(&migrations).set_grouped(true);
+        let newest = runner.get_last_applied_migration(&mut *self.0).map_err(refused)?;
+        // The common open finds everything applied; asking first keeps it free of writes.
+        if newest.is_some_and(|m| m.version() == migrations.len() as i32 && m.checksum() == last_checksum(&migrations))
+        {
+            return Ok(());
+        }
+        runner.run(&mut *self.0).map(|_| ()).map_err(refused)
+    }
+}
+
+fn last_checksum(migrations: &[Migration]) -> u64 {
+    migrations.last().map_or(0, Migration::checksum)
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map(|_| ())
+        .map_err(|e| StoreError::Sqlite { what: "create the database file", reason: e.to_string() })
+}
+
+impl Store for Sqlite {
+    fn transact(&mut self, work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let tx = self.0.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed("begin"))?;
+        let mut tx: Tx<'_> = Handle(tx);
+        work(&mut tx)?;
+        tx.0.commit().map_err(failed("commit"))
+    }
+
+    fn mark_applied(&mut self, applied: &Applied) -> Result<(), StoreError> {
+        // NORMAL in WAL mode: no fsync. A lost mark is harmless, and a user waits for two fsyncs, not three.
+        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("mark as applied"))?;
+        let marked = write::mark_applied(&self.0, applied);
+        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed("mark as applied"))?;
+        marked
+    }
+}
+
+/// Queries of one row, or none.
+fn optional<T>(result: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl<C: Deref<Target = Connection>> Handle<C> {
+    fn connection(&self) -> &Connection {
+        &self.0
+    }
+}

@@ -1,0 +1,355 @@
+//! Insertions inside a transaction, and the compare-and-swap of the head.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, Params, params};
+use uuid::Uuid;
+
+use super::columns::int;
+use super::{Tx, failed};
+use crate::record::block::Anchor;
+use crate::record::canon;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::{
+    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate,
+    SessionProgress, SessionRow, StoreError, TurnRow, Write,
+};
+
+/// Moves the applied mark; the caller decides about durability.
+pub fn mark_applied(connection: &Connection, applied: &Applied) -> Result<(), StoreError> {
+    let sql = "UPDATE head SET applied_lines = ?1, applied_bytes = ?2, applied_commits = ?3 WHERE id = 1";
+    let values = params![int(applied.lines), int(applied.bytes), int(applied.commits)];
+    connection.execute(sql, values).map(|_| ()).map_err(failed("mark as applied"))
+}
+
+fn block_text(anchor: &Anchor) -> Result<String, StoreError> {
+    canon::print(&anchor.block).map_err(|e| StoreError::Sqlite { what: "print a block", reason: e.to_string() })
+}
+
+fn opt_hash(hash: Option<Hash32>) -> Option<String> {
+    hash.map(|h| h.to_string())
+}
+
+impl Tx<'_> {
+    /// Runs one statement that must change exactly one row.
+    fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+        let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
+        statement.execute(values).map_err(failed(what))
+    }
+}
+
+impl Write for Tx<'_> {
+    fn mark(&mut self) -> Result<(), StoreError> {
+        self.0.execute_batch("SAVEPOINT work").map_err(failed("set a mark"))
+    }
+
+    fn rollback_to_mark(&mut self) -> Result<(), StoreError> {
+        self.0.execute_batch("ROLLBACK TO work").map_err(failed("return to a mark"))
+    }
+
+    fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError> {
+        self.change(
+            "create the head",
+            "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            params![
+                genesis,
+                head.signer.to_string(),
+                int(head.lines),
+                head.hash.to_string(),
+                head.time.as_i64(),
+                head.height,
+                int(head.bytes),
+                head.frontier,
+                int(head.commits),
+                int(head.segment_lines),
+                head.segment_at.as_i64(),
+                head.last_branch,
+                int(head.applied.lines),
+                int(head.applied.bytes),
+                int(head.applied.commits),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn move_head(&mut self, from: &Head, to: &Head) -> Result<(), StoreError> {
+        let changed = self.change(
+            "move the head",
+            "UPDATE head SET signer = ?1, lines = ?2, hash = ?3, time = ?4, height = ?5, bytes = ?6, frontier = ?7,
+               commits = ?8, segment_lines = ?9, segment_at = ?10, last_branch = ?11
+             WHERE id = 1 AND lines = ?12 AND hash = ?13 AND commits = ?14",
+            params![
+                to.signer.to_string(),
+                int(to.lines),
+                to.hash.to_string(),
+                to.time.as_i64(),
+                to.height,
+                int(to.bytes),
+                to.frontier,
+                int(to.commits),
+                int(to.segment_lines),
+                to.segment_at.as_i64(),
+                to.last_branch,
+                int(from.lines),
+                from.hash.to_string(),
+                int(from.commits),
+            ],
+        )?;
+        if changed == 1 {
+            return Ok(());
+        }
+        let actual = crate::store::Read::head(self)?;
+        Err(StoreError::HeadMoved {
+            expected: from.lines,
+            actual: format!("{} lines, head {}", actual.lines, actual.hash),
+        })
+    }
+
+    fn put_line(&mut self, n: u64, hash: Hash32, line: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO log_line (n, hash, line) VALUES (?1, ?2, ?3)";
+        self.change("append a line", sql, params![int(n), hash.to_string(), line]).map(|_| ())
+    }
+
+    fn put_commit(&mut self, commit: &CommitRow, files: &BTreeMap<String, Vec<u8>>) -> Result<(), StoreError> {
+        let (from, to) = commit.segment.map_or((None, None), |(a, b)| (Some(int(a)), Some(int(b))));
+        self.change(
+            "append a commit",
+            "INSERT INTO ledger_commit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                int(commit.n),
+                int(commit.line),
+                commit.kind.name(),
+                commit.reference,
+                commit.id,
+                commit.raw,
+                commit.tree_of.map(int),
+                from,
+                to,
+            ],
+        )?;
+        for (name, content) in files {
+            let sql = "INSERT INTO ledger_file (commit_n, name, content) VALUES (?1, ?2, ?3)";
+            self.change("append a commit's file", sql, params![int(commit.n), name, content])?;
+        }
+        Ok(())
+    }
+
+    fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO kernel VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        self.change("remember a kernel", sql, params![hash.to_string(), document]).map(|_| ())
+    }
+
+    fn put_auth_key(&mut self, key: &AuthKeyRow) -> Result<(), StoreError> {
+        self.change(
+            "add an auth key",
+            "INSERT INTO auth_key VALUES (?1, ?2, ?3, ?4)",
+            params![key.hash.to_string(), key.name, key.added_at.as_i64(), key.revoked_at.map(Seconds::as_i64)],
+        )
+        .map(|_| ())
+    }
+
+    fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError> {
+        let Some(header) = anchor.header else { return Ok(()) };
+        self.change(
+            "remember a block",
+            "INSERT INTO block VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+            params![anchor.block.hash.to_string(), anchor.block.height, header.to_string(), block_text(anchor)?],
+        )
+        .map(|_| ())
+    }
+
+    fn put_session(&mut self, s: &SessionRow) -> Result<(), StoreError> {
+        self.change(
+            "add a session",
+            "INSERT INTO chat_session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+            params![
+                s.uuid.to_string(),
+                s.started_at.as_i64(),
+                s.ended_at.map(Seconds::as_i64),
+                s.phase,
+                s.tier,
+                s.kernel_hash.to_string(),
+                s.host_role,
+                s.model,
+                if s.ended_at.is_some() { "closed" } else { "open" },
+                s.id.to_string(),
+                s.auth_key_hash.to_string(),
+                s.branch,
+                block_text(&s.anchor)?,
+                s.anchor.header.map(|h| h.to_string()),
+                int(s.prompts),
+                int(s.interactions),
+                s.chain_head.to_string(),
+                s.last_at.as_i64(),
+            ],
+        )
+        .map(|_| ())
+    }
+
+    fn move_session(&mut self, session: Uuid, p: &SessionProgress) -> Result<(), StoreError> {
+        let changed = self.change(
+            "move a session",
+            "UPDATE chat_session SET ended_at = ?2, status = ?3, block = ?4, header = ?5, prompts = ?6,
+               interactions = ?7, chain_head = ?8, last_at = ?9 WHERE session_id = ?1 AND status = 'open'",
+            params![
+                session.to_string(),
+                p.ended_at.map(Seconds::as_i64),
+                if p.ended_at.is_some() { "closed" } else { "open" },
+                block_text(&p.anchor)?,
+                p.anchor.header.map(|h| h.to_string()),
+                int(p.prompts),
+                int(p.interactions),
+                p.chain_head.to_string(),
+                p.last_at.as_i64(),
+            ],
+        )?;
+        must_change(changed, "chat_session.status", "an open session", &session)
+    }
+
+    fn put_turn(&mut self, t: &TurnRow) -> Result<(), StoreError> {
+        self.change(
+            "add a turn",
+            "INSERT INTO chat_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                t.turn_id.to_string(),
+                t.session.to_string(),
+                t.created_at.as_i64(),
+                if t.by_user { "user" } else { "aurora" },
+                t.content,
+                opt_hash(t.content_hash),
+                t.refusal,
+                t.authority_state.name(),
+                t.driftwatch_id,
+            ],
+        )
+        .map(|_| ())
+    }
+
+    fn put_exchange(&mut self, e: &ExchangeRow) -> Result<(), StoreError> {
+        self.change(
+            "add an exchange",
+            "INSERT INTO llm_exchange (exchange_id, session_id, turn_user_id, context_bundle_hash, context_bundle_json,
+               prompt_hash, created_at, seq, model, decision, authority_state, exclusions, salt, prompt_commitment,
+               prompt_line) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            params![
+                e.exchange_id.to_string(),
+                e.session.to_string(),
+                e.turn_user.to_string(),
+                opt_hash(e.bundle_hash),
+                e.bundle_json,
+                opt_hash(e.prompt_hash),
+                e.created_at.as_i64(),
+                int(e.seq),
+                e.model,
+                e.decision,
+                e.authority_state.name(),
+                e.exclusions,
+                e.salt.as_ref().map(|s| s.as_bytes().to_vec()),
+                e.prompt_commitment.to_string(),
+                int(e.prompt_line),
+            ],
+        )?;
+        match &e.outcome {
+            Some(outcome) => self.put_outcome(e.exchange_id, outcome),
+            None => Ok(()),
+        }
+    }
+
+    fn put_outcome(&mut self, exchange: Uuid, o: &OutcomeUpdate) -> Result<(), StoreError> {
+        let changed = self.change(
+            "record an outcome",
+            "UPDATE llm_exchange SET outcome = ?2, reason = ?3, turn_aurora_id = ?4, response_hash = ?5,
+               validator_summary = ?6, refusal = ?7, answered_at = ?8, prompt_tokens = ?9, completion_tokens = ?10,
+               response_commitment = ?11, exchange_commitment = ?12, chain_entry = ?13, outcome_line = ?14
+             WHERE exchange_id = ?1 AND outcome IS NULL",
+            params![
+                exchange.to_string(),
+                o.outcome.name(),
+                o.reason,
+                o.turn_aurora.map(|u| u.to_string()),
+                opt_hash(o.response_hash),
+                o.validator_summary,
+                o.refusal,
+                o.answered_at.as_i64(),
+                o.prompt_tokens.map(int),
+                o.completion_tokens.map(int),
+                opt_hash(o.response_commitment),
+                o.exchange_commitment.to_string(),
+                opt_hash(o.chain_entry),
+                int(o.outcome_line),
+            ],
+        )?;
+        must_change(changed, "llm_exchange.outcome", "an exchange in flight", &exchange)
+    }
+
+    fn put_artifact_ref(&mut self, r: &ArtifactRefRow) -> Result<(), StoreError> {
+        self.change(
+            "add an artifact reference",
+            "INSERT INTO context_artifact_ref VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                r.ref_id.to_string(),
+                r.exchange.to_string(),
+                r.artifact_type,
+                r.artifact_id,
+                opt_hash(r.artifact_hash),
+                r.included_reason,
+                r.observed_at.map(Seconds::as_i64),
+                r.freshness_s.map(int),
+                r.risk_flags,
+            ],
+        )
+        .map(|_| ())
+    }
+
+    fn put_drift(&mut self, d: &DriftRow) -> Result<(), StoreError> {
+        self.change(
+            "add a drift event",
+            "INSERT INTO drift_event VALUES (?1, 'DRIFTWATCH', ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                d.drift_id,
+                d.exchange.to_string(),
+                d.class,
+                d.severity,
+                d.prompt_hash.to_string(),
+                d.response_hash.to_string(),
+                d.summary,
+                d.created_at.as_i64(),
+            ],
+        )
+        .map(|_| ())
+    }
+
+    fn put_artifact(&mut self, a: &ArtifactRow) -> Result<(), StoreError> {
+        self.change(
+            "add an artifact",
+            "INSERT INTO artifact VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                int(a.line),
+                a.kind,
+                a.id,
+                a.document,
+                a.salt.as_ref().map(|s| s.as_bytes().to_vec()),
+                a.commitment.to_string(),
+            ],
+        )
+        .map(|_| ())
+    }
+
+    fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError> {
+        self.change(
+            "count an auth failure",
+            "INSERT INTO auth_failure VALUES (?1, ?2, ?3)
+             ON CONFLICT (reason) DO UPDATE SET since = excluded.since, pending = excluded.pending",
+            params![reason, since.as_i64(), int(pending)],
+        )
+        .map(|_| ())
+    }
+}
+
+fn must_change(changed: usize, place: &'static str, expected: &'static str, id: &Uuid) -> Result<(), StoreError> {
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt { place, expected, actual: format!("{id}: none such") })
+}
