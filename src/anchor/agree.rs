@@ -68,7 +68,7 @@ pub struct Observation {
 ///
 /// With a quorum of k, k sources of different names must say the same block. They are compared at the
 /// lowest of their tips, first among those with the k highest tips, then with one more source, and so on:
-/// a source that lags or lies low can't hold the others back. Tips get half of the deadline then, so that
+/// a source that lags or lies low can't hold the others back, and one that is caught is asked no more. Tips get half of the deadline then, so that
 /// one slow source leaves time to compare the others.
 ///
 /// Nobody believed: the `local` block at `now`, and one note that there is no anchor, and why for each
@@ -219,27 +219,26 @@ async fn agreed(
     // Stable: sources of one height stay in the order of configuration.
     ranked.sort_by_key(|voice| std::cmp::Reverse(voice.tip.block.height));
     let mut tried = Vec::new();
-    for count in quorum..=ranked.len() {
-        let Some((top, height)) = ranked.get(..count).and_then(|top| Some((top, top.last()?.tip.block.height))) else {
-            break;
-        };
+    let mut count = quorum;
+    while let Some((top, height)) = ranked.get(..count).and_then(|top| Some((top, top.last()?.tip.block.height))) {
         // The next round has this height too, and one source more.
         if ranked.get(count).is_some_and(|next| next.tip.block.height == height) {
+            count += 1;
             continue;
         }
-        let heard =
-            join_all(top.iter().map(|voice| at_height(*voice, height, network, left.saturating_sub(start.elapsed()))))
-                .await;
-        for lie in heard.iter().filter_map(Heard::lie) {
-            // A liar is asked again at every height, and named once.
-            if !notes.contains(&lie) {
-                notes.push(lie);
-            }
-        }
+        let wait = left.saturating_sub(start.elapsed());
+        let heard = join_all(top.iter().map(|voice| at_height(*voice, height, network, wait))).await;
+        notes.extend(heard.iter().filter_map(Heard::lie));
         if let Some(anchor) = majority(&heard, quorum) {
             return Ok(anchor);
         }
         tried.push(format!("at height {height}: {}", reasons(&heard)));
+        let liars: BTreeSet<&str> =
+            heard.iter().filter(|one| one.lie().is_some()).map(|one| one.source.name()).collect();
+        // Who lied once is believed no more, and those after it move up.
+        let before = ranked.len();
+        ranked.retain(|voice| !liars.contains(voice.source.name()));
+        count = (count + 1).saturating_sub(before - ranked.len()).max(quorum);
     }
     let names: BTreeSet<&str> = voices.iter().map(|voice| voice.source.name()).collect();
     tried.push(format!("{} of {quorum} sources needed gave a valid block", names.len()));

@@ -159,7 +159,9 @@ fn edited(text: &str, key: &Key, value: &Value, place: &str) -> Result<String, C
             table.insert(name, Item::Value(new));
         }
     }
-    Ok(document.to_string())
+    let after = document.to_string();
+    // toml_edit prints bare newlines; a file with a carriage return before each keeps them.
+    Ok(if text.contains("\r\n") { after.replace('\n', "\r\n") } else { after })
 }
 
 /// Where the file really is: a link to it is kept, and what it points at is replaced.
@@ -256,6 +258,7 @@ mod tests {
             ),
             ("anchor = { mode = 'off' }\n", "anchor.mode", "auto", "anchor = { mode = \"auto\" }\n"),
             ("anchor.mode = 'off'\n", "anchor.mode", "auto", "anchor.mode = \"auto\"\n"),
+            ("[anchor]\r\nmode = 'off' # mine\r\n", "anchor.mode", "auto", "[anchor]\r\nmode = \"auto\" # mine\r\n"),
         ] {
             fs::write(&path, before).unwrap();
             bare(&set_command(key, typed), home.path(), false).unwrap();

@@ -97,6 +97,11 @@ pub enum Content {
 }
 
 impl Config {
+    /// Who is contacted for blocks; nobody in mode `off`.
+    pub fn anchor_addresses(&self) -> Vec<String> {
+        if self.anchor.mode == AnchorMode::Off { Vec::new() } else { self.anchor.esplora.clone() }
+    }
+
     /// Reads the configuration of a home; a missing file means the defaults.
     pub fn load(home: &Path, environment: Environment<'_>) -> Result<Self, ConfigError> {
         let path = home.join(FILE);

@@ -78,7 +78,8 @@ const EDITS: [&str; 20] = [
     "confirmed",
 ];
 /// Things of a machine.
-const THINGS: [&str; 34] = [
+const THINGS: [&str; 35] = [
+    "note",
     "file",
     "files",
     "folder",
@@ -139,6 +140,11 @@ pub(super) fn side_effect(sentence: &str) -> bool {
     let is_deed = |word: &str| DEEDS.contains(&word) || (thing && EDITS.contains(&word));
     let reports = |at: usize| {
         let head = words.get(..at).unwrap_or_default();
+        // "I can confirm" says that it is so.
+        let head = match head {
+            [i, can, confirm, rest @ ..] if i == "i" && can == "can" && confirm == "confirm" => rest,
+            _ => head,
+        };
         !head.iter().any(|w| NO_REPORT.contains(&w.as_str()) || w.ends_with("n't"))
     };
     let first_person = words.iter().enumerate().any(|(at, word)| {
@@ -146,7 +152,9 @@ pub(super) fn side_effect(sentence: &str) -> bool {
             && deed_after(&words, at + 1).is_some_and(is_deed)
             && reports(at)
     });
-    first_person || (words.len() <= PASSIVE_WORDS && passive(&words, is_deed, reports)) || note(&words)
+    // "As requested" tells whose deed it was, however long the sentence.
+    let short = words.len() <= PASSIVE_WORDS || words.iter().any(|word| word == "requested");
+    first_person || (short && passive(&words, is_deed, reports)) || note(&words)
 }
 
 /// The first word after `at` that is not one of [`BETWEEN`].

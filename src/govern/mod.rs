@@ -5,6 +5,7 @@ mod claims;
 pub mod drift;
 mod figures;
 pub mod kernel;
+mod kernel_check;
 mod phrase;
 pub mod sanitize;
 mod shapes;

@@ -53,10 +53,15 @@ pub struct Redaction {
 const MAX_ROUNDS: usize = 16;
 /// Most distinct secrets that are looked for again elsewhere in the text.
 const MAX_REPEATED: usize = 64;
-/// Shortest secret that is looked for again: a shorter one may be a word.
-const MIN_REPEATED: usize = 12;
+/// Shortest secret that is looked for again.
+const MIN_REPEATED: usize = 8;
+/// From this length it is, even without a digit: a shorter one of letters may be a word.
+const MIN_REPEATED_LETTERS: usize = 12;
 /// How a placeholder begins.
 const OPEN: &str = "[redacted:";
+
+/// Longest name inside a placeholder, with its number.
+const MAX_NAME: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Span {
@@ -97,7 +102,8 @@ struct Place {
 
 /// Moves a span of the redacted text, which holds no placeholder, to its place in the original.
 fn original(span: Span, places: &[Place]) -> Span {
-    let before = places.iter().rev().find(|place| place.clean_end <= span.start);
+    let after = places.partition_point(|place| place.clean_end <= span.start);
+    let before = after.checked_sub(1).and_then(|last| places.get(last));
     let (from, to) = before.map_or((0, 0), |place| (place.clean_end, place.original_end));
     Span { start: span.start - from + to, end: span.end - from + to, ..span }
 }
@@ -124,8 +130,13 @@ fn spans(text: &str) -> Vec<Span> {
 
 /// A value without the punctuation of the sentence around it.
 fn trimmed(value: &str) -> &str {
-    let value = value.trim_end_matches(['.', ',', ';', ')', '}', '\\', '`']);
+    let value = value.trim_end_matches(['.', ',', ';', ':', ')', '}', '\\', '`']);
     value.trim_end_matches(['"', '\''])
+}
+
+fn is_worth_repeating(secret: &str) -> bool {
+    let digits = secret.bytes().any(|b| b.is_ascii_digit()) && secret.bytes().any(|b| b.is_ascii_alphabetic());
+    secret.len() >= MIN_REPEATED_LETTERS || (secret.len() >= MIN_REPEATED && digits)
 }
 
 /// Other places where a secret stands without anything that names it.
@@ -133,14 +144,19 @@ fn repeated(text: &str, found: &[Span]) -> Vec<Span> {
     let mut secrets: Vec<(&str, &Span)> = Vec::new();
     for span in found {
         let Some(secret) = text.get(span.start..span.end) else { continue };
-        if secret.len() >= MIN_REPEATED && secrets.len() < MAX_REPEATED && !secrets.iter().any(|(s, _)| *s == secret) {
+        if is_worth_repeating(secret) && secrets.len() < MAX_REPEATED && !secrets.iter().any(|(s, _)| *s == secret) {
             secrets.push((secret, span));
         }
     }
+    // Spans are sorted and apart, so the last one that starts at or before a place is the only candidate.
+    let known = |start: usize, end: usize| {
+        let at_or_before = found.partition_point(|f| f.start <= start);
+        at_or_before.checked_sub(1).and_then(|last| found.get(last)).is_some_and(|f| end <= f.end)
+    };
     let mut again = Vec::new();
     for (secret, span) in secrets {
         for (start, _) in text.match_indices(secret) {
-            if !found.iter().any(|f| f.start <= start && start + secret.len() <= f.end) {
+            if !known(start, start + secret.len()) {
                 again.push(Span { start, end: start + secret.len(), ..span.clone() });
             }
         }
@@ -176,7 +192,9 @@ fn apart(text: &str, spans: Vec<Span>) -> Vec<Span> {
     let mut out = Vec::new();
     for span in spans {
         let mut start = span.start;
-        for (from, to) in placeholders.iter().filter(|(from, to)| *from < span.end && span.start < *to) {
+        let first = placeholders.partition_point(|(_, to)| *to <= start);
+        let inside = placeholders.get(first..).unwrap_or_default().iter();
+        for (from, to) in inside.take_while(|(from, _)| *from < span.end) {
             out.push(Span { start, end: (*from).max(start), ..span.clone() });
             start = (*to).min(span.end);
         }
@@ -190,7 +208,8 @@ fn apart(text: &str, spans: Vec<Span>) -> Vec<Span> {
 ///
 /// Only kinds of ours, so that a text can't hide a secret inside brackets.
 fn placeholder(text: &str) -> Option<(&'static str, usize, usize)> {
-    let (name, _) = text.strip_prefix(OPEN)?.split_once(']')?;
+    let rest = text.strip_prefix(OPEN)?;
+    let name = rest.get(..rest.bytes().take(MAX_NAME).position(|b| b == b']')?)?;
     let length = OPEN.len() + name.len() + 1;
     RULES.iter().find_map(|rule| {
         let number = match name.strip_prefix(rule.kind)? {

@@ -133,3 +133,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn many_findings_and_open_brackets_stay_linear() {
+    // Quadratic handling of any of these would take minutes, not a blink.
+    let label = token(&["PRIVATE", " KEY"]);
+    for piece in ["password=abcd1234efgh ", "[redacted:", "[redacted:password]x", "ey-ey-", "https://a:bcde@f "] {
+        let text = piece.repeat(60_000 / piece.len());
+        let _ = redact(&text);
+    }
+    let open = format!("-----BEGIN {label}-----").repeat(2000);
+    assert_eq!(redact(&open).found.len(), 2000);
+}

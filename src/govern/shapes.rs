@@ -56,15 +56,19 @@ pub(super) fn plausible(value: &str, check: Check) -> bool {
     }
 }
 
-/// Letters and digits, or letters of both cases: what prose words and constants are not.
+/// Letters and digits, letters of both cases, or many digits: what prose words and constants are not.
 fn mixed(value: &str) -> bool {
     let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
     let letters = has(char::is_ascii_alphabetic);
     let inner_case = value.chars().skip(1).any(|c| c.is_ascii_uppercase()) && has(char::is_ascii_lowercase);
-    letters && (has(char::is_ascii_digit) || (inner_case && value.len() >= 16))
+    let digits = has(char::is_ascii_digit);
+    (letters && digits) || (inner_case && value.len() >= 20) || (digits && value.len() >= 24)
 }
 
-const STAND_INS: [&str; 23] = [
+const STAND_INS: [&str; 26] = [
+    "pass",
+    "pwd",
+    "user",
     "true",
     "false",
     "null",
@@ -113,25 +117,40 @@ fn stands_in(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let first = lower.chars().next();
     let same = lower.chars().all(|c| Some(c) == first);
-    let call = lower.contains('(') && (lower.ends_with(')') || lower.ends_with('('));
+    let call = lower.split_once('(').is_some_and(|(head, _)| !head.is_empty() && head.chars().all(identifier))
+        || lower.contains("::")
+        || (lower.contains('.') && lower.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '.')))
+        || lower.contains("===");
+    // PASSWORD, NATS_PASSWORD, confirm_password: a name, not a value.
+    let name = value.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        || (lower.ends_with("password") && value.chars().all(identifier));
     let path = lower.starts_with('/') && lower.matches('/').count() > 1;
     same || call
+        || name
         || path
         || STAND_INS.contains(&lower.as_str())
         || CODE_STARTS.iter().any(|start| lower.starts_with(start))
         || lower.contains("://")
 }
 
+fn identifier(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':')
+}
+
 /// All rules; where matches overlap, the earlier rule names the kind.
-pub(super) static RULES: [Rule; 58] = [
+pub(super) static RULES: [Rule; 64] = [
     shape(
         "private-key",
         &["private key"],
-        r"-{2,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{2,5}(?:[\s\S]*?-{2,5} ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{2,5}|[A-Za-z0-9+/=\s\\]*)",
+        r"-{2,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{2,5}(?:(?:[^-]|-[^-])*-{2,5} ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{2,5}|[A-Za-z0-9+/=\s\\]*)",
     ),
     shape("private-key", &["private-lines"], r"Private-Lines: *[0-9]+\s+([A-Za-z0-9+/=\s]+)"),
     shape("private-key", &["age-secret-key"], r"AGE-SECRET-KEY-1[0-9A-Za-z]{58}"),
-    shape("certificate", &["begin certificate"], r"-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----"),
+    shape(
+        "certificate",
+        &["begin certificate"],
+        r"-----BEGIN CERTIFICATE-----(?:[^-]|-[^-])*-----END CERTIFICATE-----",
+    ),
     shape(
         "aws-access-key",
         &["akia", "asia", "abia", "acca", "a3t"],
@@ -175,7 +194,7 @@ pub(super) static RULES: [Rule; 58] = [
     shape("pypi-token", &["pypi-"], r"\bpypi-[A-Za-z0-9_-]{50,1000}"),
     shape("huggingface-token", &["hf_", "api_org_"], r"\b(?:hf_|api_org_)[A-Za-z0-9]{30,40}\b"),
     shape("digitalocean-token", &["_v1_"], r"\bdo[opr]_v1_[a-f0-9]{64}"),
-    shape("shopify-token", &["shp"], r"\bshp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{32}"),
+    shape("shopify-token", &["shp"], r"\bshp(?:at|ca|pa|ss|tka)_[A-Za-z0-9]{32,64}"),
     shape("square-token", &["sq0", "eaaa"], r"\bsq0[a-z]{3}-[A-Za-z0-9_-]{22,60}|\bEAAA[A-Za-z0-9_-]{60}"),
     shape("facebook-token", &["eaa"], r"\bEAA[A-Za-z0-9]{50,300}"),
     shape("mailgun-key", &["key-"], r"\bkey-[0-9a-f]{32}\b"),
@@ -184,7 +203,7 @@ pub(super) static RULES: [Rule; 58] = [
     shape("discord-token", &["."], r"\b[MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
     shape("vault-token", &["hvs.", "hvb.", "hvr."], r"\bhv[sbr]\.[A-Za-z0-9_-]{24,300}"),
     shape("linear-key", &["lin_"], r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,64}"),
-    shape("databricks-token", &["dapi"], r"\bdapi[a-f0-9]{32}(?:-[0-9])?"),
+    shape("databricks-token", &["dapi"], r"\bdapi[A-Fa-f0-9]{30,34}(?:-[0-9])?"),
     shape("grafana-token", &["glsa_", "glc_"], r"\b(?:glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/=]{32,400})"),
     shape("newrelic-key", &["nrak-", "nrii-", "nrjs-", "nrra-"], r"\bNR(?:AK|II|JS|RA|IQ)-[A-Za-z0-9]{19,42}"),
     shape("postman-key", &["pmak-"], r"\bPMAK-[A-Fa-f0-9]{24}-[A-Fa-f0-9]{34}"),
@@ -204,6 +223,15 @@ pub(super) static RULES: [Rule; 58] = [
     shape("groq-key", &["gsk_"], r"\bgsk_[A-Za-z0-9]{40,60}"),
     shape("replicate-token", &["r8_"], r"\br8_[A-Za-z0-9]{37}\b"),
     shape("perplexity-key", &["pplx-"], r"\bpplx-[A-Za-z0-9]{40,60}"),
+    shape(
+        "prefixed-key",
+        &[
+            "sgp_", "cfat_", "cfut_", "cfk_", "vcp_", "vci_", "vca_", "vcr_", "vck_", "tvly-", "fo1_", "sqp_", "squ_",
+            "sqa_", "ops_eyj", "ccipat_", "sbp_", "fio-u-", "secret-", "ezak", "eztk", "duffel_", "hrku-", "swmtkn-",
+            "dnkey-", "igqv", "1//0", "nral",
+        ],
+        r"\b(?:sgp_(?:local_|[a-f0-9]{16}_)?|cf(?:at|ut|k)_|vc[pirak]_|tvly-(?:dev-)?|fo1_|sq[pua]_|ops_|CCIPAT_|sbp_|fio-u-|EZ[AT]K|duffel_(?:test|live)_|HRKU-|SWMTKN-1-|dnkey-|IGQV|1//0)[A-Za-z0-9_=+/-]{28,400}",
+    ),
     shape(
         "prefixed-key",
         &["_api_", "_pat_", "_live_", "_test_", "_prod_", "api-", "_sk_"],
@@ -230,8 +258,8 @@ pub(super) static RULES: [Rule; 58] = [
     rule("basic-auth", &["basic"], r"(?i)\bbasic[ \t]+([A-Za-z0-9+/]{8,}={0,2})", Check::Token),
     rule(
         "password",
-        &["pass", "pwd"],
-        r#"(?i)(?:pass(?:word|wd|phrase|code)?|pwd)[A-Za-z0-9_]{0,12}["'\]]{0,2}\s{0,4}(?:=>|:=|==|=|:)\s{0,4}(?:"([^"\r\n]{4,200})"|'([^'\r\n]{4,200})'|([^\s"'`,;<>]{4,200}))"#,
+        &["pass", "pwd", "psw", "pw"],
+        r#"(?i)(?:pass(?:word|wd|phrase|code)?|p?s?swo?r?d|pwd|\bpw)(?-i:s|[A-Z0-9_][A-Za-z0-9_]{0,16})?["'\]]{0,2}(?: string)?[ \t]{0,20}(?:=>|:=|\.=|[!=]==?|=|:)\s{0,4}(?:"([^"\r\n]{4,200})"|'([^'\r\n]{4,200})'|`([^`\r\n]{4,200})`|([^\s"'`,;<>=({&#][^\s"'`,;<>]{3,200}))"#,
         Check::Password,
     ),
     rule(
@@ -242,14 +270,43 @@ pub(super) static RULES: [Rule; 58] = [
     ),
     rule(
         "password",
+        &["-u", "--user"],
+        r#"(?:^|\s)(?:-u|--user)[ =]{0,2}["']?[^\s:"'/]{1,60}:([^\s"'/]{4,200})"#,
+        Check::Token,
+    ),
+    rule(
+        "password",
+        &["password", "identified by"],
+        r#"(?i)\b(?:password|identified by|define password)(?: is)?[ \t]{1,4}["']([^"'\r\n ]{4,200})["']"#,
+        Check::Password,
+    ),
+    rule(
+        "password",
         &["password", "passphrase", "passwd"],
         r#"(?i)\b(?:password|passphrase|passwd)(?: [a-z]+){0,4} (?:is|was|to)[: ]+["'`]?([^\s"'`]{6,200})"#,
         Check::Token,
     ),
     rule(
+        "password",
+        &["key=\"", "token>", "password>", "secret>", "key>"],
+        r#"(?i)(?:key="[a-z0-9_.-]{0,40}(?:password|secret|token|key)[a-z0-9_.-]{0,20}"\s+value="([^"\r\n]{4,400})"|<[a-z0-9_.:-]{0,40}(?:password|secret|token|key)>\s*([^\s<>]{4,400})\s*</)"#,
+        Check::Password,
+    ),
+    shape(
+        "password-hash",
+        &["$1$", "$2", "$5$", "$6$", "$y$", "$argon2"],
+        r"\$(?:1|5|6|y|2[abxy]|argon2(?:id|i|d))\$[A-Za-z0-9./=,$+-]{20,200}",
+    ),
+    rule(
         "secret",
-        &["secret", "key", "token", "auth", "credential"],
-        r#"(?i)(?:secret|api[_-]?key|apikey|access[_-]?key|auth[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|token|credentials?|auth)[A-Za-z0-9_]{0,16}["'\]]{0,2}\s{0,4}(?:=>|:=|==|=|:)\s{0,4}(?:"([^"\s]{8,400})"|'([^'\s]{8,400})'|([^\s"'`,;<>]{8,400}))"#,
+        &["secret", "key", "token", "credential", "_pat"],
+        r#"(?i)(?:secret|[a-z0-9]{2,20}_key|_pat|api[_-]?key|apikey|access[_-]?key|auth[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|token|credentials?)(?-i:s|[A-Z0-9_][A-Za-z0-9_]{0,16})?["'\]]{0,2}(?: string)?[ \t]{0,20}(?:=>|:=|\.=|[!=]==?|=|:)\s{0,4}(?:"([^"\s]{8,400})"|'([^'\s]{8,400})'|`([^`\s]{8,400})`|([^\s"'`,;<>=({\[&#][^\s"'`,;<>(){}\[\]]{7,400}))"#,
+        Check::Token,
+    ),
+    rule(
+        "secret",
+        &["secret", "key", "token"],
+        r#"(?i)(?:secret|secret[_-]?key|access[_-]?key|api[_-]?key|token|key|_private)(?: is)?[ \t]{1,4}["'`]?([A-Za-z0-9_+/=-]{24,400})"#,
         Check::Token,
     ),
 ];

@@ -41,10 +41,9 @@ pub fn judge(kernel: &Kernel, bundle: &Bundle, prompt: &Clean, reply: &str) -> J
     for (rule, count) in tone(kernel, &words) {
         raise(DriftClass::Tone, format!("{rule} count={count}"));
     }
-    if about_machine && sees(bundle) {
-        if let Some(rule) = evades(kernel, &words, refusal) {
-            raise(DriftClass::Completeness, format!("{rule} sentence=0"));
-        }
+    let evasion = if about_machine && sees(bundle) { evades(kernel, &words, refusal) } else { None };
+    if let Some(rule) = evasion {
+        raise(DriftClass::Completeness, rule.to_owned());
     }
     Judgement::new(events(kernel, found), refusal)
 }

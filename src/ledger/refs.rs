@@ -62,17 +62,22 @@ impl Ledger {
     /// Fine if it is already at `to`. Anything else is an error that names expected and actual, and
     /// the ref stays. A lock that a killed process left is removed. Durable after [`Ledger::sync`].
     pub fn move_ref(&mut self, name: &str, from: Option<Oid>, to: Oid) -> Result<(), LedgerError> {
+        let moved = |actual| LedgerError::Moved { name: name.to_owned(), wanted: to, expected: from, actual };
         let actual = self.tip(name)?;
         if actual != Some(to) {
             if actual != from {
-                return Err(LedgerError::Moved { name: name.to_owned(), wanted: to, expected: from, actual });
+                return Err(moved(actual));
             }
             self.check_forward(name, from, to)?;
             let previous = match from {
                 Some(id) => PreviousValue::MustExistAndMatch(Target::Object(id.to_gix())),
                 None => PreviousValue::MustNotExist,
             };
-            self.edit(name, previous, to)?;
+            if let Err(error) = self.edit(name, previous, to) {
+                // Somebody may have been faster between looking and locking.
+                let actual = self.tip(name)?;
+                return Err(if actual == from { error } else { moved(actual) });
+            }
         }
         self.refs.insert(name.to_owned());
         Ok(())
@@ -176,8 +181,8 @@ impl Ledger {
         let loose = self.ref_path(name);
         // A stock `git pack-refs` may have moved it, at any time.
         let file = if loose.exists() { loose } else { self.path().join("packed-refs") };
-        let root = self.path();
-        file.ancestors().take_while(|path| path.starts_with(root)).map(Path::to_owned).collect()
+        // The file, `refs/heads`, `refs`; or `packed-refs` and the repository.
+        file.ancestors().take(3).take_while(|path| path.starts_with(self.path())).map(Path::to_owned).collect()
     }
 
     fn ref_path(&self, name: &str) -> PathBuf {

@@ -114,6 +114,9 @@ fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
 ///
 /// Opened isolated: no configuration but the repository's own, no environment. Nothing is durable
 /// before [`Ledger::sync`] has returned: git's files are written without waiting for the disk.
+/// A batch is applied, and applied again after a crash, in this order: put every commit, parents
+/// first; move every ref; sync once. After a power loss a ref may be torn ([`LedgerError::TornRef`]):
+/// [`Ledger::overwrite_torn_ref`] sets it to the tip that the database knows.
 pub struct Ledger {
     pub(super) repo: gix::Repository,
     loose: loose::Store,
@@ -139,9 +142,8 @@ impl Ledger {
         ledger.drop_samples()?;
         let root = ledger.path().to_owned();
         ledger.touch_all(&root)?;
-        if let Some(parent) = root.parent() {
-            ledger.paths.insert(parent.to_owned());
-        }
+        let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        ledger.paths.insert(parent.to_owned());
         Ok(ledger)
     }
 

@@ -301,12 +301,13 @@ async fn a_block_far_ahead_of_the_clock_is_noted() {
 
 #[tokio::test]
 async fn a_source_that_lies_about_an_older_block_is_named_once() {
-    let easy = mined(0x207f_ffff);
-    let liar = EsploraServer::start(chain().with(TIP - 1, &easy.hash().to_string(), &easy.to_string()));
+    let (easy, two) = (mined(0x207f_ffff), mined(0x207e_ffff));
+    let lies = chain().with(TIP - 1, &easy.hash().to_string(), &easy.to_string());
+    let liar = EsploraServer::start(lies.with(TIP - 2, &two.hash().to_string(), &two.to_string()));
     let behind = EsploraServer::start(Chain::real(829_604..=TIP - 1));
     let (older, gone) = (EsploraServer::start(Chain::real(829_604..=TIP - 2)), EsploraServer::start(chain()));
     gone.set_manner(Manner::Says(Route::Tip, 500, Vec::new()));
-    // At the liar's tip nobody else is; one lower it lies; two lower it tells the truth.
+    // At the liar's tip nobody else is; one lower it lies, and is not asked for the next.
     let observation = ask(&[&liar, &behind, &older, &gone], patient(2)).await;
     assert_eq!(observation.anchor.block.height, TIP - 2);
     assert_eq!(observation.notes.len(), 1, "{:?}", observation.notes);

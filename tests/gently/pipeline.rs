@@ -1,5 +1,7 @@
 //! The pure pipeline, top to bottom: redact, decide, compile, render, judge (AEGIS 10.2 and 11).
 
+#![allow(clippy::unwrap_used, reason = "a test's helpers may panic like its tests")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -309,6 +311,14 @@ fn secrets_measured_on_labelled_data() {
         println!("{stratum}: {raised} false alarms of {all}");
     }
     assert_eq!(recall("private_key"), 100);
+    // Floors of a first honest set of rules, a little under what was measured.
+    for (kind, floor) in [("all", 68), ("vendor_token", 65), ("vendor_token_in_prose", 90), ("password", 50)] {
+        assert!(recall(kind) >= floor, "{kind}: {} % removed, expected {floor} %", recall(kind));
+    }
+    for (stratum, ceiling) in [("benign", 3), ("human_labelled_false", 6)] {
+        let (raised, all) = alarms.get(stratum).copied().unwrap_or_default();
+        assert!(share(raised, all) <= ceiling, "{stratum}: {raised} false alarms of {all}");
+    }
 }
 
 #[test]
@@ -337,4 +347,6 @@ fn drift_measured_on_labelled_data() {
         raised += usize::from(found);
     }
     println!("refusals: recall {} %, precision {} %", share(hits, refusals), share(hits, raised));
+    assert!(right * 100 >= claims.len() * 85, "authority: {right} of {}", claims.len());
+    assert!(share(hits, refusals) >= 78 && share(hits, raised) >= 93);
 }

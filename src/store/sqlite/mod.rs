@@ -104,18 +104,18 @@ impl Sqlite {
             .collect::<Result<Vec<_>, _>>()
             .map_err(refused)?;
         let runner = Runner::new(&migrations).set_grouped(true);
-        let newest = runner.get_last_applied_migration(&mut *self.0).map_err(refused)?;
-        // The common open finds everything applied; asking first keeps it free of writes.
-        if newest.is_some_and(|m| m.version() == migrations.len() as i32 && m.checksum() == last_checksum(&migrations))
-        {
+        // The common open finds everything applied; asking first keeps it free of writes. A new database
+        // has no history to ask, and what is really wrong comes out of the run.
+        let newest = runner.get_last_applied_migration(&mut *self.0).ok().flatten();
+        if newest.is_some_and(|m| Some((m.version(), m.checksum())) == last(&migrations)) {
             return Ok(());
         }
         runner.run(&mut *self.0).map(|_| ()).map_err(refused)
     }
 }
 
-fn last_checksum(migrations: &[Migration]) -> u64 {
-    migrations.last().map_or(0, Migration::checksum)
+fn last(migrations: &[Migration]) -> Option<(i32, u64)> {
+    migrations.last().map(|m| (m.version(), m.checksum()))
 }
 
 #[cfg(unix)]

@@ -1,0 +1,106 @@
+//! What can be typed.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::record::block::Network;
+use crate::record::commitment::Scheme;
+
+use super::audit::AuditCommand;
+use super::config::ConfigCommand;
+
+/// Governed exchanges with AI models, with evidence that outsiders verify
+#[derive(Debug, Parser)]
+#[command(
+    name = "gently",
+    version,
+    after_help = "The home is $GENTLY_HOME, else the platform's data directory (~/.local/share/gently).\n\
+                  Exit codes: 0 fine · 1 the verdict is negative · 2 could not do it · 3 not recorded, so withheld."
+)]
+pub struct Cli {
+    /// Print one JSON object on stdout instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask a model; the answer is recorded before it is shown
+    Ask(AskArgs),
+    /// Make the home (the first `ask` does it too, with these defaults)
+    Init(InitArgs),
+    /// Open, close and list sessions
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// Check the evidence
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Show and edit gently.toml
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+/// `gently audit`: what looks, and what mends.
+#[derive(Debug, Subcommand)]
+pub enum Audit {
+    #[command(flatten)]
+    Look(AuditCommand),
+    /// Set the clock back on record, when the last line was written with a clock that ran ahead
+    ClockSet,
+}
+
+/// `gently ask`.
+#[derive(Debug, Args)]
+pub struct AskArgs {
+    /// The question; standard input is added to it, or is all of it
+    pub words: Vec<String>,
+    /// Which model answers: observer, or openai/NAME
+    #[arg(long, short, value_name = "ID")]
+    pub model: Option<String>,
+}
+
+/// `gently init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Which chain the ledger's blocks are of: bitcoin, testnet4, signet, regtest
+    #[arg(long, value_name = "NAME", default_value = "bitcoin")]
+    pub network: Network,
+    /// How the ledger commits to text; sha256 lets short texts be guessed
+    #[arg(long, value_name = "SCHEME", default_value = "hmac-sha256", value_parser = scheme)]
+    pub commitments: Scheme,
+    /// The ledger's name, for ever; derived from its first key when not given
+    #[arg(long, value_name = "NAME")]
+    pub origin: Option<String>,
+}
+
+/// `gently session`.
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// Open a session on the newest block
+    Open {
+        /// Which model it is for
+        #[arg(long, short, value_name = "ID")]
+        model: Option<String>,
+    },
+    /// Close open sessions against the newest block
+    Close {
+        /// The session, or the first digits of its id; all open ones when not given
+        session: Option<String>,
+    },
+    /// List sessions, newest last
+    List {
+        /// Only open ones
+        #[arg(long)]
+        open: bool,
+    },
+}
+
+fn scheme(text: &str) -> Result<Scheme, String> {
+    [Scheme::HmacSha256, Scheme::Sha256]
+        .into_iter()
+        .find(|scheme| scheme.name() == text)
+        .ok_or_else(|| format!("unknown scheme '{text}': hmac-sha256 or sha256"))
+}

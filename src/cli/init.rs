@@ -1,0 +1,54 @@
+//! `gently init`: makes the home.
+
+use serde_json::json;
+
+use crate::home::{Home, InitOptions};
+use crate::keys::os_random;
+
+use super::args::InitArgs;
+use super::wire::{self, WireError};
+use super::{COULD_NOT, print, say};
+
+/// Makes the home; fails when there is one.
+pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
+    let path = wire::home_path()?;
+    if Home::open(&path)?.is_some() {
+        say(&format!(
+            "error: there is a home at {} already; another place: GENTLY_HOME=DIR gently init",
+            path.display()
+        ));
+        return Ok(COULD_NOT);
+    }
+    let options = InitOptions { network: args.network, commitments: args.commitments, origin: args.origin };
+    let home = Home::init(&path, &options, &mut os_random, wire::clock()?)?;
+    let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
+    let genesis = Home::genesis(&store)?;
+    if json {
+        let text = json!({
+            "home": home.root().display().to_string(), "origin": genesis.origin, "signer": genesis.signer.to_string(),
+            "network": genesis.network.name(), "commitments": genesis.commitments.name(),
+        });
+        return Ok(print(&format!("{text}\n")));
+    }
+    Ok(print(&format!(
+        "home         {}\nledger       {}\nsigner       {}\nnetwork      {}\ncommitments  {}\n",
+        home.root().display(),
+        genesis.origin,
+        genesis.signer,
+        genesis.network.name(),
+        genesis.commitments.name(),
+    )))
+}
+
+/// What a person reads when the first `ask` made the home.
+pub fn welcome(home: &Home, contacted: &[String]) {
+    say(&format!("made a home for your records: {}", home.root().display()));
+    if contacted.is_empty() {
+        say("no block explorer is contacted (anchor.mode is off, or none is configured)");
+    } else {
+        say(&format!(
+            "contacted for the newest Bitcoin block, and for nothing else: {} (never again with: gently config set anchor.mode off)",
+            contacted.join(", ")
+        ));
+    }
+}

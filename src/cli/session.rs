@@ -1,0 +1,134 @@
+//! `gently session`: open, close, list; and `gently audit clock-set`.
+
+use serde_json::{Value, json};
+
+use crate::session;
+use crate::store::sqlite::Sqlite;
+use crate::store::{Read, SessionRow};
+
+use super::args::SessionCommand;
+use super::wire::{self, Opened, WireError};
+use super::{COULD_NOT, FINE, print, say};
+
+/// Runs one of the verbs.
+pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
+    match command {
+        SessionCommand::Open { model } => open(model, json).await,
+        SessionCommand::Close { session } => close(session, json).await,
+        SessionCommand::List { open } => list(open, json),
+    }
+}
+
+async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
+    let (home, _) = wire::home_or_new()?;
+    let opened = Opened::open(home)?;
+    let key = opened.authorize().await?;
+    let id = model.unwrap_or_else(|| opened.config.model.default.clone());
+    let (model, _) = wire::model(&id, &opened.config)?;
+    let house = opened.house(model.id(), &say);
+    let row = session::open(&house, key).await?;
+    if json {
+        return Ok(print(&format!("{}\n", facts(&row))));
+    }
+    Ok(print(&format!("{}\n", line(&row))))
+}
+
+async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let chosen = match choose(opened.store.open_sessions()?, prefix.as_deref()) {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            say(&format!("error: {why}"));
+            return Ok(COULD_NOT);
+        }
+    };
+    let house = opened.house("", &say);
+    let mut closed = Vec::new();
+    for row in chosen {
+        let done = session::close(&house, row.id).await?;
+        if json {
+            let mut facts = facts(&done.session);
+            facts["close_hash"] = json!(done.close_hash.to_string());
+            facts["commit"] = json!(done.commit.to_string());
+            closed.push(facts);
+        } else {
+            print(&format!("{}\n", line(&done.session)));
+        }
+    }
+    Ok(if json { print(&format!("{}\n", Value::Array(closed))) } else { FINE })
+}
+
+/// The open sessions that a prefix means; all of them without one.
+fn choose(open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>, String> {
+    let Some(prefix) = prefix else {
+        return if open.is_empty() { Err("no session is open".to_owned()) } else { Ok(open) };
+    };
+    let names = |rows: &[SessionRow]| rows.iter().map(|s| s.id.short16()).collect::<Vec<_>>().join(", ");
+    let fits: Vec<SessionRow> = open.iter().filter(|s| s.id.to_string().starts_with(prefix)).cloned().collect();
+    match fits.len() {
+        1 => Ok(fits),
+        0 if open.is_empty() => Err("no session is open".to_owned()),
+        0 => Err(format!("no open session begins with '{prefix}'; open are: {}", names(&open))),
+        _ => Err(format!("'{prefix}' could be any of: {}", names(&fits))),
+    }
+}
+
+fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
+    let home = wire::existing_home()?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let mut rows = Vec::new();
+    store.each_session(&mut |row| {
+        if !only_open || row.ended_at.is_none() {
+            rows.push(row);
+        }
+        Ok(())
+    })?;
+    if json {
+        return Ok(print(&format!("{}\n", Value::Array(rows.iter().map(facts).collect()))));
+    }
+    if rows.is_empty() {
+        say("no sessions");
+    }
+    Ok(print(&rows.iter().map(|row| line(row) + "\n").collect::<String>()))
+}
+
+fn line(row: &SessionRow) -> String {
+    let state = row.ended_at.map_or("open  ".to_owned(), |_| "closed".to_owned());
+    let block = block_name(row);
+    format!(
+        "{}  {state}  {}  {}  {} prompts, {} answered  {}  {block}",
+        row.id.short16(),
+        row.started_at,
+        row.branch,
+        row.prompts,
+        row.interactions,
+        row.model
+    )
+}
+
+/// `block 930226`, or `block local` when there is no anchor.
+pub fn block_name(row: &SessionRow) -> String {
+    if row.anchor.block.is_local() { "block local".to_owned() } else { format!("block {}", row.anchor.block.height) }
+}
+
+fn facts(row: &SessionRow) -> Value {
+    json!({
+        "session": row.id.to_string(), "session_uuid": row.uuid.to_string(),
+        "status": if row.ended_at.is_some() { "closed" } else { "open" },
+        "started_at": row.started_at.to_string(), "ended_at": row.ended_at.map(|t| t.to_string()),
+        "branch": row.branch, "block": row.anchor.block, "model": row.model, "host_role": row.host_role,
+        "phase": row.phase, "tier": row.tier, "kernel_hash": row.kernel_hash.to_string(),
+        "prompts": row.prompts, "interactions": row.interactions, "chain_head": row.chain_head.to_string(),
+    })
+}
+
+/// `gently audit clock-set`.
+pub async fn clock_set() -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let now = wire::clock()?;
+    opened.recorder.clock_set(now).await?;
+    say(&format!("the log goes on at {now}"));
+    Ok(FINE)
+}

@@ -1,0 +1,226 @@
+//! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zeroize::Zeroizing;
+
+use crate::anchor::agree::Policy;
+use crate::anchor::esplora::Esplora;
+use crate::anchor::headers_file::HeadersFile;
+use crate::anchor::{BlockSource, SourceFault};
+use crate::ask::Seen;
+use crate::config::{AnchorMode, Config, ConfigError};
+use crate::govern::kernel::Kernel;
+use crate::home::{Home, HomeError, InitOptions, locate};
+use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, os_random};
+use crate::models::openai::{self, OpenAi};
+use crate::models::{Model, ModelFault};
+use crate::record::block::Network;
+use crate::record::commitment::Salt;
+use crate::record::documents::Genesis;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::recorder::{Recorder, RecorderError, unwatched};
+use crate::session::House;
+use crate::sight::sys_health::SysHealth;
+use crate::sight::{Tool, observe_all};
+use crate::store::sqlite::Sqlite;
+use crate::store::{Read, StoreError};
+
+/// Why the house could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The home.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The recorder.
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
+    /// A key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The model.
+    #[error(transparent)]
+    Model(#[from] ModelFault),
+    /// A block source.
+    #[error(transparent)]
+    Source(#[from] SourceFault),
+    /// A model id of no known kind.
+    #[error(
+        "no model '{id}': say observer, or openai/NAME for any OpenAI-compatible server (gently config set model.base_url URL)"
+    )]
+    UnknownModel {
+        /// What was asked for.
+        id: String,
+    },
+    /// There is no home.
+    #[error("there is no home at {}: run `gently init`, or ask something", path.display())]
+    NoHome {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The auth key is not one of this home's.
+    #[error("auth failed ({reason}): {why}. No model was called")]
+    Auth {
+        /// The code on record.
+        reason: &'static str,
+        /// What is wrong and how to mend it.
+        why: String,
+    },
+    /// The clock shows a time that the format can't hold.
+    #[error("the system clock is set before 1970 or after 9999: set it right and ask again")]
+    Clock,
+}
+
+/// The wall clock, in whole seconds; refuses what the format can't hold.
+pub fn clock() -> Result<Seconds, WireError> {
+    u64::try_from(chrono::Utc::now().timestamp()).ok().and_then(|s| Seconds::new(s).ok()).ok_or(WireError::Clock)
+}
+
+/// The clock for places that come after [`clock`] has succeeded once.
+pub fn clock_or_epoch() -> Seconds {
+    clock().unwrap_or(Seconds::ZERO)
+}
+
+/// An environment variable.
+pub fn env(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// Where the home is.
+pub fn home_path() -> Result<PathBuf, WireError> {
+    Ok(locate(env("GENTLY_HOME"))?)
+}
+
+/// The home, which must exist.
+pub fn existing_home() -> Result<Home, WireError> {
+    let path = home_path()?;
+    Home::open(&path)?.ok_or(WireError::NoHome { path })
+}
+
+/// The home, made with defaults when it does not exist; and whether it was made.
+pub fn home_or_new() -> Result<(Home, bool), WireError> {
+    let path = home_path()?;
+    match Home::open(&path)? {
+        Some(home) => Ok((home, false)),
+        None => Ok((Home::init(&path, &InitOptions::default(), &mut os_random, clock()?)?, true)),
+    }
+}
+
+/// Everything that a turn or a session needs, opened.
+pub struct Opened {
+    /// The home.
+    pub home: Home,
+    /// Its configuration.
+    pub config: Config,
+    /// Queries.
+    pub store: Sqlite,
+    /// What the ledger is.
+    pub genesis: Genesis,
+    /// In force.
+    pub kernel: Kernel,
+    /// The one door.
+    pub recorder: Recorder,
+    /// In the order of configuration.
+    pub sources: Vec<Box<dyn BlockSource>>,
+}
+
+impl Opened {
+    /// Opens a home for writing.
+    pub fn open(home: Home) -> Result<Self, WireError> {
+        let config = Config::load(home.root(), &env)?;
+        let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
+        let store = Sqlite::open_read_only(&home.paths().database())?;
+        let genesis = Home::genesis(&store)?;
+        let kernel = Home::kernel(&store)?;
+        let sources = sources(&config, genesis.network)?;
+        Ok(Opened { home, config, store, genesis, kernel, recorder, sources })
+    }
+
+    /// The rooms as sessions and turns see them.
+    pub fn house<'a>(&'a self, model: &'a str, say: &'a dyn Fn(&str)) -> House<'a> {
+        House {
+            recorder: &self.recorder,
+            store: &self.store,
+            kernel: &self.kernel,
+            model,
+            host_role: &self.config.session.host_role,
+            idle: self.config.session.idle,
+            network: self.genesis.network,
+            sources: &self.sources,
+            policy: Policy { deadline: self.config.anchor.deadline, ..Policy::default() },
+            clock: &clock_or_epoch,
+            say,
+        }
+    }
+
+    /// Checks the auth key in constant time; a wrong or missing one is on record before this returns.
+    pub async fn authorize(&self) -> Result<Hash32, WireError> {
+        let presented = match env(AUTH_KEY_ENV) {
+            Some(text) => AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"),
+            None => AuthKey::load(&self.home.auth_key_path()),
+        };
+        let known: Vec<Hash32> =
+            self.store.auth_keys()?.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.hash).collect();
+        let (reason, why) = match presented {
+            Ok(key) => match key.find_in(&known) {
+                Some(hash) => return Ok(hash),
+                None => ("wrong_key", "this home does not know the key; use the one it was made with".to_owned()),
+            },
+            Err(e @ KeyError::Missing { .. }) => ("missing_key", e.to_string()),
+            Err(e @ KeyError::AuthKey { .. }) => ("malformed_key", e.to_string()),
+            Err(e) => ("unsafe_key_file", e.to_string()),
+        };
+        self.recorder.auth_fail(reason.to_owned(), clock()?).await?;
+        Err(WireError::Auth { reason, why })
+    }
+
+    /// A turn's own observations: sight, and a salt.
+    pub fn gather(&self) -> Result<Seen, WireError> {
+        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth { home: self.home.root().to_owned() })];
+        let mut salt = [0; 32];
+        os_random(&mut salt)?;
+        Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: Salt::new(salt) })
+    }
+}
+
+/// The block sources of a configuration; none in mode `off`.
+fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
+    let mut sources: Vec<Box<dyn BlockSource>> = Vec::new();
+    if config.anchor.mode == AnchorMode::Off {
+        return Ok(sources);
+    }
+    if let Some(path) = &config.anchor.headers {
+        sources.push(Box::new(HeadersFile::new(path, network)));
+    }
+    for address in &config.anchor.esplora {
+        sources.push(Box::new(Esplora::new(address, network)?));
+    }
+    Ok(sources)
+}
+
+/// The model of an id; and a warning for the person, if there is one.
+pub fn model(id: &str, config: &Config) -> Result<(Model, Option<String>), WireError> {
+    if id == "observer" {
+        return Ok((Model::observer(), None));
+    }
+    let name = id.strip_prefix("openai/").ok_or_else(|| WireError::UnknownModel { id: id.to_owned() })?;
+    let variable = &config.model.api_key_env;
+    let mut wanted = openai::Config::new(name);
+    wanted.base_url = config.model.base_url.clone();
+    wanted.api_key = std::env::var(variable).ok().map(Zeroizing::new);
+    wanted.key_variable = variable.clone();
+    wanted.connect_timeout = config.model.connect_timeout;
+    wanted.total_timeout = config.model.timeout;
+    let backend = OpenAi::new(wanted)?;
+    let warning = backend.warning();
+    Ok((Model::over(Box::new(backend)), warning))
+}
