@@ -63,7 +63,13 @@ impl Ledger {
     fn with_log(&self, log: &[u8]) -> Report {
         let file = self.sample.dir.path().join("changed.log");
         fs::write(&file, log).unwrap();
-        verify(&Evidence { repository: &self.path, log: Some(&file), pinned: Some(self.sample.pinned()) }).unwrap()
+        verify(&Evidence {
+            repository: &self.path,
+            log: Some(&file),
+            pinned: Some(self.sample.pinned()),
+            database: None,
+        })
+        .unwrap()
     }
 
     /// Every object: id, kind, content.
