@@ -54,10 +54,14 @@ impl Checker<'_> {
         self.check_log_rows(store, &head)?;
         self.check_commit_rows(store, &head)?;
         self.check_blocks(store)?;
+        let open: Vec<Hash32> =
+            self.rows(store.open_sessions())?.unwrap_or_default().iter().map(|row| row.id).collect();
         let mut sessions = 0;
         let mut failed = Ok(());
         let each = store.each_session(&mut |row| {
             sessions += 1;
+            let place = format!("chat_session {}", row.uuid);
+            self.cell(Some(row.id), &place, "status is open", row.ended_at.is_none(), open.contains(&row.id));
             let checked = self.check_session_row(store, &row, level);
             let checked = checked.and_then(|()| self.check_exchanges(store, &row, &mut counts));
             failed = checked;
@@ -129,7 +133,7 @@ impl Checker<'_> {
         if head.lines > lines {
             let expected = format!("{} lines, as the database has", head.lines);
             let actual = format!("{lines} lines; the newer ones are applied when the home is next written to");
-            self.findings.add(Question::Complete, None, "audit.log", expected, actual);
+            self.findings.add(Question::Complete, None, "database, head, ahead of audit.log", expected, actual);
             return false;
         }
         self.cell(None, "head", "lines", lines, head.lines);
@@ -249,6 +253,8 @@ impl Checker<'_> {
         let held = entries.iter().filter(|entry| entry.name != "audit.log");
         let held: Vec<String> = held.map(|entry| format!("{} {}", entry.name, entry.id)).collect();
         self.cell(None, &place, "files", held.join(", "), stored.join(", "));
+        let has_segment = entries.iter().any(|entry| entry.name == "audit.log");
+        self.cell(None, &place, "has a segment", has_segment, row.segment.is_some());
         if let (Some((from, to)), Some(entry)) = (row.segment, entries.iter().find(|entry| entry.name == "audit.log")) {
             let lines = self.rows(store.lines(from, to))?.unwrap_or_default();
             let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();

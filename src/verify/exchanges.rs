@@ -181,7 +181,8 @@ impl Checker<'_> {
     fn check_prompt(&mut self, store: &dyn Read, rows: &Rows<'_>) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(line) = self.line_of(store, row.prompt_line)? else {
-            return Ok(self.no_line(rows, "prompt_line", row.prompt_line));
+            self.no_line(rows, "prompt_line", row.prompt_line);
+            return Ok(());
         };
         let asked = Event::Prompt { hash: row.prompt_commitment, seq: row.seq };
         self.cell_opt(id, &place, "session of its prompt line", Some(rows.session.id), line.session);
@@ -211,13 +212,8 @@ impl Checker<'_> {
     ) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(user) = &rows.user else {
-            return Ok(self.findings.add(
-                Question::Consistent,
-                id,
-                format!("database, {place}"),
-                "a user turn",
-                "none",
-            ));
+            self.findings.add(Question::Consistent, id, format!("database, {place}"), "a user turn", "none");
+            return Ok(());
         };
         for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
             let place = turn_place(turn);
@@ -278,7 +274,8 @@ impl Checker<'_> {
     ) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(line) = self.line_of(store, outcome.outcome_line)? else {
-            return Ok(self.no_line(rows, "outcome_line", outcome.outcome_line));
+            self.no_line(rows, "outcome_line", outcome.outcome_line);
+            return Ok(());
         };
         self.cell_opt(id, &place, "session of its outcome line", Some(rows.session.id), line.session);
         self.cell(

@@ -35,6 +35,7 @@ impl RecordLine {
 }
 
 /// The log as far as it was taken.
+#[derive(Clone)]
 pub(super) struct Lines {
     pub state: LogState,
     pub tree: Frontier,

@@ -17,6 +17,7 @@ mod model_server;
 mod models;
 mod pipeline;
 mod tamper;
+mod tamper_database;
 mod vectors;
 mod verify;
 mod written_log;
