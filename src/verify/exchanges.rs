@@ -1,4 +1,4 @@
-//! Exchanges, turns and artifacts of the database against their lines and commitments (format, section 11.6).
+//! Exchanges and turns of the database against their lines and commitments (format, section 11.6).
 //!
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
@@ -12,7 +12,7 @@ use crate::record::documents::Format;
 use crate::record::entry::Event;
 use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
 use crate::record::hash::Hash32;
-use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate, Read, SessionRow, TurnRow};
+use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, SessionRow, TurnRow};
 
 use super::VerifyError;
 use super::checker::Checker;
@@ -46,7 +46,8 @@ impl Rows<'_> {
         render_again(&kernel, bundle, user).map(Some).map_err(|e| e.to_string())
     }
 
-    fn document(&self, outcome: &OutcomeUpdate, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
+    fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
+        let outcome = self.exchange.outcome.as_ref().ok_or("the exchange has no outcome")?;
         let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
         let user = self.user.as_ref().and_then(|turn| turn.content.as_deref()).ok_or("the user's text is gone")?;
         let aurora = self.aurora.as_ref().map(|turn| turn.content.as_deref().ok_or("the answer's text is gone"));
@@ -133,9 +134,7 @@ impl Checker<'_> {
             self.check_ids(&rows);
             self.check_prompt(store, &rows)?;
             self.check_texts(store, &rows, counts)?;
-            if let Some(outcome) = &exchange.outcome {
-                self.check_outcome(store, &rows, outcome, counts)?;
-            }
+            self.check_outcome(store, &rows, counts)?;
         }
         Ok(())
     }
@@ -269,22 +268,17 @@ impl Checker<'_> {
         &mut self,
         store: &dyn Read,
         rows: &Rows<'_>,
-        outcome: &OutcomeUpdate,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
+        let Some(outcome) = &rows.exchange.outcome else { return Ok(()) };
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(line) = self.line_of(store, outcome.outcome_line)? else {
             self.no_line(rows, "outcome_line", outcome.outcome_line);
             return Ok(());
         };
         self.cell_opt(id, &place, "session of its outcome line", Some(rows.session.id), line.session);
-        self.cell(
-            id,
-            &place,
-            "outcome line",
-            describe(&line.event),
-            describe(&outcome_event(row, outcome, &line.event)),
-        );
+        let told = outcome_event(row, &line.event).as_ref().map(describe);
+        self.cell_opt(id, &place, "outcome line", Some(describe(&line.event)), told);
         self.cell(id, &place, "answered_at", line.time, outcome.answered_at);
         if let Some(turn) = &rows.aurora {
             self.cell(id, &turn_place(turn), "created_at", line.time, turn.created_at);
@@ -297,26 +291,28 @@ impl Checker<'_> {
             self.cell(id, &place, "created_at", line.time, drift.created_at);
         }
         if let Event::Response { record, .. } = &line.event {
-            self.check_record(rows, outcome, *record);
+            self.check_record(rows, *record);
         }
-        self.check_exchange_document(rows, outcome, counts);
+        self.check_exchange_document(rows, counts);
         Ok(())
     }
 
     /// `exchange_commitment` of an answer is the one in its `record.json`.
-    fn check_record(&mut self, rows: &Rows<'_>, outcome: &OutcomeUpdate, record: Hash32) {
+    fn check_record(&mut self, rows: &Rows<'_>, record: Hash32) {
         if let Some(known) = self.exchange_hashes.get(&record).copied() {
             let place = rows.place();
-            self.cell(Some(rows.session.id), &place, "exchange_commitment", known, outcome.exchange_commitment);
+            let stored = rows.exchange.outcome.as_ref().map(|outcome| outcome.exchange_commitment);
+            self.cell_opt(Some(rows.session.id), &place, "exchange_commitment", Some(known), stored);
         }
     }
 
-    fn check_exchange_document(&mut self, rows: &Rows<'_>, outcome: &OutcomeUpdate, counts: &mut DatabaseCounts) {
+    fn check_exchange_document(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {
+        let Some(outcome) = &rows.exchange.outcome else { return };
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else { return };
         // An erased exchange can't be opened, by nobody: that is what erasing is.
         let Some(salt) = &rows.exchange.salt else { return };
         let (id, place) = (Some(rows.session.id), rows.place());
-        let rebuilt = rows.document(outcome, scheme, salt);
+        let rebuilt = rows.document(scheme, salt);
         match rebuilt.and_then(|document| document.commitment(scheme, salt).map_err(|e| e.to_string())) {
             Ok(found) => {
                 self.cell(id, &place, "exchange_commitment of its rows", found, outcome.exchange_commitment);
@@ -334,65 +330,22 @@ impl Checker<'_> {
             counts.redacted += 1;
         }
     }
-
-    /// Every artifact against its line and its commitment.
-    pub(super) fn check_artifacts(
-        &mut self,
-        store: &dyn Read,
-        level: bool,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
-        let Some(rows) = self.rows(store.artifacts())? else { return Ok(()) };
-        if level {
-            self.cell(None, "artifact", "rows", self.lines.artifacts, u64::try_from(rows.len()).unwrap_or(u64::MAX));
-        }
-        for row in rows {
-            counts.artifacts += 1;
-            let place = format!("artifact of line {}", row.line);
-            if let Some(line) = self.line_of(store, row.line)? {
-                let event = Event::Artifact { kind: row.kind.clone(), id: row.id.clone(), hash: row.commitment };
-                self.cell(line.session, &place, "line", describe(&line.event), describe(&event));
-            } else if level {
-                self.cell(None, &place, "line", "a line of the log".to_owned(), "none".to_owned());
-            }
-            let scheme = self.genesis.as_ref().map(|genesis| genesis.commitments);
-            match (&row.document, &row.salt, scheme) {
-                (Some(document), Some(salt), Some(scheme)) => {
-                    let found = commit(scheme, salt, Role::Artifact, document.as_bytes());
-                    self.cell(None, &place, "commitment of its document", found, row.commitment);
-                }
-                (None, None, _) if self.has_tombstone(store, &row.id)? => counts.erased += 1,
-                (_, _, None) => {}
-                _ => {
-                    let expected = "its document and salt, or a tombstone on record";
-                    self.findings.add(Question::Consistent, None, format!("database, {place}"), expected, "neither");
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a `tombstone` artifact whose document is there names this id.
-    fn has_tombstone(&mut self, store: &dyn Read, id: &str) -> Result<bool, VerifyError> {
-        let rows = self.rows(store.artifacts())?.unwrap_or_default();
-        let named = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&format!("\"{id}\"")));
-        Ok(rows.iter().any(|row| row.kind == "tombstone" && named(&row.document)))
-    }
 }
 
 fn turn_place(turn: &TurnRow) -> String {
     format!("chat_turn {}", turn.turn_id)
 }
 
-fn describe(event: &Event) -> String {
+pub(super) fn describe(event: &Event) -> String {
     format!("{} {}", event.name(), event.details())
 }
 
 /// The outcome's line as the row tells it; `record` is the line's own, the row has none.
-fn outcome_event(row: &ExchangeRow, outcome: &OutcomeUpdate, line: &Event) -> Event {
+fn outcome_event(row: &ExchangeRow, line: &Event) -> Option<Event> {
+    let outcome = row.outcome.as_ref()?;
     let (seq, reason) = (row.seq, outcome.reason.clone().unwrap_or_default());
     let (model, exchange) = (row.model.clone(), outcome.exchange_commitment);
-    match outcome.outcome {
+    Some(match outcome.outcome {
         Outcome::Answered => Event::Response {
             hash: outcome.response_commitment.unwrap_or(Hash32::ZERO),
             seq,
@@ -402,5 +355,5 @@ fn outcome_event(row: &ExchangeRow, outcome: &OutcomeUpdate, line: &Event) -> Ev
         },
         Outcome::Failed => Event::ResponseFail { seq, model, reason, exchange },
         Outcome::Denied => Event::Denied { seq, reason, exchange },
-    }
+    })
 }

@@ -8,6 +8,7 @@
 //! are read, genesis gives network and first key, `main` gives the segments of the log, a log file is
 //! held against them, then every commit is held against its line, and every session against its chain.
 
+mod artifacts;
 mod blocks;
 mod checker;
 mod commits;
