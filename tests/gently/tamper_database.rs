@@ -16,10 +16,6 @@ const FREE: &[(&str, &str, &str)] = &[
     ("head", "applied_lines", "a mark; a lost one only makes the next open apply again"),
     ("head", "applied_bytes", "a mark"),
     ("head", "applied_commits", "a mark"),
-    ("log_line", "hash", "never read: a line begins with its HASH"),
-    ("llm_exchange", "prompt_compiled", "always null and never read: rendered from its sources"),
-    ("llm_exchange", "response_sanitized", "always null and never read: the answer stands in its turn"),
-    ("chat_turn", "speaker", "read as 'user' or not 'user'; the two exchanged are in the list below"),
 ];
 
 fn gently(home: &Path, args: &[&str]) -> Output {
