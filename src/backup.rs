@@ -5,9 +5,10 @@
 //!                       gently.toml keys/ audit.log ledger.git/ gently.db
 //! ```
 //!
-//! The writer's lock is held only while a snapshot of the database begins and refs and the length of the
-//! log are noted: nobody waits for a backup. The rest is copied afterwards, since it does not change:
-//! git objects are never rewritten, and the log only grows.
+//! The writer's lock is held only while a snapshot of the database begins, refs and the length of the log
+//! are noted and packs are opened: nobody waits for a backup. The rest is copied afterwards: an open pack
+//! can be read to its end when a writer has merged it into another one, loose objects stay, and the log
+//! only grows.
 
 mod restore;
 
@@ -127,6 +128,8 @@ struct Moment {
     log_len: u64,
     /// Refs and settings of `ledger.git`, which do change, by their path in the archive.
     small: Vec<(String, Vec<u8>)>,
+    /// Packs, open, since a writer may merge and remove them; there are a dozen or two.
+    packs: Vec<(PathBuf, File)>,
 }
 
 /// Writes a backup of a home that may be in use.
@@ -174,10 +177,14 @@ impl Moment {
         let head = store.head()?;
         let genesis = Home::genesis(&store)?;
         let log_len = fs::metadata(paths.log()).map_err(io_error("look at", &paths.log()))?.len();
-        let mut small = Vec::new();
+        let (mut small, mut packs) = (Vec::new(), Vec::new());
+        let pack_dir = paths.ledger().join("objects").join("pack");
         for path in files_under(&paths.ledger())? {
             let name = archive_name("ledger.git", &paths.ledger(), &path);
-            if !name.starts_with("ledger.git/objects/") {
+            if path.starts_with(&pack_dir) {
+                let file = File::open(&path).map_err(io_error("open", &path))?;
+                packs.push((path, file));
+            } else if !name.starts_with("ledger.git/objects/") {
                 small.push((name, fs::read(&path).map_err(io_error("read", &path))?));
             }
         }
@@ -188,7 +195,7 @@ impl Moment {
             made_at: now,
             origin: genesis.origin,
         };
-        Ok(Moment { manifest, store, log_len, small })
+        Ok(Moment { manifest, store, log_len, small, packs })
     }
 
     fn pack<W: Write>(&self, to: &mut tar::Builder<W>, home: &Home, database: &Path) -> Result<(), BackupError> {
@@ -208,11 +215,14 @@ impl Moment {
         for (name, content) in &self.small {
             bytes(to, name, content, 0o644)?;
         }
+        for (path, file) in &self.packs {
+            opened(to, &archive_name("ledger.git", &paths.ledger(), path), path, file, None)?;
+        }
         let objects = paths.ledger().join("objects");
         for path in files_under(&objects)? {
-            // Written by somebody at this moment; whatever the noted refs need was there before.
+            // Packs are done; temporary files are somebody's at this moment, and no ref needs them.
             let temporary = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp"));
-            if !temporary {
+            if !temporary && !path.starts_with(objects.join("pack")) {
                 whole(to, &archive_name("ledger.git/objects", &objects, &path), &path)?;
             }
         }
@@ -222,14 +232,25 @@ impl Moment {
 }
 
 fn whole<W: Write>(to: &mut tar::Builder<W>, name: &str, path: &Path) -> Result<(), BackupError> {
-    let found = fs::metadata(path).map_err(|e| vanished(e, path))?;
-    part(to, name, path, found.len())
+    let file = File::open(path).map_err(|e| vanished(e, path))?;
+    opened(to, name, path, &file, None)
 }
 
 /// Packs the first `len` bytes of a file.
 fn part<W: Write>(to: &mut tar::Builder<W>, name: &str, path: &Path, len: u64) -> Result<(), BackupError> {
     let file = File::open(path).map_err(|e| vanished(e, path))?;
+    opened(to, name, path, &file, Some(len))
+}
+
+fn opened<W: Write>(
+    to: &mut tar::Builder<W>,
+    name: &str,
+    path: &Path,
+    file: &File,
+    len: Option<u64>,
+) -> Result<(), BackupError> {
     let found = file.metadata().map_err(|e| vanished(e, path))?;
+    let len = len.unwrap_or_else(|| found.len());
     if found.len() < len {
         return Err(BackupError::Moved { path: path.to_owned() });
     }

@@ -85,7 +85,7 @@ pub fn new_passphrase(config: &Config, place: &str) -> Result<Zeroizing<String>,
     let first = ask(&format!("new passphrase for {place}: "), place)?;
     let second = ask("the same again: ", place)?;
     if *first != *second {
-        return Err(KeyError::NoPassphrase { place: place.to_owned(), reason: "the two were not the same".to_owned() });
+        return Err(KeyError::TwoPassphrases);
     }
     Ok(first)
 }

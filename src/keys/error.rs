@@ -75,6 +75,9 @@ pub enum KeyError {
         /// Why it could not be asked for.
         reason: String,
     },
+    /// A new passphrase was not typed twice the same.
+    #[error("the two passphrases differ; nothing was changed, try again")]
+    TwoPassphrases,
     /// Not the passphrase that it was sealed with.
     #[error("wrong passphrase for {place}")]
     WrongPassphrase {
