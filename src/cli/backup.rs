@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::backup::{BackupError, Terms, backup, restore};
 use crate::config::Config;
 use crate::home::Home;
-use crate::recorder::{Newer, RecorderError, Said, TakenOver, adopt, is_marked, take_over};
+use crate::recorder::{Newer, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Answer, Evidence, Question, Report, verify};
+use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyError, verify};
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
 use super::key::{is_known, salt};
@@ -52,7 +52,7 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
     let back = restore(&args.file, &root, &passphrase, wire::clock()?)?;
     let home = wire::existing_home()?;
     let paths = home.paths();
-    let report = check(&home, &paths.ledger(), Some(&paths.log()))?;
+    let report = check(&home, &paths.ledger(), Some(&paths.log()), true)?;
     let sound = back.database == "ok";
     let code = if sound && holds(&report) { FINE } else { NEGATIVE };
     if json {
@@ -79,7 +79,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     let config = Config::load(home.root(), &env)?;
     is_known(&home, &config)?;
     if args.nothing_newer {
-        return nothing_newer(&home, json).await;
+        return say_nothing_newer(&home, json).await;
     }
     let paths = home.paths();
     let (repository, log) = match &args.from {
@@ -94,7 +94,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
         Some(from) => (from.clone(), args.log.clone()),
         None => (paths.ledger(), Some(paths.log())),
     };
-    let report = check(&home, &repository, log.as_deref())?;
+    let report = check(&home, &repository, log.as_deref(), false)?;
     if !holds(&report) {
         say_report(&report);
         say("nothing was taken over: the ledger does not hold together, or is not signed by this home's key");
@@ -103,18 +103,17 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     let newer = Newer::read(&repository, log.as_deref())?;
     let mut salts =
         || salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
-    let taken = take_over(&paths, &newer, home.signing_key()?.public(), &mut salts)?;
-    adopt(&paths, home.signing_key()?, Said::TakenOver(taken.clone()), salt()?, wire::clock()?).await?;
+    let taken = taken_over(&paths, &newer, home.signing_key()?, &mut salts, wire::clock()?)?;
     Ok(show_taken(&taken, json))
 }
 
-async fn nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
+async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
     let paths = home.paths();
     if !is_marked(&paths) {
         say("error: this home was not restored from a backup: there is nothing to say");
         return Ok(COULD_NOT);
     }
-    adopt(&paths, home.signing_key()?, Said::NothingNewer, salt()?, wire::clock()?).await?;
+    nothing_newer(&paths, home.signing_key()?, salt()?, wire::clock()?).await?;
     if json {
         return Ok(print("{\"adopted\":\"nothing_newer\"}\n"));
     }
@@ -127,7 +126,8 @@ fn show_taken(taken: &TakenOver, json: bool) -> u8 {
     if json {
         let facts = json!({
             "adopted": "taken_over", "from_line": taken.from_line, "to_line": taken.to_line,
-            "commits": taken.commits, "sessions": taken.sessions, "texts_lost": taken.texts_lost, "open": taken.open,
+            "commits": taken.commits, "sessions": taken.sessions, "texts_lost": taken.texts_lost,
+            "keys_lost": taken.keys_lost, "open": taken.open,
         });
         return print(&format!("{facts}\n"));
     }
@@ -137,9 +137,12 @@ fn show_taken(taken: &TakenOver, json: bool) -> u8 {
     ));
     if taken.texts_lost > 0 {
         say(&format!(
-            "the texts of {} prompts and of their answers are lost: they were only in the lost database",
+            "the texts of {} exchanges are lost: they were only in the lost database (a tombstone is on record)",
             taken.texts_lost
         ));
+    }
+    for key in &taken.keys_lost {
+        say(&format!("the auth key {key} was added after the backup and opens nothing here: add it anew"));
     }
     if taken.open > 0 {
         say(&format!("{} sessions are open; end them with: gently session close", taken.open));
@@ -147,11 +150,18 @@ fn show_taken(taken: &TakenOver, json: bool) -> u8 {
     FINE
 }
 
-/// The checks of `gently audit verify`, against the key that this home's ledger began with.
-fn check(home: &Home, repository: &Path, log: Option<&Path>) -> Result<Report, WireError> {
+/// The checks of `gently audit verify`, against the key that this home's ledger began with; `whole` also
+/// holds the home's database against it.
+fn check(home: &Home, repository: &Path, log: Option<&Path>, whole: bool) -> Result<Report, WireError> {
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
-    Ok(verify(&Evidence { repository, log, pinned: Some(genesis.signer) })?)
+    let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
+        store.begin_read()?;
+        look(&store)?;
+        Ok(store.end_read()?)
+    };
+    let database = whole.then_some(&database as &Database<'_>);
+    Ok(verify(&Evidence { repository, log, pinned: Some(genesis.signer), database })?)
 }
 
 fn holds(report: &Report) -> bool {

@@ -6,15 +6,23 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
+use crate::keys::SigningKey;
 use crate::ledger::Oid;
+use crate::record::canon;
 use crate::record::commit::CommitKind;
 use crate::record::commitment::Salt;
+use crate::record::documents::{Format, Genesis};
 use crate::record::entry::{Event, Line};
+use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
+use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, Head, Read, Store, StoreError, Write};
 
+use super::draft::Draft;
 use super::lock::WriterLock;
 use super::{Paths, RecorderError};
 
@@ -120,28 +128,41 @@ pub struct TakenOver {
     pub commits: u64,
     /// How many sessions are new.
     pub sessions: u64,
-    /// How many prompts have no text here.
+    /// How many exchanges have lost a text.
     pub texts_lost: u64,
+    /// Auth keys that were added after the backup and are lost with it, as their artifacts name them.
+    pub keys_lost: Vec<String>,
     /// How many sessions are open, and can be closed.
     pub open: u64,
 }
 
-/// Brings the database forward to a verified ledger. Durable on return; git and log follow when the
-/// recorder is opened next.
+/// Brings the database forward to a verified ledger, and puts on record that it was done and what is lost,
+/// in one transaction. Durable on return; git and log follow when the recorder is opened next.
 ///
-/// `salts` gives a salt for each prompt that still has no outcome: it is closed as abandoned later.
-pub fn take_over(
+/// `salts` gives a salt for each document, and for each prompt that still has no outcome: it is closed
+/// as abandoned later.
+pub(super) fn take_over(
     paths: &Paths,
     newer: &Newer,
-    key: PublicKey,
+    key: &SigningKey,
     salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
+    now: Seconds,
 ) -> Result<TakenOver, RecorderError> {
     let _lock = WriterLock::acquire(&paths.lock())?;
     let mut store = Sqlite::open(&paths.database())?;
+    let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
+        .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;
     let plan = Plan::make(&store, newer)?;
     let mut outcome = None;
     let committed = store.transact(&mut |tx| {
-        let filled = plan.fill(tx, key, salts);
+        let filled = plan.fill(tx, key.public(), salts).and_then(|(taken, head, lost)| {
+            let mut draft = Draft::begin(tx, head, &genesis, key)?;
+            for doc in documents(&taken, lost, draft.head.hash) {
+                draft.artifact(now, None, &doc, salts()?)?;
+            }
+            draft.finish()?;
+            Ok(taken)
+        });
         let failed = filled.is_err();
         outcome = Some(filled);
         if failed { Err(StoreError::Sqlite { what: "take over", reason: String::new() }) } else { Ok(()) }
@@ -152,6 +173,27 @@ pub fn take_over(
         (Err(e), _) => Err(e.into()),
         (Ok(()), None) => Err(RecorderError::Stopped),
     }
+}
+
+/// What was taken over, and a tombstone for what is lost: without it a lost text would be a missing one.
+fn documents(taken: &TakenOver, lost: Vec<String>, head: Hash32) -> Vec<ArtifactDoc> {
+    let doc = |kind: &str, content| ArtifactDoc {
+        content,
+        format: Format,
+        id: format!("{kind}-{}", head.short16()),
+        kind: kind.to_owned(),
+    };
+    let mut documents = vec![doc(
+        "adopt",
+        json!({
+            "claim": "taken_over", "from_line": taken.from_line, "head": head.to_string(),
+            "sessions": taken.sessions, "texts_lost": taken.texts_lost, "to_line": taken.to_line,
+        }),
+    )];
+    if !lost.is_empty() {
+        documents.push(doc("tombstone", json!({ "ids": lost, "reason": "lost_with_the_database" })));
+    }
+    documents
 }
 
 /// One line with its commits, in the order of application.
@@ -197,7 +239,7 @@ impl<'a> Plan<'a> {
         tx: &mut dyn Write,
         key: PublicKey,
         salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
-    ) -> Result<TakenOver, RecorderError> {
+    ) -> Result<(TakenOver, Head, Vec<String>), RecorderError> {
         let mut replay = Replay::begin(tx, self.head.clone())?;
         let known = usize::try_from(self.head.lines).unwrap_or(usize::MAX);
         for step in self.steps.iter().skip(known) {

@@ -35,13 +35,13 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
-pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver, take_over};
+pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::Paths;
 pub use auth::AuthKeyFault;
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use lock::WriterLock;
-pub use restored::{MARKER, Restored, Said, adopt, is_marked};
+pub use restored::{MARKER, Restored, is_marked, nothing_newer, taken_over};
 pub use sessions::{Closed, SessionTerms, resumable};
 pub use step::{Step, Watch, unwatched};
 pub use turn::{

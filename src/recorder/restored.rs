@@ -13,7 +13,7 @@ use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::adopt::TakenOver;
+use super::adopt::{Newer, TakenOver, take_over};
 use super::{Paths, Recorder, RecorderError, unwatched};
 
 /// The marker's name in a home.
@@ -50,15 +50,6 @@ impl Restored {
     }
 }
 
-/// What a person said about the history after the backup.
-#[derive(Clone, Debug)]
-pub enum Said {
-    /// Nothing newer was ever published.
-    NothingNewer,
-    /// This was published, and was taken over.
-    TakenOver(TakenOver),
-}
-
 /// Refuses in a home that was restored.
 pub fn refuse(paths: &Paths) -> Result<(), RecorderError> {
     match fs::symlink_metadata(marker(paths)) {
@@ -77,42 +68,43 @@ fn marker(paths: &Paths) -> PathBuf {
     paths.root.join(MARKER)
 }
 
-/// Puts what a person said on record, and lets the home write again.
+/// Puts on record that nothing newer was ever published, and lets the home write again.
 ///
-/// Finishes what the backup, or what was taken over, left unapplied. After a crash in between the marker
-/// still stands, and saying it again is harmless. Durable on return.
-pub async fn adopt(
-    paths: &Paths,
-    key: SigningKey,
-    said: Said,
-    salt: Salt,
-    now: Seconds,
-) -> Result<(), RecorderError> {
+/// Finishes what the backup left unapplied. After a crash in between the marker still stands, and saying it
+/// again is harmless. Durable on return.
+pub async fn nothing_newer(paths: &Paths, key: SigningKey, salt: Salt, now: Seconds) -> Result<(), RecorderError> {
     let recorder = Recorder::open_unchecked(paths.clone(), key, now, unwatched())?;
     recorder
         .record(now, move |draft| {
-            let doc = document(&said, draft.head.hash);
+            let head = draft.head.hash;
+            let content = json!({ "claim": "nothing_newer", "head": head.to_string() });
+            let id = format!("adopt-{}", head.short16());
+            let doc = ArtifactDoc { content, format: Format, id, kind: "adopt".to_owned() };
             draft.artifact(now, None, &doc, salt.clone()).map(|_| ())
         })
         .await?;
     drop(recorder);
-    unmark(paths).map_err(|e| RecorderError::Unapplied { what: "removing restored.toml", reason: e.to_string() })
+    unmark(paths)
 }
 
-fn unmark(paths: &Paths) -> std::io::Result<()> {
-    match fs::remove_file(marker(paths)) {
+/// Takes over a verified newer ledger, and lets the home write again. Durable on return.
+pub fn taken_over(
+    paths: &Paths,
+    newer: &Newer,
+    key: SigningKey,
+    salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
+    now: Seconds,
+) -> Result<TakenOver, RecorderError> {
+    let taken = take_over(paths, newer, &key, salts, now)?;
+    drop(Recorder::open_unchecked(paths.clone(), key, now, unwatched())?);
+    unmark(paths)?;
+    Ok(taken)
+}
+
+fn unmark(paths: &Paths) -> Result<(), RecorderError> {
+    let removed = match fs::remove_file(marker(paths)) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
-        _ => File::open(&paths.root)?.sync_all(),
-    }
-}
-
-fn document(said: &Said, head: Hash32) -> ArtifactDoc {
-    let content = match said {
-        Said::NothingNewer => json!({ "claim": "nothing_newer", "head": head.to_string() }),
-        Said::TakenOver(taken) => json!({
-            "claim": "taken_over", "head": head.to_string(), "from_line": taken.from_line, "to_line": taken.to_line,
-            "sessions": taken.sessions, "texts_lost": taken.texts_lost,
-        }),
+        _ => File::open(&paths.root).and_then(|dir| dir.sync_all()),
     };
-    ArtifactDoc { content, format: Format, id: format!("adopt-{}", head.short16()), kind: "adopt".to_owned() }
+    removed.map_err(|e| RecorderError::Unapplied { what: "removing restored.toml", reason: e.to_string() })
 }

@@ -293,7 +293,14 @@ impl Checker<'_> {
         if let Event::Response { record, .. } = &line.event {
             self.check_record(rows, *record);
         }
-        self.check_exchange_document(rows, counts);
+        let gone = |turn: &Option<TurnRow>| turn.as_ref().is_some_and(|turn| turn.content.is_none());
+        if gone(&rows.aurora) && row.salt.is_some() && !gone(&rows.user) {
+            // Asked before a backup, answered after it: the answer is lost, and the document with it.
+            return self.check_erased(store, rows, counts);
+        }
+        if !gone(&rows.user) {
+            self.check_exchange_document(rows, counts);
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
+use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 use crate::store::{
     ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, TurnRow, Write,
@@ -37,7 +38,11 @@ pub struct Replay<'a> {
     /// New prompts without an outcome, by session and number.
     asked: BTreeMap<(Hash32, u64), Asked>,
     new_sessions: u64,
-    texts_lost: u64,
+    /// Ids of exchanges and artifacts whose texts and salts were in the lost database only.
+    lost: Vec<String>,
+    exchanges_lost: u64,
+    /// Artifact ids of keys that were added after the backup.
+    keys: Vec<String>,
 }
 
 fn unreadable(place: &str, reason: impl std::fmt::Display) -> RecorderError {
@@ -59,7 +64,9 @@ impl<'a> Replay<'a> {
             sessions: open,
             asked: BTreeMap::new(),
             new_sessions: 0,
-            texts_lost: 0,
+            lost: Vec::new(),
+            exchanges_lost: 0,
+            keys: Vec::new(),
         })
     }
 
@@ -178,7 +185,6 @@ impl<'a> Replay<'a> {
         let session = self.session(line)?;
         session.prompts = seq;
         let id = session.id;
-        self.texts_lost += 1;
         self.asked.insert((id, seq), Asked { n, line: line.clone(), hash });
         Ok(())
     }
@@ -196,12 +202,13 @@ impl<'a> Replay<'a> {
         session.chain_head = chain;
         let update = OutcomeUpdate {
             outcome: Outcome::Answered,
+            turn_aurora: Some(row_id("turn_aurora", session.id, seq)),
             refusal: Some(record.refusal),
             response_commitment: Some(record.response_hash),
             chain_entry: Some(chain),
             ..bare(n, line, record.exchange_hash)
         };
-        self.outcome(line, seq, &update)
+        self.outcome(line, seq, &update, record.authority_state)
     }
 
     fn no_answer(
@@ -213,16 +220,73 @@ impl<'a> Replay<'a> {
         exchange: Hash32,
     ) -> Result<(), RecorderError> {
         let update = OutcomeUpdate { outcome, reason: Some(reason.to_owned()), ..bare(n, line, exchange) };
-        self.outcome(line, seq, &update)
+        self.outcome(line, seq, &update, AuthorityState::Ok)
     }
 
-    /// A prompt of the database gets its outcome; a newer one has no row, since its text is lost.
-    fn outcome(&mut self, line: &Line, seq: u64, update: &OutcomeUpdate) -> Result<(), RecorderError> {
-        let id = self.session(line)?.id;
-        if self.asked.remove(&(id, seq)).is_some() {
-            return Ok(());
+    /// A prompt gets its outcome; a newer one gets its rows too, without texts.
+    fn outcome(
+        &mut self,
+        line: &Line,
+        seq: u64,
+        update: &OutcomeUpdate,
+        state: AuthorityState,
+    ) -> Result<(), RecorderError> {
+        let session = self.session(line)?.clone();
+        let exchange = row_id("exchange", session.id, seq);
+        let asked = self.asked.remove(&(session.id, seq));
+        if let Some(asked) = &asked {
+            let decision = if update.outcome == Outcome::Denied { "deny" } else { "allow" };
+            self.exchange(&session, seq, asked, (decision, state), None)?;
         }
-        Ok(self.tx.put_outcome(row_id("exchange", id, seq), update)?)
+        if let Some(turn_id) = update.turn_aurora {
+            let state = self.tx.exchange(exchange)?.map_or(state, |row| row.authority_state);
+            let refusal = update.refusal.unwrap_or(false);
+            self.tx.put_turn(&silent(turn_id, session.uuid, line.time, (false, refusal), state))?;
+            if asked.is_none() {
+                self.lose(exchange.to_string());
+            }
+        }
+        Ok(self.tx.put_outcome(exchange, update)?)
+    }
+
+    fn lose(&mut self, exchange: String) {
+        self.lost.push(exchange);
+        self.exchanges_lost += 1;
+    }
+
+    /// The rows of a prompt whose text is lost.
+    fn exchange(
+        &mut self,
+        session: &SessionRow,
+        seq: u64,
+        asked: &Asked,
+        (decision, authority_state): (&str, AuthorityState),
+        salt: Option<Salt>,
+    ) -> Result<(), RecorderError> {
+        let (id, time) = (session.id, asked.line.time);
+        let turn_user = row_id("turn_user", id, seq);
+        self.tx.put_turn(&silent(turn_user, session.uuid, time, (true, false), authority_state))?;
+        let row = ExchangeRow {
+            exchange_id: row_id("exchange", id, seq),
+            session: session.uuid,
+            turn_user,
+            bundle_hash: None,
+            bundle_json: None,
+            prompt_hash: None,
+            created_at: time,
+            seq,
+            model: session.model.clone(),
+            decision: decision.to_owned(),
+            authority_state,
+            exclusions: "[]".to_owned(),
+            salt,
+            prompt_commitment: asked.hash,
+            prompt_line: asked.n,
+            outcome: None,
+        };
+        self.tx.put_exchange(&row)?;
+        self.lose(row.exchange_id.to_string());
+        Ok(())
     }
 
     fn anchor(&mut self, line: &Line, height: u32, hash: Hash32, header: Header) -> Result<(), RecorderError> {
@@ -244,6 +308,10 @@ impl<'a> Replay<'a> {
         let row =
             ArtifactRow { line: n, kind: kind.to_owned(), id: id.to_owned(), document: None, salt: None, commitment };
         self.tx.put_artifact(&row)?;
+        self.lost.push(id.to_owned());
+        if kind == KIND && !id.ends_with(REVOKED) {
+            self.keys.push(id.to_owned());
+        }
         let Some(revoked) = id.strip_suffix(REVOKED).filter(|_| kind == KIND) else { return Ok(()) };
         // A key that was revoked after the backup must not come back to life with it.
         for key in self.tx.auth_keys()? {
@@ -267,13 +335,14 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Writes the sessions that are still open, their unanswered prompts, and the head.
+    /// Writes the sessions that are still open, their unanswered prompts, and the head; returns what was
+    /// taken over, the head, and the ids of what is lost.
     pub fn finish(
         mut self,
         from: &Head,
         key: PublicKey,
         salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
-    ) -> Result<TakenOver, RecorderError> {
+    ) -> Result<(TakenOver, Head, Vec<String>), RecorderError> {
         if self.head.signer != key {
             return Err(AdoptFault::Signer { theirs: self.head.signer, ours: key }.into());
         }
@@ -281,55 +350,47 @@ impl<'a> Replay<'a> {
             self.tx.move_session(session.uuid, &session.progress())?;
         }
         for ((id, seq), asked) in std::mem::take(&mut self.asked) {
-            self.unanswered(id, seq, &asked, salts()?)?;
+            // Closing its session ends it as abandoned, and that needs a salt.
+            let session = self.sessions.get(&id).cloned().ok_or_else(|| {
+                unreadable(&format!("prompt {seq} of session {id}"), format!("closed, and not {ABANDONED}"))
+            })?;
+            self.exchange(&session, seq, &asked, ("allow", AuthorityState::Ok), Some(salts()?))?;
         }
         self.head.frontier = self.frontier.to_bytes();
         self.tx.move_head(from, &self.head)?;
-        Ok(TakenOver {
+        let known = self.tx.auth_keys()?;
+        let unknown = |id: &String| !known.iter().any(|key| id.ends_with(&format!("-{}", key.hash.short16())));
+        let taken = TakenOver {
             from_line: from.lines + 1,
             to_line: self.head.lines,
             commits: self.head.commits - from.commits,
             sessions: self.new_sessions,
-            texts_lost: self.texts_lost,
+            texts_lost: self.exchanges_lost,
+            keys_lost: self.keys.iter().filter(|id| unknown(id)).cloned().collect(),
             open: u64::try_from(self.sessions.len()).unwrap_or(u64::MAX),
-        })
-    }
-
-    /// The row of a prompt without text and outcome, so that closing its session ends it as abandoned.
-    fn unanswered(&mut self, id: Hash32, seq: u64, asked: &Asked, salt: Salt) -> Result<(), RecorderError> {
-        let Some(session) = self.sessions.get(&id) else {
-            return Err(unreadable(&format!("prompt {seq} of session {id}"), format!("closed, and not {ABANDONED}")));
         };
-        let turn_user = row_id("turn_user", id, seq);
-        self.tx.put_turn(&TurnRow {
-            turn_id: turn_user,
-            session: session.uuid,
-            created_at: asked.line.time,
-            by_user: true,
-            content: None,
-            content_hash: None,
-            refusal: false,
-            authority_state: AuthorityState::Ok,
-            driftwatch_id: None,
-        })?;
-        Ok(self.tx.put_exchange(&ExchangeRow {
-            exchange_id: row_id("exchange", id, seq),
-            session: session.uuid,
-            turn_user,
-            bundle_hash: None,
-            bundle_json: None,
-            prompt_hash: None,
-            created_at: asked.line.time,
-            seq,
-            model: session.model.clone(),
-            decision: "allow".to_owned(),
-            authority_state: AuthorityState::Ok,
-            exclusions: "[]".to_owned(),
-            salt: Some(salt),
-            prompt_commitment: asked.hash,
-            prompt_line: asked.n,
-            outcome: None,
-        })?)
+        Ok((taken, self.head, self.lost))
+    }
+}
+
+/// A turn without its text.
+fn silent(
+    turn_id: uuid::Uuid,
+    session: uuid::Uuid,
+    created_at: Seconds,
+    (by_user, refusal): (bool, bool),
+    authority_state: AuthorityState,
+) -> TurnRow {
+    TurnRow {
+        turn_id,
+        session,
+        created_at,
+        by_user,
+        content: None,
+        content_hash: None,
+        refusal,
+        authority_state,
+        driftwatch_id: None,
     }
 }
 
