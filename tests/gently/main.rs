@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod anchor;
+mod auth;
+mod backup;
 mod bitcoind;
 mod esplora_server;
 mod floors;

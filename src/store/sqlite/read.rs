@@ -324,7 +324,7 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn auth_keys(&self) -> Result<Vec<AuthKeyRow>, StoreError> {
-        self.list("read auth keys", "SELECT * FROM auth_key ORDER BY added_at, name", [], |c| {
+        self.list("read auth keys", "SELECT * FROM auth_key ORDER BY added_at, rowid", [], |c| {
             Ok(AuthKeyRow {
                 hash: c.hash("auth_key.auth_key_hash")?,
                 name: c.text("auth_key.name")?,
