@@ -250,7 +250,7 @@ fn opened<W: Write>(
     len: Option<u64>,
 ) -> Result<(), BackupError> {
     let found = file.metadata().map_err(|e| vanished(e, path))?;
-    let len = len.unwrap_or_else(|| found.len());
+    let len = len.unwrap_or(found.len());
     if found.len() < len {
         return Err(BackupError::Moved { path: path.to_owned() });
     }

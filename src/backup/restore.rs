@@ -49,8 +49,7 @@ pub fn restore(file: &Path, root: &Path, passphrase: &str, now: Seconds) -> Resu
     private_dir(&folder.0)?;
     let (manifest, files) = unpack(stream, &folder.0, &place)?;
     let database = check(&folder.0, &manifest, &place)?;
-    let restored =
-        Restored { restored_at: now, made_at: manifest.made_at, lines: manifest.lines, head: manifest.head };
+    let restored = Restored { restored_at: now, made_at: manifest.made_at, lines: manifest.lines, head: manifest.head };
     restored.mark(&folder.0).map_err(io_error("mark as restored", &folder.0))?;
     File::open(&folder.0).and_then(|dir| dir.sync_all()).map_err(io_error("sync", &folder.0))?;
     fs::rename(&folder.0, root).map_err(io_error("rename the restored home to", root))?;
@@ -62,9 +61,7 @@ pub fn restore(file: &Path, root: &Path, passphrase: &str, now: Seconds) -> Resu
 
 /// Unpacks everything and reads on to the end of the encryption, which alone shows that nothing was cut.
 fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u64), BackupError> {
-    let broken = |e: io::Error| {
-        BackupError::Key(KeyError::Sealed { place: place.to_owned(), reason: e.to_string() })
-    };
+    let broken = |e: io::Error| BackupError::Key(KeyError::Sealed { place: place.to_owned(), reason: e.to_string() });
     let foreign = |what: String| BackupError::Foreign { place: place.to_owned(), what };
     let mut archive = tar::Archive::new(stream);
     let (mut manifest, mut files) = (None, 0);

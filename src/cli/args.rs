@@ -184,7 +184,7 @@ pub struct AdoptArgs {
 
 impl AdoptArgs {
     /// Whether `--from` was given an address, which is fetched with git first.
-    pub fn from_is_address(&self) -> bool {
+    pub fn is_address(&self) -> bool {
         self.from.as_ref().is_some_and(|from| {
             let text = from.to_string_lossy();
             text.contains("://") || (text.contains('@') && text.contains(':'))

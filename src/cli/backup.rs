@@ -87,7 +87,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
             say(&format!(
                 "error: no ledger at {}; fetch it first: git clone --mirror {} LEDGER",
                 from.display(),
-                if args.from_is_address() { from.display().to_string() } else { "URL".to_owned() }
+                if args.is_address() { from.display().to_string() } else { "URL".to_owned() }
             ));
             return Ok(COULD_NOT);
         }
@@ -101,8 +101,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
         return Ok(NEGATIVE);
     }
     let newer = Newer::read(&repository, log.as_deref())?;
-    let mut salts =
-        || salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
+    let mut salts = || salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
     let taken = taken_over(&paths, &newer, home.signing_key()?, &mut salts, wire::clock()?)?;
     Ok(show_taken(&taken, json))
 }

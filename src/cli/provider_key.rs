@@ -35,9 +35,8 @@ pub fn provider_key(config: &Config) -> Result<Option<Zeroizing<String>>, WireEr
 /// The key in an environment variable.
 pub fn environment_key(variable: &str) -> Result<Option<Zeroizing<String>>, WireError> {
     let Some(text) = env(variable).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let text = text.into_string().map_err(|_| KeyError::Command {
-        place: format!("${variable}"),
-        reason: "it is not UTF-8".to_owned(),
-    })?;
+    let text = text
+        .into_string()
+        .map_err(|_| KeyError::Command { place: format!("${variable}"), reason: "it is not UTF-8".to_owned() })?;
     Ok(Some(Zeroizing::new(text)))
 }

@@ -68,7 +68,9 @@ pub enum KeyError {
         actual: usize,
     },
     /// The vault file has a passphrase, and none was given.
-    #[error("{place} has a passphrase: set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or ask on a terminal ({reason})")]
+    #[error(
+        "{place} has a passphrase: set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or ask on a terminal ({reason})"
+    )]
     NoPassphrase {
         /// The file.
         place: String,

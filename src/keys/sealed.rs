@@ -33,11 +33,7 @@ fn secret(passphrase: &str) -> SecretString {
 }
 
 /// Wraps a writer: what is written to the result is encrypted; `finish` it, or the end is missing.
-pub fn sealing<W: Write>(
-    to: W,
-    passphrase: &str,
-    work: WorkFactor,
-) -> Result<age::stream::StreamWriter<W>, KeyError> {
+pub fn sealing<W: Write>(to: W, passphrase: &str, work: WorkFactor) -> Result<age::stream::StreamWriter<W>, KeyError> {
     let failed = |reason: String| KeyError::Seal { reason };
     let mut recipient = Recipient::new(secret(passphrase));
     recipient.set_work_factor(work.0);
@@ -47,11 +43,7 @@ pub fn sealing<W: Write>(
 }
 
 /// Unwraps a reader; every chunk is authenticated, and so is the end, once it was read.
-pub fn opening<R: Read>(
-    from: R,
-    passphrase: &str,
-    place: &str,
-) -> Result<age::stream::StreamReader<R>, KeyError> {
+pub fn opening<R: Read>(from: R, passphrase: &str, place: &str) -> Result<age::stream::StreamReader<R>, KeyError> {
     let mut identity = Identity::new(secret(passphrase));
     identity.set_max_work_factor(MAX_LOG_N);
     let decryptor = Decryptor::new(from).map_err(|e| fault(&e, place))?;

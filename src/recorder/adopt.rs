@@ -264,10 +264,8 @@ fn steps(newer: &Newer) -> Result<Vec<Step<'_>>, RecorderError> {
     let mut steps = Vec::with_capacity(newer.lines.len());
     for (at, text) in newer.lines.iter().enumerate() {
         let number = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(1);
-        let line = Line::parse(text.as_bytes()).map_err(|e| AdoptFault::Unreadable {
-            place: format!("log line {number}"),
-            reason: e.to_string(),
-        })?;
+        let line = Line::parse(text.as_bytes())
+            .map_err(|e| AdoptFault::Unreadable { place: format!("log line {number}"), reason: e.to_string() })?;
         let mut commits: Vec<&NewerCommit> = newer.commits.get(&line.hash).into_iter().flatten().collect();
         // A session's end is applied before the close on main, which takes its tree.
         commits.sort_by_key(|commit| commit.kind == CommitKind::Close);

@@ -51,7 +51,9 @@ pub enum AuthKeyFault {
         name: String,
     },
     /// A prompt or session under a key that was revoked in the meantime.
-    #[error("the auth key '{name}' was revoked at {at}: its sessions take no more prompts, and another key can close them")]
+    #[error(
+        "the auth key '{name}' was revoked at {at}: its sessions take no more prompts, and another key can close them"
+    )]
     Revoked {
         /// The name.
         name: String,
@@ -93,13 +95,7 @@ fn names(keys: &[AuthKeyRow]) -> String {
     keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn add(
-    draft: &mut Draft<'_>,
-    name: &str,
-    hash: Hash32,
-    salt: Salt,
-    now: Seconds,
-) -> Result<AuthKeyRow, RecorderError> {
+fn add(draft: &mut Draft<'_>, name: &str, hash: Hash32, salt: Salt, now: Seconds) -> Result<AuthKeyRow, RecorderError> {
     let keys = draft.tx.auth_keys()?;
     if keys.iter().any(|key| key.name == name) {
         return Err(AuthKeyFault::Taken { name: name.to_owned(), known: names(&keys) }.into());

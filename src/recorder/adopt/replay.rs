@@ -13,9 +13,7 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::{
-    ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, TurnRow, Write,
-};
+use crate::store::{ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, TurnRow, Write};
 
 use super::super::auth::{KIND, REVOKED};
 use super::super::{ABANDONED, RecorderError};
@@ -53,8 +51,7 @@ impl<'a> Replay<'a> {
     /// Starts where the database stands.
     pub fn begin(tx: &'a mut dyn Write, head: Head) -> Result<Self, RecorderError> {
         let frontier = Frontier::from_bytes(&head.frontier).map_err(|e| unreadable("head.frontier", e))?;
-        let genesis: Genesis =
-            canon::parse(tx.genesis()?.as_bytes()).map_err(|e| unreadable("head.genesis", e))?;
+        let genesis: Genesis = canon::parse(tx.genesis()?.as_bytes()).map_err(|e| unreadable("head.genesis", e))?;
         let open = tx.open_sessions()?.into_iter().map(|session| (session.id, session)).collect();
         Ok(Replay {
             tx,
@@ -189,14 +186,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn response(
-        &mut self,
-        n: u64,
-        line: &Line,
-        seq: u64,
-        chain: Hash32,
-        record: &Record,
-    ) -> Result<(), RecorderError> {
+    fn response(&mut self, n: u64, line: &Line, seq: u64, chain: Hash32, record: &Record) -> Result<(), RecorderError> {
         let session = self.session(line)?;
         session.interactions += 1;
         session.chain_head = chain;
@@ -327,8 +317,7 @@ impl<'a> Replay<'a> {
         session.anchor = Anchor { block: doc.block, header };
         session.ended_at = Some(line.time);
         session.last_at = line.time;
-        let (anchor, uuid, progress, id) =
-            (session.anchor.clone(), session.uuid, session.progress(), session.id);
+        let (anchor, uuid, progress, id) = (session.anchor.clone(), session.uuid, session.progress(), session.id);
         self.tx.put_block(&anchor)?;
         self.tx.move_session(uuid, &progress)?;
         self.sessions.remove(&id);
