@@ -28,6 +28,7 @@ use super::{Paths, RecorderError};
 
 mod gather;
 mod replay;
+mod rows;
 
 use replay::Replay;
 

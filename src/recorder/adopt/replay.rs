@@ -11,12 +11,12 @@ use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
-use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 use crate::store::{ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, TurnRow, Write};
 
 use super::super::auth::{KIND, REVOKED};
 use super::super::{ABANDONED, RecorderError};
+use super::rows::{bare, document, header, silent, unreadable};
 use super::{AdoptFault, NewerCommit, TakenOver, row};
 
 /// A prompt line that has no outcome so far.
@@ -41,10 +41,6 @@ pub struct Replay<'a> {
     exchanges_lost: u64,
     /// Artifact ids of keys that were added after the backup.
     keys: Vec<String>,
-}
-
-fn unreadable(place: &str, reason: impl std::fmt::Display) -> RecorderError {
-    AdoptFault::Unreadable { place: place.to_owned(), reason: reason.to_string() }.into()
 }
 
 impl<'a> Replay<'a> {
@@ -360,59 +356,4 @@ impl<'a> Replay<'a> {
         };
         Ok((taken, self.head, self.lost))
     }
-}
-
-/// A turn without its text.
-fn silent(
-    turn_id: uuid::Uuid,
-    session: uuid::Uuid,
-    created_at: Seconds,
-    (by_user, refusal): (bool, bool),
-    authority_state: AuthorityState,
-) -> TurnRow {
-    TurnRow {
-        turn_id,
-        session,
-        created_at,
-        by_user,
-        content: None,
-        content_hash: None,
-        refusal,
-        authority_state,
-        driftwatch_id: None,
-    }
-}
-
-/// An outcome of which only the line is known.
-fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
-    OutcomeUpdate {
-        outcome: Outcome::Failed,
-        reason: None,
-        turn_aurora: None,
-        response_hash: None,
-        validator_summary: None,
-        refusal: None,
-        answered_at: line.time,
-        prompt_tokens: None,
-        completion_tokens: None,
-        response_commitment: None,
-        exchange_commitment: exchange,
-        chain_entry: None,
-        outcome_line: n,
-    }
-}
-
-fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
-    commits: &[&NewerCommit],
-    name: &str,
-) -> Result<T, RecorderError> {
-    let bytes = commits.iter().find_map(|commit| commit.files.get(name));
-    let bytes = bytes.ok_or_else(|| unreadable(name, "it is missing"))?;
-    canon::parse(bytes).map_err(|e| unreadable(name, e))
-}
-
-fn header(commits: &[&NewerCommit]) -> Result<Option<Header>, RecorderError> {
-    let Some(bytes) = commits.iter().find_map(|commit| commit.files.get("btc_header")) else { return Ok(None) };
-    let text = String::from_utf8_lossy(bytes);
-    text.trim_end().parse().map(Some).map_err(|e| unreadable("btc_header", e))
 }
