@@ -7,6 +7,8 @@ use crate::record::commitment::Scheme;
 
 use super::audit::AuditCommand;
 use super::config::ConfigCommand;
+use super::hook::HookCommand;
+use super::publish::{ExportArgs, PublishArgs};
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -41,6 +43,9 @@ pub enum Command {
     /// Show and edit gently.toml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// What git hooks run, and installing them
+    #[command(subcommand)]
+    Hook(HookCommand),
 }
 
 /// `gently audit`: what looks, and what mends.
@@ -48,6 +53,10 @@ pub enum Command {
 pub enum Audit {
     #[command(flatten)]
     Look(AuditCommand),
+    /// Push main, branches and notes to a remote with your own git, never by force
+    Publish(PublishArgs),
+    /// Write one closed session with all that an outsider needs to check it
+    Export(ExportArgs),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
     ClockSet,
 }

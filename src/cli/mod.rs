@@ -4,8 +4,12 @@ mod args;
 mod ask;
 pub mod audit;
 pub mod config;
+mod hook;
 mod init;
+mod overlay;
+mod publish;
 mod session;
+mod walk;
 mod wire;
 
 use std::io::Write as _;
@@ -56,6 +60,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
+        Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
+        Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
+        Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());

@@ -8,6 +8,7 @@ mod esplora_server;
 mod floors;
 mod headers;
 mod headers_file;
+mod hooks;
 mod keys;
 mod ledger;
 mod llama;
