@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod anchor;
+mod anchored;
 mod bitcoind;
 mod esplora_server;
 mod floors;
@@ -18,6 +19,7 @@ mod model_server;
 mod models;
 mod person;
 mod pipeline;
+mod private;
 mod vectors;
 mod verify;
 mod written_log;
