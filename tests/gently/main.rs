@@ -5,6 +5,7 @@
 mod anchor;
 mod anchored;
 mod bitcoind;
+mod cli;
 mod esplora_server;
 mod floors;
 mod headers;
@@ -20,6 +21,7 @@ mod models;
 mod person;
 mod pipeline;
 mod private;
+mod readme;
 mod vectors;
 mod verify;
 mod written_log;

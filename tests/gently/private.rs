@@ -8,7 +8,7 @@ use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 
 const PROMPT: &str = "Does the marmalade harpsichord in Ulverstone need a quindecennial licence, Wilhelmina?";
-const REPLY: &str = "No harpsichord does; a periwinkle dirigible would, and every xylophone in Kirkcudbright.";
+const REPLY: &str = "No harpsichord does; a periwinkle dirigible would, and each xylophone in Kirkcudbright.";
 /// The key of the model's server.
 const API_KEY: &str = "sk-proj-Q7fX2mZ9LwT4bN8vC1kR5yH3";
 /// Secrets that a person typed.
@@ -75,7 +75,7 @@ fn no_word_of_a_prompt_or_reply_is_in_ledger_or_log() {
     for options in [&[] as &[&str], &["--commitments", "sha256"]] {
         let person = busy(options);
         let public = public(&person);
-        let told: BTreeSet<&str> = [PROMPT, REPLY, "landed valid still"].into_iter().flat_map(words).collect();
+        let told: BTreeSet<&str> = [PROMPT, REPLY, "landed"].into_iter().flat_map(words).collect();
         assert!(told.len() >= 13, "{told:?}");
         for word in told {
             assert!(!holds(&public, word.as_bytes()), "{options:?}: '{word}' is public");
