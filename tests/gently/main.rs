@@ -22,6 +22,8 @@ mod person;
 mod pipeline;
 mod private;
 mod readme;
+mod tamper;
+mod tamper_database;
 mod vectors;
 mod verify;
 mod written_log;
