@@ -137,7 +137,7 @@ no_machine_paths() {
     return 0
   }
   local found
-  found="$(git grep -nIE '(^|[^A-Za-z0-9._-])/(work|root)/|/home/[a-z]' -- . || true)"
+  found="$(git grep -nIE '(^|[^A-Za-z0-9._-])/(work|root)/|/home/[a-z][a-z0-9_-]*/' -- . || true)"
   [[ -z "$found" ]] || {
     printf '%s\n' "$found"
     echo "tracked files name no path of one machine"
