@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used)]
 
 mod anchor;
+mod anchored;
 mod bitcoind;
+mod cli;
 mod esplora_server;
 mod floors;
 mod headers;
 mod headers_file;
 mod hooks;
+mod journey;
 mod keys;
 mod ledger;
 mod llama;
@@ -16,7 +19,10 @@ mod log;
 mod log_rules;
 mod model_server;
 mod models;
+mod person;
 mod pipeline;
+mod private;
+mod readme;
 mod tamper;
 mod tamper_database;
 mod vectors;
