@@ -41,6 +41,16 @@ pub enum Command {
     /// Show and edit gently.toml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Block sources: where the newest Bitcoin block is from
+    #[command(subcommand)]
+    Anchor(AnchorCommand),
+}
+
+/// `gently anchor`.
+#[derive(Debug, Subcommand)]
+pub enum AnchorCommand {
+    /// Ask every source now; exit 0 when a session could be anchored, 1 when not
+    Status,
 }
 
 /// `gently audit`: what looks, and what mends.

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use crate::ask::{AskError, Asked, Turn, ask};
 use crate::govern::drift::{Judgement, Verdict};
-use crate::recorder::{RecordedAnswer, RecorderError, TurnIds};
+use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
 use super::session::block_name;
+use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
 use super::{COULD_NOT, FINE, NEGATIVE, WITHHELD, init, print, say};
 
@@ -39,9 +40,16 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     }
     let seen = opened.gather()?;
     let house = opened.house(model.id(), &say);
-    match ask(&house, key, &model, &question, move || seen).await {
-        Ok(asked) => Ok(show(&asked, json, made)),
-        Err(error) => Ok(withheld(&error, json)),
+    let person = Person::listen(model.id()).map_err(|e| WireError::Signals { reason: e.to_string() })?;
+    let outcome = ask(&house, key, &model, &question, move || seen, &person).await;
+    let signalled = person.exit_code().unwrap_or(COULD_NOT);
+    // From here on a signal ends the process, whoever is slow to read what is printed.
+    drop(person);
+    match outcome {
+        Ok(asked) => Ok(show(&asked, json, made, signalled)),
+        Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
+        Err(AskError::Prompt(cause)) => Ok(withheld(&cause, "no model was called", json)),
+        Err(AskError::Outcome(cause)) => Ok(withheld(&cause, "the answer is withheld", json)),
     }
 }
 
@@ -71,7 +79,7 @@ fn question(words: &[String]) -> Result<String, String> {
     Ok(text)
 }
 
-fn show(asked: &Asked, json: bool, made: bool) -> u8 {
+fn show(asked: &Asked, json: bool, made: bool, signalled: u8) -> u8 {
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
@@ -90,23 +98,31 @@ fn show(asked: &Asked, json: bool, made: bool) -> u8 {
             code
         }
         Turn::Failed(failure, fault) => {
-            if json {
-                print(&format!("{}\n", refusal_facts(asked, &failure.ids, &failure.session, &fault.to_string())));
-            }
-            say(&format!("error: {fault}"));
-            say(&format!(
-                "recorded prompt-{} without an answer ({}) · {}",
-                failure.ids.seq,
-                failure.reason,
-                place(&failure.session)
-            ));
+            show_failure(asked, failure, &fault.to_string(), json);
             COULD_NOT
+        }
+        Turn::Interrupted(failure) => {
+            show_failure(asked, failure, &format!("interrupted while {} was thinking", failure.session.model), json);
+            signalled
         }
     };
     if made {
         say("check it any time: gently audit verify");
     }
     code
+}
+
+fn show_failure(asked: &Asked, failure: &RecordedFailure, why: &str, json: bool) {
+    if json {
+        print(&format!("{}\n", refusal_facts(asked, &failure.ids, &failure.session, why)));
+    }
+    say(&format!("error: {why}"));
+    say(&format!(
+        "recorded prompt-{} without an answer ({}) · {}",
+        failure.ids.seq,
+        failure.reason,
+        place(&failure.session)
+    ));
 }
 
 fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked) -> u8 {
@@ -211,7 +227,9 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
             };
             (outcome, reason.clone(), refusal.exchange_hash)
         }
-        Turn::Failed(failure, _) => ("failed", failure.reason.clone(), failure.exchange_hash),
+        Turn::Failed(failure, _) | Turn::Interrupted(failure) => {
+            ("failed", failure.reason.clone(), failure.exchange_hash)
+        }
         Turn::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
     };
     let mut facts = common_facts(asked, ids, session, outcome);
@@ -222,12 +240,19 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
     facts
 }
 
+/// Whoever asked gave up before there was anything to record.
+fn given_up(json: bool, signalled: u8) -> u8 {
+    let sentence = "interrupted before the prompt was recorded: no model was called";
+    if json {
+        let facts = json!({ "answer": Value::Null, "withheld": false, "recorded": false, "sentence": sentence });
+        print(&format!("{facts}\n"));
+    }
+    say(sentence);
+    signalled
+}
+
 /// Nothing may be shown; one of two sentences says what is on record.
-fn withheld(error: &AskError, json: bool) -> u8 {
-    let (cause, what): (&RecorderError, &str) = match error {
-        AskError::Prompt(cause) => (cause, "no model was called"),
-        AskError::Outcome(cause) => (cause, "the answer is withheld"),
-    };
+fn withheld(cause: &RecorderError, what: &str, json: bool) -> u8 {
     let sentence = if cause.is_recorded() { "recorded, withheld, finished at the next start" } else { "not recorded" };
     if json {
         let facts = json!({

@@ -1,11 +1,13 @@
 //! The terminal door: what was typed, what it means, what is printed, and the exit code.
 
+mod anchor;
 mod args;
 mod ask;
 pub mod audit;
 pub mod config;
 mod init;
 mod session;
+mod terminal;
 mod wire;
 
 use std::io::Write as _;
@@ -60,6 +62,7 @@ async fn dispatch(cli: Cli) -> u8 {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
+        Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
