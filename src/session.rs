@@ -55,7 +55,9 @@ impl House<'_> {
     pub async fn block(&self) -> Anchor {
         let now = self.now();
         if self.sources.is_empty() {
-            (self.say)("no anchor: no block source is configured, so this rests on the local clock only");
+            (self.say)(
+                "no anchor, the local clock only: no block source is to be asked (anchor.mode, anchor.esplora, anchor.headers)",
+            );
             return Anchor { block: crate::record::block::Block::local(self.network, now), header: None };
         }
         let seen = observe(self.sources, self.network, self.policy, now).await;

@@ -264,16 +264,45 @@ fn majority(heard: &[Heard], quorum: usize) -> Option<Anchor> {
     heard.iter().filter_map(|one| one.outcome.as_ref().ok()).find(|anchor| named(anchor.block.hash) >= quorum).cloned()
 }
 
-/// One clause a source: its block, or its fault.
+/// One clause for each thing that went wrong, with the sources it happened to.
 fn reasons(heard: &[Heard]) -> String {
     if heard.is_empty() {
         return "no block source is configured".to_owned();
     }
-    let reason = |one: &Heard| match &one.outcome {
-        Ok(anchor) => format!("{} says {}", one.source.name(), anchor.block.hash),
-        Err(fault) => fault.to_string(),
-    };
-    heard.iter().map(reason).collect::<Vec<_>>().join("; ")
+    let mut clauses: Vec<(Vec<&str>, String)> = Vec::new();
+    for one in heard {
+        let (name, what) = (host(one.source.name()), reason(one));
+        match clauses.iter_mut().find(|(_, same)| *same == what) {
+            Some((names, _)) => names.push(name),
+            None => clauses.push((vec![name], what)),
+        }
+    }
+    clauses.iter().map(|(names, what)| format!("{} {what}", names.join(" and "))).collect::<Vec<_>>().join("; ")
+}
+
+/// What one source did, as it goes on after its name.
+fn reason(one: &Heard) -> String {
+    match &one.outcome {
+        Ok(anchor) => format!("says {}", anchor.block.hash),
+        Err(SourceFault::Unreachable { reason, .. }) => format!("can't be reached ({})", briefly(reason)),
+        Err(SourceFault::Timeout { after, .. }) => format!("gave no answer within {} ms", after.as_millis()),
+        Err(fault) if fault.is_lie() => "gave a false answer".to_owned(),
+        Err(fault) => format!("gave no block ({fault})"),
+    }
+}
+
+/// The innermost of a transport's nested reasons; the outer ones say only where it happened.
+fn briefly(reason: &str) -> &str {
+    if reason.contains("dns error") {
+        return "name not resolved";
+    }
+    reason.rsplit(": ").next().unwrap_or(reason)
+}
+
+/// The host of an address; a path as it is.
+fn host(name: &str) -> &str {
+    let address = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://"));
+    address.map_or(name, |rest| rest.split('/').next().unwrap_or(rest))
 }
 
 /// The faults of those that gave no valid tip, as further clauses.
@@ -347,6 +376,32 @@ mod tests {
         // The local block is sound in a ledger, and no answer of a source.
         let local = accepted(Anchor::local(Network::Bitcoin, Seconds::ZERO), None);
         assert!(matches!(local, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
+    }
+
+    #[test]
+    fn a_note_is_one_line_that_can_be_read() {
+        let dns = "client error (Connect): dns error: error resolving DNS: failed to lookup address information: Name or service not known";
+        assert_eq!(briefly(dns), "name not resolved");
+        assert_eq!(
+            briefly("client error (Connect): tcp connect error: Connection refused (os error 111)"),
+            "Connection refused (os error 111)"
+        );
+        assert_eq!(briefly("cut"), "cut");
+        for (name, short) in [
+            ("https://blockstream.info/api", "blockstream.info"),
+            ("http://127.0.0.1:3000", "127.0.0.1:3000"),
+            ("/srv/headers.csv", "/srv/headers.csv"),
+        ] {
+            assert_eq!(host(name), short);
+        }
+        let anchor = first_block();
+        let sources = [Says(anchor.clone()), Says(anchor.clone())];
+        let unreachable = || SourceFault::Unreachable { at: "x".to_owned(), reason: dns.to_owned() };
+        let heard: Vec<Heard> = sources
+            .iter()
+            .map(|source| Heard { source, outcome: Err(unreachable()), elapsed: Duration::ZERO })
+            .collect();
+        assert_eq!(reasons(&heard), "says and says can't be reached (name not resolved)");
     }
 
     #[tokio::test]

@@ -31,16 +31,15 @@ pub async fn status(json: bool) -> Result<u8, WireError> {
     // One source is no quorum of two, whatever it answers.
     let hopeless = (!names.is_empty() && names.len() < quorum).then(|| {
         format!(
-            "anchor.quorum is {quorum}, and {} sources are configured: no session can be anchored. \
-             Add sources, or: gently config set anchor.quorum {}",
-            names.len(),
-            names.len()
+            "anchor.quorum is {quorum}, sources are {here}: no session can be anchored. \
+             Add sources, or: gently config set anchor.quorum {here}",
+            here = names.len()
         )
     });
     let seen = observe(&sources, network, wire::policy(&config), wire::clock()?).await;
     let report = Report { network, config: &config, seen: &seen, hopeless: hopeless.as_deref() };
     let printed = print(&if json { format!("{}\n", report.json()) } else { report.text() });
-    if !json {
+    if !json && config.anchor.mode == AnchorMode::Auto {
         for note in &seen.notes {
             say(note);
         }
@@ -84,7 +83,9 @@ impl Report<'_> {
             writeln!(out, "{name:width$}  {kind:8}  {took:>5} ms  {said}").expect("a string takes every byte");
         }
         let chosen = &self.seen.anchor.block;
-        let last = if chosen.is_local() {
+        let last = if self.config.anchor.mode == AnchorMode::Off {
+            "no anchor: nobody is asked (gently config set anchor.mode auto)".to_owned()
+        } else if chosen.is_local() {
             "no anchor: a session now would rest on the local clock".to_owned()
         } else {
             format!("anchor: {}, {}", block_words(chosen), chosen.branch())

@@ -8,7 +8,7 @@ use crate::store::{Read, SessionRow};
 
 use super::args::SessionCommand;
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, print, say};
+use super::{FINE, Told, could_not, print, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
@@ -38,12 +38,11 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     opened.authorize().await?;
     let chosen = match choose(opened.store.open_sessions()?, prefix.as_deref()) {
         Ok(chosen) => chosen,
-        Err(why) => {
-            say(&format!("error: {why}"));
-            return Ok(COULD_NOT);
-        }
+        Err(why) => return Ok(could_not(&why, json)),
     };
-    let house = opened.house("", &say);
+    let told = Told::default();
+    let say_once = |line: &str| told.say(line);
+    let house = opened.house("", &say_once);
     let mut closed = Vec::new();
     for row in chosen {
         let done = session::close(&house, row.id).await?;
@@ -70,7 +69,7 @@ fn choose(open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>
         1 => Ok(fits),
         0 if open.is_empty() => Err("no session is open".to_owned()),
         0 => Err(format!("no open session begins with '{prefix}'; open are: {}", names(&open))),
-        _ => Err(format!("'{prefix}' could be any of: {}", names(&fits))),
+        _ => Err(format!("'{prefix}' could be any of: {}; give more digits", names(&fits))),
     }
 }
 
@@ -97,12 +96,12 @@ fn line(row: &SessionRow) -> String {
     let state = row.ended_at.map_or("open  ".to_owned(), |_| "closed".to_owned());
     let block = block_name(row);
     format!(
-        "{}  {state}  {}  {}  {} prompts, {} answered  {}  {block}",
+        "{}  {state}  {}  {}  {} of {} answered  {}  {block}",
         row.id.short16(),
         row.started_at,
         row.branch,
-        row.prompts,
         row.interactions,
+        row.prompts,
         row.model
     )
 }

@@ -1,7 +1,7 @@
 //! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zeroize::Zeroizing;
@@ -84,6 +84,17 @@ pub enum WireError {
         /// What is wrong and how to mend it.
         why: String,
     },
+    /// The home can't be written.
+    #[error(
+        "{} can't be written ({reason}), so nothing can be recorded. Mount the disk read-write, or mend the \
+         file's owner and mode; or use another home: GENTLY_HOME=DIR", path.display()
+    )]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
     /// Nobody could be told to stop.
     #[error("the system does not let gently listen to signals ({reason}), so that a turn could not be interrupted")]
     Signals {
@@ -152,6 +163,7 @@ impl Opened {
     /// Opens a home for writing.
     pub fn open(home: Home) -> Result<Self, WireError> {
         let config = Config::load(home.root(), &env)?;
+        writable(&home.paths().database())?;
         let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
@@ -206,6 +218,12 @@ impl Opened {
         os_random(&mut salt)?;
         Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: Salt::new(salt) })
     }
+}
+
+/// Fails on a read-only disk, which the database itself tells only as "unable to open".
+fn writable(database: &Path) -> Result<(), WireError> {
+    let opened = std::fs::OpenOptions::new().write(true).open(database);
+    opened.map(drop).map_err(|e| WireError::ReadOnly { path: database.to_owned(), reason: e.to_string() })
 }
 
 /// How block sources have to agree.
