@@ -394,7 +394,7 @@ mod tests {
         ] {
             assert_eq!(host(name), short);
         }
-        let anchor = first_block();
+        let anchor = early_block();
         let sources = [Says(anchor.clone()), Says(anchor.clone())];
         let unreachable = || SourceFault::Unreachable { at: "x".to_owned(), reason: dns.to_owned() };
         let heard: Vec<Heard> = sources
