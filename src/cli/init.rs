@@ -44,7 +44,7 @@ pub fn welcome(home: &Home, contacted: &[String], told: &Told) {
         told.say("no block explorer is contacted (anchor.mode is off, or none is configured)");
     } else {
         told.say(&format!(
-            "asked for the newest Bitcoin block, and told nothing else: {} (never again with: {} config set anchor.mode off)",
+            "these are asked for the newest Bitcoin block, and told nothing else: {} (never again with: {} config set anchor.mode off)",
             contacted.join(", "),
             program()
         ));

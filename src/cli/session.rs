@@ -8,7 +8,7 @@ use crate::store::{Read, SessionRow};
 
 use super::args::SessionCommand;
 use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, print, say};
+use super::{FINE, Told, could_not, init, print, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
@@ -20,12 +20,20 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
 }
 
 async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
-    let (home, _) = wire::home_or_new()?;
+    let (home, made) = wire::home_or_new()?;
     let opened = Opened::open(home)?;
+    let told = Told::default();
+    if made {
+        init::welcome(&opened.home, &opened.config.anchor_addresses(), &told);
+    }
     let key = opened.authorize().await?;
     let id = model.unwrap_or_else(|| opened.config.model.default.clone());
-    let (model, _) = wire::model(&id, &opened.config)?;
-    let house = opened.house(model.id(), &say);
+    let (model, warning) = wire::model(&id, &opened.config)?;
+    if let Some(warning) = warning {
+        told.say(&warning);
+    }
+    let say_on = |line: &str| told.say(line);
+    let house = opened.house(model.id(), &say_on);
     let row = session::open(&house, key).await?;
     if json {
         return Ok(print(&format!("{}\n", facts(&row))));
@@ -87,7 +95,7 @@ fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
         return Ok(print(&format!("{}\n", Value::Array(rows.iter().map(facts).collect()))));
     }
     if rows.is_empty() {
-        say("no sessions");
+        say(if only_open { "no session is open" } else { "no sessions" });
     }
     Ok(print(&rows.iter().map(|row| line(row) + "\n").collect::<String>()))
 }

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod anchor;
+mod anchored;
 mod bitcoind;
+mod cli;
 mod esplora_server;
 mod floors;
 mod headers;
@@ -21,6 +23,10 @@ mod node;
 mod person;
 mod pipeline;
 mod quorum;
+mod private;
+mod readme;
+mod tamper;
+mod tamper_database;
 mod vectors;
 mod verify;
 mod written_log;

@@ -59,6 +59,11 @@ impl Person {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Its environment.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// `$GENTLY_HOME`.
     pub fn home(&self) -> PathBuf {
         self.dir.path().join("home")
