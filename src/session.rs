@@ -56,7 +56,7 @@ impl House<'_> {
         let now = self.now();
         if self.sources.is_empty() {
             (self.say)(
-                "no anchor, the local clock only: no block source is to be asked (anchor.mode, anchor.esplora, anchor.headers)",
+                "no anchor, the local clock only: no block source is to be asked (anchor.mode, anchor.bitcoind, anchor.esplora, anchor.headers)",
             );
             return Anchor { block: crate::record::block::Block::local(self.network, now), header: None };
         }
