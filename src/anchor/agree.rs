@@ -299,8 +299,8 @@ fn briefly(reason: &str) -> &str {
     reason.rsplit(": ").next().unwrap_or(reason)
 }
 
-/// The host of an address; a path as it is.
-fn host(name: &str) -> &str {
+/// The host of an address, as messages name it; a path as it is.
+pub fn host(name: &str) -> &str {
     let address = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://"));
     address.map_or(name, |rest| rest.split('/').next().unwrap_or(rest))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::anchor::agree::host;
 use crate::home::{Home, InitOptions};
 use crate::keys::os_random;
 
@@ -43,10 +44,8 @@ pub fn welcome(home: &Home, contacted: &[String], told: &Told) {
     if contacted.is_empty() {
         told.say("no block explorer is contacted (anchor.mode is off, or none is configured)");
     } else {
-        told.say(&format!(
-            "these are asked for the newest Bitcoin block, and told nothing else: {} (never again with: {} config set anchor.mode off)",
-            contacted.join(", "),
-            program()
-        ));
+        let hosts: Vec<&str> = contacted.iter().map(|address| host(address)).collect();
+        told.say(&format!("asked for the newest Bitcoin block, and told nothing else: {}", hosts.join(", ")));
+        told.say(&format!("to contact nobody: {} config set anchor.mode off", program()));
     }
 }

@@ -32,7 +32,7 @@ const COULD_NOT: u8 = 2;
 /// Not recorded, so withheld.
 const WITHHELD: u8 = 3;
 
-/// Runs the program; every exit code is decided here and in [`WireError`]'s place below.
+/// Runs the program; every exit code is decided in this file and by the commands it calls.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

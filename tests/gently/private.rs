@@ -35,7 +35,9 @@ fn public(person: &Person) -> Vec<u8> {
     let mut all = git.output().unwrap().stdout;
     assert!(all.len() > 5000, "all objects were read");
     all.extend(std::fs::read(person.at("audit.log")).unwrap());
-    for (path, bytes) in files(&person.at("ledger.git")) {
+    // Git's own template texts are about nothing.
+    let template = |path: &Path| path.ends_with("description") || path.ends_with("info/exclude");
+    for (path, bytes) in files(&person.at("ledger.git")).into_iter().filter(|(path, _)| !template(path)) {
         all.extend(path.strip_prefix(person.home()).unwrap().display().to_string().bytes());
         all.extend(bytes);
     }
