@@ -46,6 +46,16 @@ pub enum Command {
     /// What git hooks run, and installing them
     #[command(subcommand)]
     Hook(HookCommand),
+    /// Block sources: where the newest Bitcoin block is from
+    #[command(subcommand)]
+    Anchor(AnchorCommand),
+}
+
+/// `gently anchor`.
+#[derive(Debug, Subcommand)]
+pub enum AnchorCommand {
+    /// Ask every source now; exit 0 when a session could be anchored, 1 when not
+    Status,
 }
 
 /// `gently audit`: what looks, and what mends.

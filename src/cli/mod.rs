@@ -1,5 +1,6 @@
 //! The terminal door: what was typed, what it means, what is printed, and the exit code.
 
+mod anchor;
 mod args;
 mod ask;
 pub mod audit;
@@ -9,6 +10,7 @@ mod init;
 mod overlay;
 mod publish;
 mod session;
+mod terminal;
 mod walk;
 mod wire;
 
@@ -72,6 +74,7 @@ async fn dispatch(cli: Cli) -> u8 {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
+        Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
@@ -81,6 +84,9 @@ async fn dispatch(cli: Cli) -> u8 {
 
 /// Says what stopped a command, and gives its exit code.
 fn stopped(error: &WireError, json: bool) -> u8 {
+    if matches!(error, WireError::ReadOnly { .. }) {
+        return not_recorded(error, json);
+    }
     let WireError::Recorder(cause) = error else { return could_not(&error.to_string(), json) };
     let refused_before_writing = matches!(
         cause,
@@ -110,6 +116,20 @@ fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
     }
     say(&format!("error: {cause}"));
     say(&if what.is_empty() { sentence.to_owned() } else { format!("{sentence}: {what}") });
+    WITHHELD
+}
+
+/// Says that nothing can be recorded, so that nothing was begun.
+fn not_recorded(error: &WireError, json: bool) -> u8 {
+    if json {
+        let facts = json!({
+            "answer": null, "withheld": true, "recorded": false, "sentence": "not recorded",
+            "error": error.to_string(), "exit": WITHHELD,
+        });
+        print(&format!("{facts}\n"));
+    }
+    say(&format!("error: {error}"));
+    say("not recorded");
     WITHHELD
 }
 
