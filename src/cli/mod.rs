@@ -4,8 +4,13 @@ mod args;
 mod ask;
 pub mod audit;
 pub mod config;
+mod doctor;
+mod find;
 mod init;
+mod log;
+mod screen;
 mod session;
+mod show;
 mod wire;
 
 use std::io::Write as _;
@@ -63,6 +68,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
+        Command::Log(args) => log::run(&args, json),
+        Command::Show { exchange } => show::run(&exchange, json),
+        Command::Doctor => doctor::run(json).await,
     };
     done.unwrap_or_else(|e| {
         say(&format!("error: {e}"));

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use super::find::FindError;
+
 use crate::anchor::agree::Policy;
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
@@ -53,6 +55,9 @@ pub enum WireError {
     /// A block source.
     #[error(transparent)]
     Source(#[from] SourceFault),
+    /// An id that names nothing, or too much.
+    #[error(transparent)]
+    Find(#[from] FindError),
     /// A model id of no known kind.
     #[error(
         "no model '{id}': say observer, or openai/NAME for any OpenAI-compatible server (gently config set model.base_url URL)"

@@ -1,0 +1,3 @@
+pub async fn run(_json: bool) -> Result<u8, super::wire::WireError> {
+    Ok(0)
+}
