@@ -198,7 +198,7 @@ impl Opened {
 }
 
 /// The block sources of a configuration; none in mode `off`.
-fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
+pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
     let mut sources: Vec<Box<dyn BlockSource>> = Vec::new();
     if config.anchor.mode == AnchorMode::Off {
         return Ok(sources);
