@@ -151,7 +151,7 @@ fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
             Some(config)
         }
         Err(error) => {
-            let mend = format!("edit {}", shell(&root.join(crate::config::FILE)));
+            let mend = format!("edit {}, or unset the variable that is named", shell(&root.join(crate::config::FILE)));
             checks.push(Check::fail("config", error.to_string(), mend));
             None
         }

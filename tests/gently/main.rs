@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod anchor;
+mod at_hand;
 mod bitcoind;
+mod doctor;
 mod esplora_server;
 mod floors;
+mod hand;
 mod headers;
 mod headers_file;
 mod keys;

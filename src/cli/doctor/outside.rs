@@ -89,7 +89,11 @@ pub async fn sources(config: &Config, network: Network) -> Check {
         Err(error) => return Check::fail(NAME, error.to_string(), "gently config get anchor.esplora"),
     };
     if sources.is_empty() {
-        return Check::warn(NAME, "none is configured: no session is anchored", "gently config set anchor.esplora URL");
+        return Check::warn(
+            NAME,
+            "none is configured: no session is anchored",
+            "gently config set anchor.esplora \"['URL']\"",
+        );
     }
     let policy = Policy { deadline: config.anchor.deadline, ..Policy::default() };
     let seen = observe(&sources, network, policy, wire::clock_or_epoch()).await;
@@ -103,7 +107,8 @@ pub async fn sources(config: &Config, network: Network) -> Check {
     if !faults.is_empty() {
         found.push_str(&format!(": {}", faults.join("; ")));
     }
-    const MEND: &str = "gently config set anchor.esplora URL, or without a network: gently config set anchor.mode off";
+    const MEND: &str =
+        "gently config set anchor.esplora \"['URL']\"; or without a network: gently config set anchor.mode off";
     match good {
         0 => Check::fail(NAME, found, MEND),
         _ if faults.is_empty() => Check::ok(NAME, found),
