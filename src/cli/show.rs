@@ -17,7 +17,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
 
 use super::wire::{self, WireError};
-use super::{FINE, NEGATIVE, find, print, say};
+use super::{NEGATIVE, find, print, say};
 
 /// Shows one exchange.
 pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
@@ -32,7 +32,7 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
         say(&format!("changed since it was recorded: {}; look with: gently audit verify", wrong.join(", ")));
         return Ok(NEGATIVE.max(printed));
     }
-    Ok(FINE.max(printed))
+    Ok(printed)
 }
 
 /// One thing that was recorded with a hash.
