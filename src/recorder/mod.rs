@@ -36,7 +36,7 @@ use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
-pub use apply::Paths;
+pub use apply::{Paths, check};
 pub use auth::AuthKeyFault;
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;

@@ -12,7 +12,7 @@ use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::tree::Frontier;
-use crate::store::{ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, TurnRow, Write};
+use crate::store::{ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, Write};
 
 use super::super::auth::{KIND, REVOKED};
 use super::super::{ABANDONED, RecorderError};
