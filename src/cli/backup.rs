@@ -15,7 +15,7 @@ use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
 use super::key::{is_known, salt};
 use super::secrets::{new_passphrase, passphrase, work_factor};
 use super::wire::{self, WireError, env};
-use super::{COULD_NOT, FINE, NEGATIVE, print, say};
+use super::{FINE, NEGATIVE, could_not, print, say};
 
 /// Findings shown before one is sent to `gently audit verify`.
 const SHOWN_FINDINGS: usize = 5;
@@ -84,12 +84,12 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     let paths = home.paths();
     let (repository, log) = match &args.from {
         Some(from) if !from.exists() => {
-            say(&format!(
-                "error: no ledger at {}; fetch it first: git clone --mirror {} LEDGER",
+            let why = format!(
+                "no ledger at {}; fetch it first: git clone --mirror {} LEDGER",
                 from.display(),
                 if args.is_address() { from.display().to_string() } else { "URL".to_owned() }
-            ));
-            return Ok(COULD_NOT);
+            );
+            return Ok(could_not(&why, json));
         }
         Some(from) => (from.clone(), args.log.clone()),
         None => (paths.ledger(), Some(paths.log())),
@@ -109,8 +109,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
 async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
     let paths = home.paths();
     if !is_marked(&paths) {
-        say("error: this home was not restored from a backup: there is nothing to say");
-        return Ok(COULD_NOT);
+        return Ok(could_not("this home was not restored from a backup: there is nothing to say", json));
     }
     nothing_newer(&paths, home.signing_key()?, salt()?, wire::clock()?).await?;
     if json {

@@ -9,7 +9,7 @@ use crate::store::{AuthKeyRow, Read};
 use super::args::KeyCommand;
 use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, print, say};
+use super::{FINE, could_not, print, say};
 
 /// The longest name of a key; it stands in the public log.
 const MAX_NAME: usize = 64;
@@ -96,8 +96,7 @@ async fn protect(json: bool) -> Result<u8, WireError> {
     opened.authorize().await?;
     let path = opened.home.auth_key_path();
     if AuthKey::is_protected(&path)? {
-        say("error: keys/auth.key has a passphrase already; take it off first: gently key unprotect");
-        return Ok(COULD_NOT);
+        return Ok(could_not("keys/auth.key has a passphrase already; take it off first: gently key unprotect", json));
     }
     let key = AuthKey::load(&path)?;
     let chosen = new_passphrase(&opened.config, &path.display().to_string())?;
@@ -110,8 +109,7 @@ async fn unprotect(json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     let path = opened.home.auth_key_path();
     if !AuthKey::is_protected(&path)? {
-        say("error: keys/auth.key has no passphrase; put one on it with: gently key protect");
-        return Ok(COULD_NOT);
+        return Ok(could_not("keys/auth.key has no passphrase; put one on it with: gently key protect", json));
     }
     opened.authorize().await?;
     let key = AuthKey::load_with(&path, &mut |place| passphrase(&opened.config, place))?;
