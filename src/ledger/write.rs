@@ -122,6 +122,7 @@ pub struct Ledger {
     loose: loose::Store,
     /// What the next [`Ledger::sync`] has to make durable.
     objects: BTreeSet<gix::ObjectId>,
+    written: u64,
     pub(super) refs: BTreeSet<String>,
     paths: BTreeSet<PathBuf>,
 }
@@ -166,7 +167,7 @@ impl Ledger {
         repo.refs.write_reflog = gix::refs::store::WriteReflog::Disable;
         let options = loose::Options { compression: COMPRESSION, ..Default::default() };
         let loose = loose::Store::at_opts(repo.objects.store_ref().path(), OBJECT_FORMAT, options);
-        Ok(Ledger { repo, loose, objects: BTreeSet::new(), refs: BTreeSet::new(), paths: BTreeSet::new() })
+        Ok(Ledger { repo, loose, objects: BTreeSet::new(), written: 0, refs: BTreeSet::new(), paths: BTreeSet::new() })
     }
 
     /// The repository's directory.
@@ -198,6 +199,11 @@ impl Ledger {
         self.put_object(Kind::Tree, &tree)?;
         self.put_object(Kind::Commit, commit)?;
         Ok(id)
+    }
+
+    /// How many objects [`Ledger::put`] had to write, because they were missing or torn.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// Waits until everything that was put or moved since the last sync is on the disk.
@@ -237,6 +243,7 @@ impl Ledger {
         if !self.is_whole(&id, kind, data)? {
             // gix writes a temporary file and renames it over what is there.
             self.loose.write_buf(kind, data).map_err(|e| git("write an object", self.path(), &e))?;
+            self.written += 1;
         }
         self.objects.insert(id);
         Ok(())

@@ -44,7 +44,9 @@ pub enum RecorderError {
     /// Database, log and ledger disagree in a way that no crash explains.
     #[error(
         "{ahead} is ahead of {behind} ({place}: expected {expected}, found {actual}); nothing was written. \
-             This is a restored backup, a mixed-up home or a changed record: look with `gently audit verify`"
+             No crash does this: it is a restored backup, a mixed-up home or a changed record. Bring back the \
+             gently.db, ledger.git and audit.log that belong together, from one backup or the copy you took \
+             them from; `gently audit verify` shows what holds"
     )]
     Disagree {
         /// Which of the three has more.
@@ -119,6 +121,12 @@ pub enum RecorderError {
     /// The batch is in the database; git and log are behind it.
     #[error("{0}")]
     Unfinished(Arc<RecorderError>),
+    /// The database failed while it committed, and can't be read since.
+    #[error("the database failed while it committed ({reason}); whether this was recorded shows at the next start")]
+    Unknown {
+        /// The database's words.
+        reason: String,
+    },
     /// The recorder's thread is gone.
     #[error("the recorder stopped before it answered; whether this was recorded shows at the next start")]
     Stopped,

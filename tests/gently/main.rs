@@ -16,6 +16,7 @@ mod log_rules;
 mod model_server;
 mod models;
 mod pipeline;
+mod recorder;
 mod vectors;
 mod verify;
 mod written_log;
