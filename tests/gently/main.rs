@@ -5,6 +5,7 @@
 mod anchor;
 mod bitcoind;
 mod esplora_server;
+mod faults;
 mod floors;
 mod headers;
 mod headers_file;

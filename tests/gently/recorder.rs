@@ -14,6 +14,7 @@ use gently::home::{Home, InitOptions};
 use gently::keys::{AuthKey, KeyError};
 use gently::models::{Model, observer};
 use gently::record::block::{Anchor, Block, Network, Source};
+use gently::record::bundle::{Moment, Reading, SightEntry};
 use gently::record::commitment::Salt;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
@@ -70,7 +71,12 @@ pub fn anchor(height: u32) -> Anchor {
 
 /// A home in a temporary directory.
 pub struct Rig {
-    pub dir: tempfile::TempDir,
+    place: Place,
+}
+
+enum Place {
+    Own(tempfile::TempDir),
+    Other(PathBuf),
 }
 
 impl Rig {
@@ -78,18 +84,31 @@ impl Rig {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         Home::init(&dir.path().join("home"), &InitOptions::default(), &mut counted(), at(0)).unwrap();
-        Rig { dir }
+        Rig::of(dir)
+    }
+
+    /// The home at `home` in a directory.
+    pub fn of(dir: tempfile::TempDir) -> Self {
+        Rig { place: Place::Own(dir) }
+    }
+
+    /// A home that is somebody else's to remove.
+    pub fn borrowed(root: &Path) -> Self {
+        Rig { place: Place::Other(root.to_owned()) }
     }
 
     /// A copy of the home in a directory of its own.
     pub fn copy(&self) -> Self {
         let dir = tempfile::tempdir().unwrap();
         copy_all(&self.root(), &dir.path().join("home"));
-        Rig { dir }
+        Rig::of(dir)
     }
 
     pub fn root(&self) -> PathBuf {
-        self.dir.path().join("home")
+        match &self.place {
+            Place::Own(dir) => dir.path().join("home"),
+            Place::Other(root) => root.clone(),
+        }
     }
 
     pub fn home(&self) -> Home {
@@ -202,6 +221,16 @@ pub fn copy_all(from: &Path, to: &Path) {
     }
 }
 
+fn sight(now: Seconds) -> BTreeMap<String, SightEntry> {
+    let entry = SightEntry::Seen {
+        observed_at: Moment(now),
+        freshness_s: 0,
+        values: BTreeMap::from([("cores".to_owned(), Reading::Count(2))]),
+        unknowns: vec!["gpu_health".to_owned()],
+    };
+    BTreeMap::from([("sys_health".to_owned(), entry)])
+}
+
 fn salt(text: &str) -> Salt {
     Salt::new(*Hash32::digest(text.as_bytes()).as_bytes())
 }
@@ -222,7 +251,7 @@ pub async fn prompt(
         host_role: &session.host_role,
         model_id: observer::ID,
         now,
-        sight: BTreeMap::new(),
+        sight: sight(now),
     };
     let bundle = compile(&inputs).unwrap();
     let compiled = render(&kernel, &bundle, &clean);
