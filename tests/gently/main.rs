@@ -4,6 +4,7 @@
 
 mod anchor;
 mod bitcoind;
+mod concurrency;
 mod esplora_server;
 mod faults;
 mod floors;
@@ -18,6 +19,7 @@ mod model_server;
 mod models;
 mod pipeline;
 mod recorder;
+mod store;
 mod vectors;
 mod verify;
 mod written_log;

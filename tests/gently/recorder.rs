@@ -361,7 +361,8 @@ fn auth_failures_are_gathered_per_minute() {
     });
     drop(recorder);
     let log = String::from_utf8(rig.log()).unwrap();
-    let lines: Vec<&str> = log.lines().filter_map(|line| line.split_once("|auth_fail|-|").map(|(_, rest)| rest)).collect();
+    let lines: Vec<&str> =
+        log.lines().filter_map(|line| line.split_once("|auth_fail|-|").map(|(_, rest)| rest)).collect();
     assert_eq!(lines, ["reason:wrong_key,count:1", "reason:missing_key,count:1", "reason:wrong_key,count:4"]);
     rig.assert_sound("gathered");
 }

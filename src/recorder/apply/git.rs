@@ -52,11 +52,7 @@ pub(super) fn open_ledger(paths: &Paths) -> Result<Ledger, RecorderError> {
     Ledger::open(&paths.ledger()).map_err(unapplied("opening ledger.git"))
 }
 
-pub(super) fn moves<R: Read + ?Sized>(
-    store: &R,
-    head: &Head,
-    pending: &Pending,
-) -> Result<AllMoves, RecorderError> {
+pub(super) fn moves<R: Read + ?Sized>(store: &R, head: &Head, pending: &Pending) -> Result<AllMoves, RecorderError> {
     let mut all = BTreeMap::new();
     for reference in store.refs()? {
         let applied = store.tip(&reference, head.applied.commits)?.as_ref().map(oid).transpose()?;

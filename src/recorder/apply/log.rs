@@ -97,7 +97,8 @@ fn refuse_other_history(
         Some(*length)
     });
     let count = count.take_while(|length| *length <= agreed).count();
-    let spelled = line.map_or_else(|| first.get(..SHOWN_BYTES).unwrap_or(first).escape_ascii().to_string(), |l| l.text());
+    let spelled =
+        line.map_or_else(|| first.get(..SHOWN_BYTES).unwrap_or(first).escape_ascii().to_string(), |l| l.text());
     Err(RecorderError::Disagree {
         ahead: "audit.log",
         behind: "the database",
@@ -122,7 +123,11 @@ fn read_from(path: &Path, start: u64, most: u64) -> Result<Vec<u8>, RecorderErro
     Ok(bytes)
 }
 
-pub(super) fn apply_lines(path: &Path, pending: &Pending, state: LogState) -> Result<(Option<Appender>, u64), RecorderError> {
+pub(super) fn apply_lines(
+    path: &Path,
+    pending: &Pending,
+    state: LogState,
+) -> Result<(Option<Appender>, u64), RecorderError> {
     if pending.lines.is_empty() && state.len == pending.to {
         return Ok((None, 0));
     }
