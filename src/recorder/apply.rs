@@ -82,15 +82,22 @@ pub struct Written {
 
 impl Written {
     /// Waits until git and log are on the disk.
-    pub fn sync(self, watch: &Watch) -> Result<(), RecorderError> {
-        if let Some(mut ledger) = self.ledger {
+    pub fn sync(&mut self, watch: &Watch) -> Result<(), RecorderError> {
+        if let Some(ledger) = &mut self.ledger {
             ledger.sync().map_err(unapplied("syncing ledger.git"))?;
         }
         pass(watch, Step::AfterLedgerSync).map_err(unapplied("syncing audit.log"))?;
-        if let Some(mut log) = self.log {
+        if let Some(log) = &mut self.log {
             log.sync().map_err(unapplied("syncing audit.log"))?;
         }
         Ok(())
+    }
+
+    /// Merges packs when they have become many; nobody waits for it, and what fails is tried again next time.
+    pub fn tidy(mut self) {
+        if let Some(ledger) = &mut self.ledger {
+            let _ = ledger.tidy();
+        }
     }
 }
 
@@ -122,6 +129,12 @@ pub fn check<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<
     let moves = git::moves(store, head, &pending)?;
     let places = git::places(&ledger, &moves)?;
     Ok(!places.values().any(|place| matches!(place, Place::Torn)))
+}
+
+/// Sets aside what a power loss tore in git, so that [`apply`] writes it anew.
+pub fn set_aside_torn(paths: &Paths) -> Result<(), RecorderError> {
+    let aside = git::open_ledger(paths)?.set_aside_torn_packs();
+    aside.map(|_| ()).map_err(unapplied("reading the packs of ledger.git"))
 }
 
 /// The mark once everything up to the head is durable.

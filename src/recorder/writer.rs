@@ -242,11 +242,13 @@ impl Writer {
     }
 
     /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies again.
-    fn settle(&mut self, written: Written, head: &Head) {
-        drop(self.sync_and_mark(written, head));
+    fn settle(&mut self, mut written: Written, head: &Head) {
+        if self.sync_and_mark(&mut written, head).is_ok() {
+            written.tidy();
+        }
     }
 
-    fn sync_and_mark(&mut self, written: Written, head: &Head) -> Result<(), RecorderError> {
+    fn sync_and_mark(&mut self, written: &mut Written, head: &Head) -> Result<(), RecorderError> {
         let failed = |e: RecorderError| RecorderError::Unapplied { what: "syncing", reason: e.to_string() };
         written.sync(&self.watch)?;
         pass(&self.watch, Step::AfterSync).map_err(failed)?;
@@ -256,9 +258,9 @@ impl Writer {
 
     /// Applies everything up to a head, durably; returns how much was missing.
     pub(super) fn finish(&mut self, head: &Head) -> Result<u64, RecorderError> {
-        let written = apply::apply(&self.store, head, &self.paths, &self.watch)?;
+        let mut written = apply::apply(&self.store, head, &self.paths, &self.watch)?;
         let missing = written.missing;
-        self.sync_and_mark(written, head)?;
+        self.sync_and_mark(&mut written, head)?;
         Ok(missing)
     }
 
@@ -268,6 +270,7 @@ impl Writer {
         if head.applied == apply::all_applied(&head) && apply::check(&self.store, &head, &self.paths)? {
             return Ok(());
         }
+        apply::set_aside_torn(&self.paths)?;
         let missing = self.finish(&head)?;
         if missing == 0 {
             return Ok(());

@@ -336,31 +336,23 @@ fn a_log_torn_at_every_byte_of_its_last_line_heals() {
     }
 }
 
-/// Loose object files of the batch that is not marked.
+/// The pack of the batch that is not marked, and its index.
 fn newest_objects(rig: &Rig) -> Vec<PathBuf> {
-    let old = base().bytes();
-    let old: Vec<PathBuf> = old.keys().map(|p| p.strip_prefix(base().root()).unwrap().to_owned()).collect();
     let store = rig.store();
     let head = store.head().unwrap();
     let pending = store.commits(head.applied.commits, head.commits).unwrap();
-    let git = rig.root().join("ledger.git");
-    let mut paths = Vec::new();
-    for commit in pending {
-        let listed = Command::new("git")
-            .arg("-C")
-            .arg(&git)
-            .args(["rev-parse", &commit.id, &format!("{}^{{tree}}", commit.id), &format!("{}:audit.log", commit.id)])
-            .output()
-            .unwrap();
-        for id in String::from_utf8(listed.stdout).unwrap().lines() {
-            paths.push(git.join("objects").join(&id[..2]).join(&id[2..]));
-        }
-    }
-    paths.sort();
-    paths.dedup();
-    paths.retain(|path| !old.iter().any(|old| path.ends_with(old)));
-    assert!(paths.len() >= 4 && paths.iter().all(|path| path.exists()), "{paths:?}");
-    paths
+    let folder = rig.root().join("ledger.git/objects/pack");
+    let holds = |index: &Path| {
+        let input = fs::File::open(index).unwrap();
+        let shown = Command::new("git").args(["show-index"]).stdin(input).output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        pending.iter().filter(|commit| shown.contains(&commit.id)).count()
+    };
+    let indexes = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> = indexes.filter(|p| p.extension().is_some_and(|e| e == "idx") && holds(p) > 0).collect();
+    let [index] = found.try_into().unwrap();
+    assert_eq!(holds(&index), pending.len());
+    vec![index.with_extension("pack"), index]
 }
 
 /// Object files are read-only; a power loss is not stopped by that.
@@ -372,7 +364,10 @@ fn overwrite(path: &Path, bytes: &[u8]) {
 #[test]
 fn a_power_loss_before_the_mark_heals() {
     type Loss = fn(&Rig);
-    let losses: [(&str, Loss); 9] = [
+    let losses: [(&str, Loss); 12] = [
+        ("pack gone", |rig| fs::remove_file(&newest_objects(rig)[0]).unwrap()),
+        ("index gone", |rig| fs::remove_file(&newest_objects(rig)[1]).unwrap()),
+        ("index empty", |rig| overwrite(&newest_objects(rig)[1], b"")),
         ("objects gone", |rig| newest_objects(rig).iter().for_each(|path| fs::remove_file(path).unwrap())),
         ("objects empty", |rig| newest_objects(rig).iter().for_each(|path| overwrite(path, b""))),
         ("objects cut", |rig| {

@@ -20,6 +20,8 @@ mod models;
 mod pipeline;
 mod recorder;
 mod store;
+mod tamper;
+mod tamper_database;
 mod vectors;
 mod verify;
 mod written_log;

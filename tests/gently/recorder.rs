@@ -25,7 +25,7 @@ use gently::recorder::{
 };
 use gently::store::sqlite::Sqlite;
 use gently::store::{Read, SessionRow};
-use gently::verify::{Evidence, Report, verify};
+use gently::verify::{Evidence, Look, Report, verify};
 
 use crate::log::judge;
 
@@ -145,11 +145,20 @@ impl Rig {
         }
     }
 
-    /// What the verifier says of ledger and log.
+    /// What the verifier says of ledger, log and database.
     pub fn report(&self) -> Report {
         let (repository, log) = (self.root().join("ledger.git"), self.root().join("audit.log"));
         let pinned = self.home().signing_key().unwrap().public();
-        verify(&Evidence { repository: &repository, log: Some(&log), pinned: Some(pinned) }).unwrap()
+        let store = self.store();
+        let database = |look: &mut Look<'_>| {
+            store.begin_read()?;
+            let looked = look(&store);
+            store.end_read()?;
+            looked
+        };
+        let evidence =
+            Evidence { repository: &repository, log: Some(&log), pinned: Some(pinned), database: Some(&database) };
+        verify(&evidence).unwrap()
     }
 
     /// Stock git has nothing to say, the log keeps all rules, the database knows the same head, and the

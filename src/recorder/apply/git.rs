@@ -134,6 +134,7 @@ fn put_all<R: Read + ?Sized>(
         ledger.put(&row.raw, &files).map_err(unapplied("writing objects to ledger.git"))?;
         missing += u64::from(ledger.written() != before);
     }
+    ledger.write_objects().map_err(unapplied("writing objects to ledger.git"))?;
     Ok(missing)
 }
 

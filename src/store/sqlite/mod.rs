@@ -31,6 +31,10 @@ type Tx<'a> = Handle<Transaction<'a>>;
 fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited_s: BUSY_WAIT.as_secs() },
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Sqlite {
+            what,
+            reason: format!("{error}: is the disk full, or a limit on the size of files set? Make room and ask again"),
+        },
         _ => StoreError::Sqlite { what, reason: error.to_string() },
     }
 }
@@ -92,6 +96,9 @@ impl Sqlite {
                  PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",
             )
             .map_err(failed("set up the connection"))?;
+        // The write-ahead log stays when a process ends: copying it back would be three fsyncs a question.
+        let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        connection.set_db_config(stays, true).map_err(failed("set up the connection"))?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(Handle(Box::new(connection)))
     }
