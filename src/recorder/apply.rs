@@ -122,13 +122,18 @@ pub fn apply<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths, watch: &Wa
 ///
 /// False when a ref file is torn although nothing is pending: no history is lost by that, and
 /// [`apply`] sets the ref to the tip that the database knows.
-pub fn check<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<bool, RecorderError> {
+pub fn is_in_place<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<bool, RecorderError> {
     let pending = Pending::of(store, head)?;
     look_at_log(store, head, &paths.log(), &pending)?;
     let ledger = git::open_ledger(paths)?;
     let moves = git::moves(store, head, &pending)?;
     let places = git::places(&ledger, &moves)?;
     Ok(!places.values().any(|place| matches!(place, Place::Torn)))
+}
+
+/// The same for who only looks: what [`apply`] would refuse.
+pub fn check<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<(), RecorderError> {
+    is_in_place(store, head, paths).map(|_| ())
 }
 
 /// Sets aside what a power loss tore in git, so that [`apply`] writes it anew.

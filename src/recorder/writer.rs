@@ -267,7 +267,7 @@ impl Writer {
     /// Applies what is behind the head, and logs `recover` when something was missing.
     fn catch_up(&mut self, now: Seconds) -> Result<(), RecorderError> {
         let head = self.store.head()?;
-        if head.applied == apply::all_applied(&head) && apply::check(&self.store, &head, &self.paths)? {
+        if head.applied == apply::all_applied(&head) && apply::is_in_place(&self.store, &head, &self.paths)? {
             return Ok(());
         }
         apply::set_aside_torn(&self.paths)?;
