@@ -25,6 +25,11 @@ fn hash(name: &str) -> Hash32 {
     Hash32::digest(name.as_bytes())
 }
 
+/// A text whose beginning is the hash it is stored with, as every line's is.
+fn line(n: u64, words: &str) -> String {
+    format!("{}|{words}", hash(&format!("line {n}")))
+}
+
 fn uuid(n: u128) -> Uuid {
     Uuid::from_u128(n)
 }
@@ -208,7 +213,7 @@ fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
     tx.put_kernel(hash("kernel"), "{\"tier\":2}")?;
     tx.put_auth_key(&auth_key())?;
     for n in 0..3u64 {
-        tx.put_line(n, hash(&format!("line {n}")), &format!("text of {n}"))?;
+        tx.put_line(n, hash(&format!("line {n}")), &line(n, "text"))?;
     }
     tx.put_commit(&commit(0, CommitKind::Genesis, MAIN), &files())?;
     tx.put_commit(&commit(1, CommitKind::SessionStart, "refs/heads/branch-7"), &BTreeMap::new())?;
@@ -273,7 +278,7 @@ fn read_all<R: Read>(store: &R) {
     assert!(store.newest_artifact("note").unwrap().is_none());
     assert_eq!(store.kernel(hash("kernel")).unwrap().as_deref(), Some("{\"tier\":2}"));
     assert_eq!(store.auth_keys().unwrap(), [auth_key()]);
-    assert_eq!(store.lines(1, 3).unwrap(), ["text of 1", "text of 2"]);
+    assert_eq!(store.lines(1, 3).unwrap(), [line(1, "text"), line(2, "text")]);
     let (genesis, start) =
         (commit(0, CommitKind::Genesis, MAIN), commit(1, CommitKind::SessionStart, "refs/heads/branch-7"));
     assert_eq!(store.commits(0, 9).unwrap(), [genesis.clone(), start.clone()]);
@@ -303,7 +308,7 @@ fn story<S: Store>(mut store: S) -> S {
 
     // The head moves by compare-and-swap, and with it everything of the transaction, or nothing.
     let stale = store.transact(&mut |tx| {
-        tx.put_line(3, hash("line 3"), "lost")?;
+        tx.put_line(3, hash("line 3"), &line(3, "lost"))?;
         tx.move_head(&head(), &moved())
     });
     match stale {
@@ -341,15 +346,15 @@ fn story<S: Store>(mut store: S) -> S {
     // What a mark undoes is undone alone.
     store
         .transact(&mut |tx| {
-            tx.put_line(3, hash("line 3"), "kept")?;
+            tx.put_line(3, hash("line 3"), &line(3, "kept"))?;
             tx.mark()?;
-            tx.put_line(4, hash("line 4"), "undone")?;
+            tx.put_line(4, hash("line 4"), &line(4, "undone"))?;
             tx.rollback_to_mark()?;
             tx.mark()?;
-            tx.put_line(4, hash("line 4"), "kept, too")
+            tx.put_line(4, hash("line 4"), &line(4, "kept, too"))
         })
         .unwrap();
-    assert_eq!(store.lines(3, 9).unwrap(), ["kept", "kept, too"]);
+    assert_eq!(store.lines(3, 9).unwrap(), [line(3, "kept"), line(4, "kept, too")]);
 
     // A session moves until it is closed.
     let ended = SessionRow { ended_at: Some(at(9)), prompts: 5, anchor: anchor(829_605), ..session() };
@@ -454,9 +459,9 @@ fn of_two_writers_one_waits_and_is_told() {
     let begun = Instant::now();
     store
         .transact(&mut |tx| {
-            tx.put_line(3, hash("line 3"), "first")?;
+            tx.put_line(3, hash("line 3"), &line(3, "first"))?;
             // The other is refused, and still reads what was there before.
-            let refused = second.transact(&mut |tx| tx.put_line(3, hash("line 3"), "second"));
+            let refused = second.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "second")));
             assert!(matches!(refused, Err(StoreError::Busy { .. })), "{refused:?}");
             assert!(refused.unwrap_err().to_string().contains("locked"));
             assert_eq!(second.head().unwrap(), moved());
@@ -465,17 +470,17 @@ fn of_two_writers_one_waits_and_is_told() {
         })
         .unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(4), "it did not wait");
-    assert_eq!(second.lines(3, 9).unwrap(), ["first"]);
+    assert_eq!(second.lines(3, 9).unwrap(), [line(3, "first")]);
     // One that is quick enough is waited for.
     let holder = rusqlite::Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| second.transact(&mut |tx| tx.put_line(4, hash("line 4"), "second")));
+        let waiting = scope.spawn(|| second.transact(&mut |tx| tx.put_line(4, hash("line 4"), &line(4, "second"))));
         std::thread::sleep(Duration::from_millis(100));
         holder.execute_batch("COMMIT").unwrap();
         waiting.join().unwrap().unwrap();
     });
-    assert_eq!(store.lines(3, 9).unwrap(), ["first", "second"]);
+    assert_eq!(store.lines(3, 9).unwrap(), [line(3, "first"), line(4, "second")]);
 }
 
 #[test]
@@ -490,12 +495,15 @@ fn opened_for_reading_nothing_is_written() {
     store.transact(&mut write_all).unwrap();
     let mut reader = Sqlite::open_read_only(&path).unwrap();
     read_all(&reader);
-    assert!(matches!(reader.transact(&mut |tx| tx.put_line(3, hash("x"), "x")), Err(StoreError::Sqlite { .. })));
+    assert!(matches!(
+        reader.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))),
+        Err(StoreError::Sqlite { .. })
+    ));
     assert!(reader.mark_applied(&Applied::default()).is_err());
     // Between begin and end it sees one state, whatever others write.
     reader.begin_read().unwrap();
     assert_eq!(reader.lines(0, 99).unwrap().len(), 3);
-    store.transact(&mut |tx| tx.put_line(3, hash("x"), "x")).unwrap();
+    store.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))).unwrap();
     assert_eq!(reader.lines(0, 99).unwrap().len(), 3);
     reader.end_read().unwrap();
     assert_eq!(reader.lines(0, 99).unwrap().len(), 4);
