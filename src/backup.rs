@@ -24,7 +24,7 @@ use crate::keys::{KeyError, WorkFactor, sealed};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{RecorderError, WriterLock};
+use crate::recorder::{RecorderError, WAIT, WriterLock};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Read as _, StoreError};
 
@@ -171,7 +171,7 @@ impl Moment {
     /// Under the writer's lock, for as long as this takes: a few files are read.
     fn take(home: &Home, now: Seconds) -> Result<Self, BackupError> {
         let paths = home.paths();
-        let _lock = WriterLock::acquire(&paths.lock())?;
+        let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
         let store = Sqlite::open_read_only(&paths.database())?;
         store.begin_read()?;
         let head = store.head()?;

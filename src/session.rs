@@ -107,12 +107,16 @@ pub async fn resume_or_open(house: &House<'_>, auth_key_hash: Hash32) -> Result<
     if let Some(anchor) = &seen {
         close_idle(house, &idle, anchor).await?;
     }
-    let anchor = match &seen {
-        Some(anchor) => anchor.clone(),
-        None => Anchor { block: crate::record::block::Block::local(house.network, now), header: None },
+    let anchor = match seen {
+        Some(anchor) => anchor,
+        // It may have been closed since it was looked at; then a new one needs a block.
+        None => match house.recorder.resume(terms.clone(), house.now()).await? {
+            Some(session) => return Ok(Resumed { session, opened: false, seen: None }),
+            None => house.block().await,
+        },
     };
-    let (session, opened) = house.recorder.resume_or_open(terms, anchor, house.now()).await?;
-    Ok(Resumed { session, opened, seen })
+    let (session, opened) = house.recorder.resume_or_open(terms, anchor.clone(), house.now()).await?;
+    Ok(Resumed { session, opened, seen: Some(anchor) })
 }
 
 fn is_idle(house: &House<'_>, session: &SessionRow, now: Seconds) -> bool {

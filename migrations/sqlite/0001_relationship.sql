@@ -202,3 +202,39 @@ CREATE TRIGGER ledger_commit_is_final BEFORE UPDATE ON ledger_commit
 BEGIN SELECT RAISE(ABORT, 'a commit is evidence and never changes'); END;
 CREATE TRIGGER ledger_commit_stays BEFORE DELETE ON ledger_commit
 BEGIN SELECT RAISE(ABORT, 'a commit is evidence and is never deleted'); END;
+
+CREATE TRIGGER llm_exchange_was_asked BEFORE UPDATE OF
+  exchange_id, session_id, seq, turn_user_id, model, decision, authority_state, exclusions, created_at,
+  prompt_commitment, prompt_line
+ON llm_exchange
+BEGIN SELECT RAISE(ABORT, 'what was asked is evidence and never changes'); END;
+CREATE TRIGGER llm_exchange_stays BEFORE DELETE ON llm_exchange
+BEGIN SELECT RAISE(ABORT, 'an exchange is evidence and is never deleted'); END;
+CREATE TRIGGER chat_session_is_final BEFORE UPDATE OF
+  session_id, started_at, phase, tier, kernel_hash, host_role, model_id, ledger_session, auth_key_hash, branch
+ON chat_session
+BEGIN SELECT RAISE(ABORT, 'a session''s start is evidence and never changes'); END;
+CREATE TRIGGER chat_session_stays BEFORE DELETE ON chat_session
+BEGIN SELECT RAISE(ABORT, 'a session is evidence and is never deleted'); END;
+CREATE TRIGGER chat_turn_is_final BEFORE UPDATE OF
+  turn_id, session_id, created_at, speaker, refusal, authority_state, driftwatch_id
+ON chat_turn
+BEGIN SELECT RAISE(ABORT, 'a turn is evidence and never changes'); END;
+CREATE TRIGGER chat_turn_stays BEFORE DELETE ON chat_turn
+BEGIN SELECT RAISE(ABORT, 'a turn is evidence and is never deleted'); END;
+CREATE TRIGGER context_artifact_ref_is_final BEFORE UPDATE ON context_artifact_ref
+BEGIN SELECT RAISE(ABORT, 'what was injected is evidence and never changes'); END;
+CREATE TRIGGER context_artifact_ref_stays BEFORE DELETE ON context_artifact_ref
+BEGIN SELECT RAISE(ABORT, 'what was injected is evidence and is never deleted'); END;
+CREATE TRIGGER drift_event_is_final BEFORE UPDATE ON drift_event
+BEGIN SELECT RAISE(ABORT, 'a drift event is evidence and never changes'); END;
+CREATE TRIGGER drift_event_stays BEFORE DELETE ON drift_event
+BEGIN SELECT RAISE(ABORT, 'a drift event is evidence and is never deleted'); END;
+CREATE TRIGGER artifact_is_final BEFORE UPDATE OF line, kind, id, commitment ON artifact
+BEGIN SELECT RAISE(ABORT, 'an artifact is evidence and never changes'); END;
+CREATE TRIGGER artifact_stays BEFORE DELETE ON artifact
+BEGIN SELECT RAISE(ABORT, 'an artifact is evidence and is never deleted'); END;
+CREATE TRIGGER ledger_file_is_final BEFORE UPDATE ON ledger_file
+BEGIN SELECT RAISE(ABORT, 'a commit''s file is evidence and never changes'); END;
+CREATE TRIGGER ledger_file_stays BEFORE DELETE ON ledger_file
+BEGIN SELECT RAISE(ABORT, 'a commit''s file is evidence and is never deleted'); END;

@@ -42,6 +42,11 @@ impl Batch {
         self.known.contains(id)
     }
 
+    /// How many are in it.
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
     /// Adds one.
     pub(super) fn add(&mut self, id: ObjectId, kind: Kind, data: Vec<u8>) {
         if self.known.insert(id) {

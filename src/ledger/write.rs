@@ -206,6 +206,11 @@ impl Ledger {
         Ok(id)
     }
 
+    /// How many objects since the last sync were missing or torn, and are written anew.
+    pub fn written(&self) -> usize {
+        self.batch.len() + self.written.len()
+    }
+
     /// Waits until everything that was written or moved since the last sync is on the disk.
     ///
     /// The only durable point of a ledger. Syncs pack and ref files, and the directories that name them;

@@ -23,7 +23,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, Head, Read, Store, StoreError, Write};
 
 use super::draft::Draft;
-use super::lock::WriterLock;
+use super::lock::{WAIT, WriterLock};
 use super::{Paths, RecorderError};
 
 mod gather;
@@ -149,7 +149,7 @@ pub(super) fn take_over(
     salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     now: Seconds,
 ) -> Result<TakenOver, RecorderError> {
-    let _lock = WriterLock::acquire(&paths.lock())?;
+    let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let mut store = Sqlite::open(&paths.database())?;
     let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
         .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;

@@ -44,8 +44,10 @@ pub enum RecorderError {
     /// Database, log and ledger disagree in a way that no crash explains.
     #[error(
         "{ahead} is ahead of {behind} ({place}: expected {expected}, found {actual}); nothing was written. \
-             This is a restored backup, a mixed-up home or a changed record: look with `gently audit verify`. If the \
-             database is the older one, `gently audit adopt --own` takes over what ledger.git and audit.log hold beyond it"
+             No crash does this: it is a restored backup, a mixed-up home or a changed record. Bring back the \
+             gently.db, ledger.git and audit.log that belong together; or, if the database is the older one, \
+             `gently audit adopt --own` takes over what ledger.git and audit.log hold beyond it. \
+             `gently audit verify` shows what holds"
     )]
     Disagree {
         /// Which of the three has more.
@@ -136,6 +138,12 @@ pub enum RecorderError {
     /// The batch is in the database; git and log are behind it.
     #[error("{0}")]
     Unfinished(Arc<RecorderError>),
+    /// The database failed while it committed, and can't be read since.
+    #[error("the database failed while it committed ({reason}); whether this was recorded shows at the next start")]
+    Unknown {
+        /// The database's words.
+        reason: String,
+    },
     /// The recorder's thread is gone.
     #[error("the recorder stopped before it answered; whether this was recorded shows at the next start")]
     Stopped,

@@ -35,6 +35,10 @@ type Tx<'a> = Handle<Transaction<'a>>;
 fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited_s: BUSY_WAIT.as_secs() },
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Sqlite {
+            what,
+            reason: format!("{error}: is the disk full, or a limit on the size of files set? Make room and ask again"),
+        },
         _ => StoreError::Sqlite { what, reason: error.to_string() },
     }
 }
