@@ -248,7 +248,7 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     signing.save_new(&keys.join("signing.key"))?;
     allowed_signers::save_new(&keys.join("allowed_signers"), &[signing.public()])?;
     let config = root.join(config::FILE);
-    std::fs::write(&config, config::GENESIS).map_err(|e| io("write", &config, &e))?;
+    std::fs::write(&config, config::genesis_file(options.network)).map_err(|e| io("write", &config, &e))?;
     let genesis = genesis(options, &signing, now)?;
     let kernel = Kernel::genesis();
     let mut salt = [0; 32];

@@ -161,6 +161,9 @@ fn accept(
     let missing = || HeaderFault::Missing { height: block.height, hash: block.hash };
     let checked = if block.is_local() { Err(missing()) } else { anchor.check(network) };
     checked.map_err(|fault| SourceFault::Lie { at: at(), height: block.height, fault })?;
+    if block.height == 0 {
+        return Err(SourceFault::NoBlockYet { at: at() });
+    }
     Ok(anchor)
 }
 
@@ -348,21 +351,26 @@ mod tests {
         ask(&source, source.tip(), Network::Bitcoin, height, wait).now_or_never().unwrap().outcome
     }
 
-    fn first_block() -> Anchor {
+    /// The header of height 0 holds at height 1 as well: it has the same target.
+    fn early_block() -> Anchor {
         let genesis = bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin).header;
         let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis).parse().unwrap();
         let (hash, time) = (header.hash(), header.fields().time);
-        let block = Block { hash, height: 0, network: Network::Bitcoin, source: Source::File, time };
+        let block = Block { hash, height: 1, network: Network::Bitcoin, source: Source::File, time };
         Anchor { block, header: Some(header) }
     }
 
     #[tokio::test]
     async fn only_what_was_asked_for_and_proven_counts() {
-        let good = first_block();
+        let good = early_block();
         assert_eq!(accepted(good.clone(), None), Ok(good.clone()));
-        assert_eq!(accepted(good.clone(), Some(0)), Ok(good.clone()));
-        let other = SourceFault::OtherHeight { at: "says".to_owned(), expected: 1, actual: 0 };
-        assert_eq!(accepted(good.clone(), Some(1)), Err(other));
+        assert_eq!(accepted(good.clone(), Some(1)), Ok(good.clone()));
+        let other = SourceFault::OtherHeight { at: "says".to_owned(), expected: 2, actual: 1 };
+        assert_eq!(accepted(good.clone(), Some(2)), Err(other));
+        // Everybody has the first block from the beginning: it shows no time.
+        let mut first = good.clone();
+        first.block.height = 0;
+        assert_eq!(accepted(first, None), Err(SourceFault::NoBlockYet { at: "says".to_owned() }));
         let naked = accepted(Anchor { header: None, ..good.clone() }, None);
         assert!(matches!(naked, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
         // The local block is sound in a ledger, and no answer of a source.
@@ -386,7 +394,7 @@ mod tests {
         ] {
             assert_eq!(host(name), short);
         }
-        let anchor = first_block();
+        let anchor = early_block();
         let sources = [Says(anchor.clone()), Says(anchor.clone())];
         let unreachable = || SourceFault::Unreachable { at: "x".to_owned(), reason: dns.to_owned() };
         let heard: Vec<Heard> = sources
@@ -399,7 +407,7 @@ mod tests {
     #[tokio::test]
     async fn a_deadline_without_end_is_no_overflow() {
         for quorum in [1, 2] {
-            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(first_block()))];
+            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(early_block()))];
             let policy = Policy { quorum, deadline: Duration::MAX };
             let observation = observe(&sources, Network::Bitcoin, policy, Seconds::MAX).await;
             assert_eq!(observation.anchor.block.is_local(), quorum == 2);

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use crate::ask::{AskError, Asked, Turn, ask};
 use crate::govern::authority;
 use crate::govern::drift::{Judgement, Verdict};
-use crate::recorder::{RecordedAnswer, Refusal, TurnIds};
+use crate::recorder::{RecordedAnswer, RecordedFailure, Refusal, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
 use super::session::block_name;
+use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
 use super::{COULD_NOT, FINE, NEGATIVE, Told, could_not, init, print, program, say, withheld};
 
@@ -43,8 +44,14 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(model.id(), &say_on);
-    match ask(&house, key, &model, &question, move || seen).await {
-        Ok(asked) => Ok(show(&asked, json, made, &told)),
+    let person = Person::listen(model.id()).map_err(|e| WireError::Signals { reason: e.to_string() })?;
+    let outcome = ask(&house, key, &model, &question, move || seen, &person).await;
+    let signalled = person.exit_code().unwrap_or(COULD_NOT);
+    // From here on a signal ends the process, whoever is slow to read what is printed.
+    drop(person);
+    match outcome {
+        Ok(asked) => Ok(show(&asked, json, made, signalled, &told)),
+        Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
         Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
         Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
     }
@@ -65,6 +72,11 @@ fn question(words: &[String]) -> Result<String, String> {
         let at = e.utf8_error().valid_up_to();
         format!("standard input is not UTF-8 at byte {at}; convert it first, for example with iconv")
     })?;
+    if let Some(at) = piped.find('\0') {
+        return Err(format!(
+            "standard input has a NUL byte at byte {at}: it is binary, or UTF-16; a prompt is UTF-8 text"
+        ));
+    }
     if words.is_empty() && piped.is_empty() {
         return Err(nothing());
     }
@@ -95,7 +107,7 @@ fn piped() -> Result<Vec<u8>, String> {
     }
 }
 
-fn show(asked: &Asked, json: bool, made: bool, told: &Told) -> u8 {
+fn show(asked: &Asked, json: bool, made: bool, signalled: u8, told: &Told) -> u8 {
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
@@ -118,17 +130,13 @@ fn show(asked: &Asked, json: bool, made: bool, told: &Told) -> u8 {
             code
         }
         Turn::Failed(failure, fault) => {
-            if json {
-                print_facts(refusal_facts(asked, &failure.ids, &failure.session, &fault.to_string()));
-            }
-            say(&format!("error: {fault}"));
-            say(&format!(
-                "recorded prompt-{} without an answer ({}) · {}",
-                failure.ids.seq,
-                failure.reason,
-                place(&failure.session)
-            ));
+            show_failure(asked, failure, &fault.to_string(), json, &print_facts);
             COULD_NOT
+        }
+        Turn::Interrupted(failure) => {
+            let why = format!("interrupted while {} was thinking", failure.session.model);
+            show_failure(asked, failure, &why, json, &print_facts);
+            signalled
         }
     };
     if made {
@@ -138,6 +146,30 @@ fn show(asked: &Asked, json: bool, made: bool, told: &Told) -> u8 {
         ));
     }
     code
+}
+
+fn show_failure(asked: &Asked, failure: &RecordedFailure, why: &str, json: bool, print_facts: &dyn Fn(Value) -> u8) {
+    if json {
+        print_facts(refusal_facts(asked, &failure.ids, &failure.session, why));
+    }
+    say(&format!("error: {why}"));
+    say(&format!(
+        "recorded prompt-{} without an answer ({}) · {}",
+        failure.ids.seq,
+        failure.reason,
+        place(&failure.session)
+    ));
+}
+
+/// Whoever asked gave up before there was anything to record.
+fn given_up(json: bool, signalled: u8) -> u8 {
+    let sentence = "interrupted before the prompt was recorded: no model was called";
+    if json {
+        let facts = json!({ "answer": Value::Null, "withheld": false, "recorded": false, "error": sentence, "exit": signalled });
+        print(&format!("{facts}\n"));
+    }
+    say(sentence);
+    signalled
 }
 
 fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked, print_facts: &dyn Fn(Value) -> u8) -> u8 {
@@ -257,7 +289,9 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
             };
             (outcome, reason.clone(), refusal.exchange_hash)
         }
-        Turn::Failed(failure, _) => ("failed", failure.reason.clone(), failure.exchange_hash),
+        Turn::Failed(failure, _) | Turn::Interrupted(failure) => {
+            ("failed", failure.reason.clone(), failure.exchange_hash)
+        }
         Turn::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
     };
     let mut facts = common_facts(asked, ids, session, outcome);

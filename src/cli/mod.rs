@@ -1,11 +1,24 @@
 //! The terminal door: what was typed, what it means, what is printed, and the exit code.
 
+mod anchor;
 mod args;
 mod ask;
 pub mod audit;
 pub mod config;
+mod doctor;
+mod find;
+mod hook;
 mod init;
+mod init;
+mod log;
+mod overlay;
+mod publish;
+mod screen;
 mod session;
+mod session;
+mod show;
+mod terminal;
+mod walk;
 mod wire;
 
 use std::cell::RefCell;
@@ -61,19 +74,29 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
+        Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
+        Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
+        Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
+        Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
+        Command::Log(args) => log::run(&args, json),
+        Command::Show { exchange } => show::run(&exchange, json),
+        Command::Doctor => doctor::run(json).await,
     };
     done.unwrap_or_else(|e| stopped(&e, json))
 }
 
 /// Says what stopped a command, and gives its exit code.
 fn stopped(error: &WireError, json: bool) -> u8 {
+    if matches!(error, WireError::ReadOnly { .. }) {
+        return not_recorded(error, json);
+    }
     let WireError::Recorder(cause) = error else { return could_not(&error.to_string(), json) };
     let refused_before_writing = matches!(
         cause,
@@ -103,6 +126,20 @@ fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
     }
     say(&format!("error: {cause}"));
     say(&if what.is_empty() { sentence.to_owned() } else { format!("{sentence}: {what}") });
+    WITHHELD
+}
+
+/// Says that nothing can be recorded, so that nothing was begun.
+fn not_recorded(error: &WireError, json: bool) -> u8 {
+    if json {
+        let facts = json!({
+            "answer": null, "withheld": true, "recorded": false, "sentence": "not recorded",
+            "error": error.to_string(), "exit": WITHHELD,
+        });
+        print(&format!("{facts}\n"));
+    }
+    say(&format!("error: {error}"));
+    say("not recorded");
     WITHHELD
 }
 
