@@ -49,13 +49,6 @@ pub enum Command {
     /// Block sources: where the newest Bitcoin block is from
     #[command(subcommand)]
     Anchor(AnchorCommand),
-}
-
-/// `gently anchor`.
-#[derive(Debug, Subcommand)]
-pub enum AnchorCommand {
-    /// Ask every source now; exit 0 when a session could be anchored, 1 when not
-    Status,
     /// Show the newest lines of audit.log, decoded and checked against each other
     Log(LogArgs),
     /// Show one exchange: prompt, answer, context, hashes, commit
@@ -65,6 +58,13 @@ pub enum AnchorCommand {
     },
     /// Check this home, one line a check, with the command that mends it
     Doctor,
+}
+
+/// `gently anchor`.
+#[derive(Debug, Subcommand)]
+pub enum AnchorCommand {
+    /// Ask every source now; exit 0 when a session could be anchored, 1 when not
+    Status,
 }
 
 /// `gently audit`: what looks, and what mends.
