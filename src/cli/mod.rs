@@ -5,9 +5,18 @@ mod args;
 mod ask;
 pub mod audit;
 pub mod config;
+mod doctor;
+mod find;
+mod hook;
 mod init;
+mod log;
+mod overlay;
+mod publish;
+mod screen;
 mod session;
+mod show;
 mod terminal;
+mod walk;
 mod wire;
 
 use std::cell::RefCell;
@@ -63,6 +72,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
+        Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
+        Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
+        Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
@@ -71,6 +83,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
+        Command::Log(args) => log::run(&args, json),
+        Command::Show { exchange } => show::run(&exchange, json),
+        Command::Doctor => doctor::run(json).await,
     };
     done.unwrap_or_else(|e| stopped(&e, json))
 }

@@ -4,12 +4,17 @@
 
 mod anchor;
 mod anchored;
+mod at_hand;
+mod bitcoind;
 mod bitcoind;
 mod cli;
+mod doctor;
 mod esplora_server;
 mod floors;
+mod hand;
 mod headers;
 mod headers_file;
+mod hooks;
 mod journey;
 mod keys;
 mod ledger;
