@@ -6,7 +6,6 @@ mod anchor;
 mod anchored;
 mod at_hand;
 mod bitcoind;
-mod bitcoind;
 mod cli;
 mod doctor;
 mod esplora_server;
