@@ -74,7 +74,7 @@ const MAX_TEXT: usize = 1024;
 const SOURCE: Rule = Rule {
     says: "an address that starts with http:// or https://, without a name or password in it",
     accepts: |text| is_url(text) && !text.contains('@'),
-    shows: false,
+    shows: true,
 };
 const USER: Rule = Rule {
     says: "a name without ':' (a password never stands in a file of gently: anchor.bitcoind_password_env)",
@@ -357,8 +357,9 @@ impl std::fmt::Display for Value {
 fn shown(toml: &Toml, whole: bool) -> String {
     let text = toml.to_string();
     match (whole, text.trim()) {
-        (true, text) => format!("{} {text}", toml.type_name()),
-        (false, text) => format!("{} of {} characters", toml.type_name(), text.chars().count()),
+        // An address with a password in it has a sign that hardly anything else has.
+        (true, text) if !text.contains('@') => format!("{} {text}", toml.type_name()),
+        (_, text) => format!("{} of {} characters", toml.type_name(), text.chars().count()),
     }
 }
 

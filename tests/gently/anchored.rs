@@ -142,6 +142,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             network: Network::Bitcoin,
             sources: &sources,
             policy: Policy { deadline: Duration::from_secs(20), ..Policy::default() },
+            look_again: Duration::from_secs(60),
             clock: &clock,
             say: &say,
         };
