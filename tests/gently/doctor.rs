@@ -55,10 +55,13 @@ fn ref_back(home: &AtHand) {
     git(&["update-ref", "refs/heads/main", &parent]);
 }
 
-fn lose_newest_object(home: &AtHand) {
-    let tip = fs::read_to_string(home.file("ledger.git/refs/heads/main")).unwrap();
-    let (folder, name) = tip.trim().split_at(2);
-    fs::remove_file(home.file("ledger.git/objects").join(folder).join(name)).unwrap();
+/// Loose or packed, nothing is left.
+fn lose_objects(home: &AtHand) {
+    let objects = home.file("ledger.git/objects");
+    fs::remove_dir_all(&objects).unwrap();
+    for folder in ["info", "pack"] {
+        fs::create_dir_all(objects.join(folder)).unwrap();
+    }
 }
 
 fn other_key(home: &AtHand) {
@@ -100,7 +103,11 @@ const CASES: &[Case] = &[
     ),
     (
         "no database file",
-        |home| fs::write(home.file("gently.db"), "not a database at all").unwrap(),
+        |home| {
+            // SQLite mends a file from a write-ahead log that is still there.
+            let _ = fs::remove_file(home.file("gently.db-wal"));
+            fs::write(home.file("gently.db"), "not a database at all").unwrap();
+        },
         &[("database", "FAIL"), ("writer", "skipped")],
     ),
     (
@@ -137,7 +144,7 @@ const CASES: &[Case] = &[
         &[("log", "warn"), ("writer", "ok")],
     ),
     ("ref back", ref_back, &[("ledger", "FAIL"), ("writer", "FAIL"), ("log", "ok")]),
-    ("object lost", lose_newest_object, &[("ledger", "FAIL")]),
+    ("objects lost", lose_objects, &[("ledger", "FAIL")]),
     (
         "strange ref",
         |home| {

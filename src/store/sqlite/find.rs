@@ -116,5 +116,10 @@ mod tests {
             let plan = steps.join("; ");
             assert!(plan.contains(index) && !plan.contains("SCAN"), "{sql}: {plan}");
         }
+        let mut statement =
+            store.connection().prepare(&format!("EXPLAIN QUERY PLAN {}", super::super::read::REFS)).unwrap();
+        let steps: Vec<String> =
+            statement.query_map([], |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+        assert!(!steps.iter().any(|step| step.contains("SCAN ledger_commit")), "{steps:?}");
     }
 }

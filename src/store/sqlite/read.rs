@@ -17,6 +17,12 @@ use crate::store::{
     SessionRow, StoreError, TurnRow,
 };
 
+/// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a turn.
+pub(super) const REFS: &str = "WITH RECURSIVE known(ref) AS (
+       SELECT min(ref) FROM ledger_commit
+       UNION ALL SELECT (SELECT min(ref) FROM ledger_commit WHERE ref > known.ref) FROM known WHERE ref IS NOT NULL)
+     SELECT ref FROM known WHERE ref IS NOT NULL ORDER BY ref";
+
 impl<C: Deref<Target = Connection>> Handle<C> {
     fn each<T>(
         &self,
@@ -355,9 +361,7 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn refs(&self) -> Result<Vec<String>, StoreError> {
-        self.list("read refs", "SELECT DISTINCT ref FROM ledger_commit ORDER BY ref", [], |c| {
-            c.text("ledger_commit.ref")
-        })
+        self.list("read refs", REFS, [], |c| c.text("ledger_commit.ref"))
     }
 
     fn files(&self, commit: u64) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
