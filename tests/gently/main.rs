@@ -16,6 +16,8 @@ mod log_rules;
 mod model_server;
 mod models;
 mod pipeline;
+mod tamper;
+mod tamper_database;
 mod vectors;
 mod verify;
 mod written_log;
