@@ -678,7 +678,7 @@ class Check:
         self.last_branch, self.due, self.last_prompt, self.blocks = None, [], None, {}
         self.in_segments = 0
         # the ledger
-        self.genesis, self.network, self.origin, self.signers = None, None, None, []
+        self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
         self.key, self.next_key, self.allowed = None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
         # headers and signatures
@@ -816,6 +816,7 @@ class Check:
         node = self.nodes.get(root)
         if node is None or node.kind != "genesis":
             self.find("consistent", "refs/heads/main", "a root commit of kind genesis", self.place(root))
+            self.key_unknown = True
             return
         raw = self.git.read(root, "commit", MAX_COMMIT)
         tree = HEAD.match(raw) if isinstance(raw, bytes) else None
@@ -827,8 +828,11 @@ class Check:
             document = {}
         # What is wrong with it is reported where the commit is checked; here its say is taken.
         document = document if isinstance(document, dict) else {}
+        self.key_unknown = "signer" not in document
         good = {key: document.get(key) for key, fine in DOCUMENTS["genesis.json"].items() if fine(document.get(key))}
         self.genesis, self.network, self.origin = good.get("genesis"), good.get("network"), good.get("origin")
+        if "signer" not in good and self.pinned:
+            self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned), "none that can be read")
         if "signer" in good:
             self.key = read_key(good["signer"])
             self.signers.append(good["signer"])
@@ -1057,6 +1061,8 @@ class Check:
         seq = line.int("seq")
         self.same(line.place, "seq", session.prompts + 1, seq)
         session.prompts = max(seq, session.prompts)
+        if seq in session.open_prompts:
+            self.find("complete", line.place, "one outcome of each prompt", "two prompts of seq %d" % seq)
         if seq in session.open_prompts or seq in session.answered:
             self.find("consistent", line.place, "a number that is new", "seq %d" % seq)
         session.open_prompts[seq] = (line.details["hash"], line.time)
@@ -1170,7 +1176,8 @@ class Check:
             return
         header = files.get("btc_header")
         if not isinstance(header, bytes) or not re.match(rb"[0-9a-f]{160}\n\Z", header):
-            self.unseen_headers += 1
+            self.headers += 1
+            self.find("not_before", place, "a header of block %d" % block["height"], "none that can be read")
             if header is not None:
                 self.find("consistent", place, "btc_header of 160 digits and a newline", header[:200])
             return
@@ -1211,6 +1218,8 @@ class Check:
         if not match:
             self.find("consistent", place, "a commit in the form of section 6.1",
                       raw if isinstance(raw, str) else "its headers, or what is not one of them, differ")
+            if isinstance(raw, bytes) and b"\ngpgsig " not in raw.partition(b"\n\n")[0]:
+                self.find("signed_by", place, "a signature by the key in force", "none")
             return None
         return raw, match
 
@@ -1262,7 +1271,9 @@ class Check:
         head = b"SSHSIG\0\0\0\1" + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(key))
         rest = ssh_string(b"git") + ssh_string(b"") + ssh_string(b"sha512")
         whole = head + rest + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(signature))
-        if blob != whole or lines != armor:
+        if lines != armor:
+            self.find("consistent", place, "an armor of 70 digits a line", "it is spelled otherwise")
+        if blob != whole:
             self.find("consistent+signed_by", place, "an SSH signature as section 6.1 has it", "it is made otherwise")
             return
         if self.key is None:
@@ -1581,7 +1592,7 @@ class Check:
         return ("yes", "%d block headers show their work; %d sessions start on no block" % (self.headers, self.local_starts))
 
     def signed_by(self):
-        if self.key is None or not self.signers:
+        if self.key_unknown or self.key is None:
             return ("not checked", "no key of the ledger was read")
         how = "%d commits by %%s%s and its successors; ssh-keygen was asked about %d" % (self.signed, self.signers[0], self.asked)
         if self.pinned is None:

@@ -18,6 +18,7 @@ mod models;
 mod pipeline;
 mod tamper;
 mod tamper_database;
+mod second;
 mod vectors;
 mod verify;
 mod written_log;

@@ -534,7 +534,7 @@ for _again in (False, True):
 afterwards("last_line_dropped", lambda one: one.lines.pop())                      # nobody can see it
 afterwards("last_line_edited", lambda one: edited(one, -1, False), C)
 afterwards("last_line_edited_rechained", lambda one: edited(one, len(one.lines) - 1, True))    # nor this
-afterwards("drift_line_of_the_tail_dropped_rechained", lambda one: dropped(one, "drift", -1, True), C)
+afterwards("drift_line_of_the_tail_dropped_rechained", lambda one: dropped(one, "drift", -1, True), "complete")
 afterwards("log_cut_before_the_last_drift_line", lambda one: one.lines.__delitem__(slice(find(one, "drift", -1), None)), "complete")
 afterwards("log_cut_before_the_last_answer", lambda one: one.lines.__delitem__(slice(find(one, "response", -1), None)), "complete")
 afterwards("log_cut_before_the_last_auth_ok", lambda one: one.lines.__delitem__(slice(find(one, "auth_ok", -1), None)), "complete")
@@ -734,7 +734,7 @@ for _kind, _field, _value in (
         ("genesis", "format", "gently/2"), ("genesis", "genesis", "1" * 64), ("genesis", "network", "litecoin"),
         ("genesis", "commitments", "md5"), ("genesis", "created_at", START + 1), ("genesis", "signer", STRANGER.text),
         ("session_start", "opened_at", START), ("session_start", "prev_log", ZERO), ("session_start", "auth_key_hash", ZERO),
-        ("session_start", "tier", "2"), ("session_start", "branch", "branch-2"), ("session_start", "kernel_hash", "none"),
+        ("session_start", "tier", "2"), ("session_start", "branch", "branch-6"), ("session_start", "kernel_hash", "none"),
         ("response", "timestamp", START), ("response", "asked_at", START), ("response", "prev", ZERO), ("response", "seq", 7),
         ("response", "authority_state", "fine"), ("response", "refusal", 0), ("response", "model", "another"),
         ("response", "prompt_hash", ZERO), ("response", "response_hash", ZERO), ("response", "exchange_hash", "A" * 64),
