@@ -4,6 +4,7 @@
 
 mod anchor;
 mod bitcoind;
+mod by_hand;
 mod esplora_server;
 mod floors;
 mod headers;
@@ -16,9 +17,9 @@ mod log_rules;
 mod model_server;
 mod models;
 mod pipeline;
+mod second;
 mod tamper;
 mod tamper_database;
-mod second;
 mod vectors;
 mod verify;
 mod written_log;

@@ -130,11 +130,8 @@ fn the_sample_logs_are_judged_as_they_are_named() {
 /// Makes the tampered ledgers once for a test.
 fn tampered() -> (tempfile::TempDir, Value) {
     let dir = tempfile::tempdir().unwrap();
-    let made = Command::new("python3")
-        .arg(root().join("tests/data/second/make_ledgers.py"))
-        .arg(dir.path())
-        .output()
-        .unwrap();
+    let made =
+        Command::new("python3").arg(root().join("tests/data/second/make_ledgers.py")).arg(dir.path()).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let index = serde_json::from_slice(&std::fs::read(dir.path().join("index.json")).unwrap()).unwrap();
     (dir, index)
