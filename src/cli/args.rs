@@ -6,7 +6,9 @@ use crate::record::block::Network;
 use crate::record::commitment::Scheme;
 
 use super::audit::AuditCommand;
+use super::choose::CallArgs;
 use super::config::ConfigCommand;
+use super::model::ModelCommand;
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -41,6 +43,9 @@ pub enum Command {
     /// Show and edit gently.toml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show which models are reachable
+    #[command(subcommand)]
+    Model(ModelCommand),
 }
 
 /// `gently audit`: what looks, and what mends.
@@ -57,9 +62,11 @@ pub enum Audit {
 pub struct AskArgs {
     /// The question; standard input is added to it, or is all of it
     pub words: Vec<String>,
-    /// Which model answers: observer, or openai/NAME
+    /// Which model answers: ollama/NAME, anthropic/NAME, openai/NAME, observer, replay, or an alias
     #[arg(long, short, value_name = "ID")]
     pub model: Option<String>,
+    #[command(flatten)]
+    pub call: CallArgs,
 }
 
 /// `gently init`.

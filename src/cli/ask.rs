@@ -10,6 +10,7 @@ use crate::recorder::{RecordedAnswer, RecorderError, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
+use super::choose::{Chosen, choose};
 use super::session::block_name;
 use super::wire::{self, Opened, WireError};
 use super::{COULD_NOT, FINE, NEGATIVE, WITHHELD, init, print, say};
@@ -32,15 +33,13 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
         init::welcome(&opened.home, &opened.config.anchor_addresses());
     }
     let key = opened.authorize().await?;
-    let id = args.model.unwrap_or_else(|| opened.config.model.default.clone());
-    let (model, warning) = wire::model(&id, &opened.config)?;
-    if let Some(warning) = warning {
-        say(&warning);
-    }
+    let Chosen { model, notes } =
+        choose(args.model.as_deref(), &args.call, &opened.config, &opened.home.paths().database()).await?;
+    notes.iter().for_each(|note| say(note));
     let seen = opened.gather()?;
     let house = opened.house(model.id(), &say);
     match ask(&house, key, &model, &question, move || seen).await {
-        Ok(asked) => Ok(show(&asked, json, made)),
+        Ok(asked) => Ok(show(&asked, &Beside { notes, source: model.note() }, json, made)),
         Err(error) => Ok(withheld(&error, json)),
     }
 }
@@ -71,12 +70,20 @@ fn question(words: &[String]) -> Result<String, String> {
     Ok(text)
 }
 
-fn show(asked: &Asked, json: bool, made: bool) -> u8 {
+/// What is told of the model beside its answer.
+struct Beside {
+    /// Before it was asked.
+    notes: Vec<String>,
+    /// Where the answer is from, if it is a replay.
+    source: Option<String>,
+}
+
+fn show(asked: &Asked, beside: &Beside, json: bool, made: bool) -> u8 {
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
     let code = match &asked.turn {
-        Turn::Answered(answer) => show_answer(answer, json, asked),
+        Turn::Answered(answer) => show_answer(answer, json, asked, beside),
         Turn::Refused(refusal, fault) => {
             let (code, why) = match fault {
                 None => (NEGATIVE, refusal_words(&refusal.refusal)),
@@ -109,7 +116,7 @@ fn show(asked: &Asked, json: bool, made: bool) -> u8 {
     code
 }
 
-fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked) -> u8 {
+fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked, beside: &Beside) -> u8 {
     let (code, lines) = match answer.judgement.verdict() {
         Verdict::Show => (FINE, Vec::new()),
         Verdict::Warn(lines) => (FINE, lines),
@@ -117,7 +124,10 @@ fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked) -> u8 {
     };
     let shown = code == FINE;
     let printed = if json {
-        print(&format!("{}\n", answer_facts(asked, answer, shown)))
+        let mut facts = answer_facts(asked, answer, shown);
+        facts["notes"] = json!(beside.notes);
+        facts["replayed"] = json!(beside.source);
+        print(&format!("{facts}\n"))
     } else if shown {
         let newline = if answer.text.ends_with('\n') { "" } else { "\n" };
         print(&format!("{}{newline}", answer.text))
@@ -130,17 +140,24 @@ fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked) -> u8 {
     if !shown {
         say("the answer is recorded and withheld: the kernel blocks this drift");
     }
-    say(&recorded_line(answer));
+    say(&recorded_line(answer, beside));
     code.max(printed)
 }
 
-/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226`
-fn recorded_line(answer: &RecordedAnswer) -> String {
+/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 812 tokens · $0.0041`
+fn recorded_line(answer: &RecordedAnswer, beside: &Beside) -> String {
+    let tokens = match (answer.usage.prompt_tokens, answer.usage.completion_tokens) {
+        (None, None) => None,
+        (asked, said) => Some(format!("{} tokens", asked.unwrap_or(0).saturating_add(said.unwrap_or(0)))),
+    };
+    let cost = answer.cost.as_ref().map(ToString::to_string);
+    let extras = [tokens, cost, beside.source.clone()].into_iter().flatten().map(|text| format!(" · {text}"));
     format!(
-        "recorded interaction-{} · chain {}… · {}",
+        "recorded interaction-{} · chain {}… · {}{}",
         answer.ids.seq,
         answer.chain_entry.short8(),
-        place(&answer.session)
+        place(&answer.session),
+        extras.collect::<String>()
     )
 }
 
@@ -184,6 +201,7 @@ fn answer_facts(asked: &Asked, answer: &RecordedAnswer, shown: bool) -> Value {
     facts["commit"] = json!(answer.commit);
     facts["usage"] = json!({
         "prompt_tokens": answer.usage.prompt_tokens, "completion_tokens": answer.usage.completion_tokens,
+        "cost": answer.cost,
     });
     facts["drift"] = drift_facts(&answer.judgement, &answer.drift_ids);
     facts

@@ -3,8 +3,10 @@
 mod args;
 mod ask;
 pub mod audit;
+mod choose;
 pub mod config;
 mod init;
+mod model;
 mod session;
 mod wire;
 
@@ -60,6 +62,7 @@ async fn dispatch(cli: Cli) -> u8 {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
+        Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }

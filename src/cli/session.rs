@@ -7,6 +7,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{Read, SessionRow};
 
 use super::args::SessionCommand;
+use super::choose::{self, CallArgs};
 use super::wire::{self, Opened, WireError};
 use super::{COULD_NOT, FINE, print, say};
 
@@ -23,9 +24,10 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
     let (home, _) = wire::home_or_new()?;
     let opened = Opened::open(home)?;
     let key = opened.authorize().await?;
-    let id = model.unwrap_or_else(|| opened.config.model.default.clone());
-    let (model, _) = wire::model(&id, &opened.config)?;
-    let house = opened.house(model.id(), &say);
+    let none = CallArgs::default();
+    let chosen = choose::choose(model.as_deref(), &none, &opened.config, &opened.home.paths().database()).await?;
+    chosen.notes.iter().for_each(|note| say(note));
+    let house = opened.house(chosen.model.id(), &say);
     let row = session::open(&house, key).await?;
     if json {
         return Ok(print(&format!("{}\n", facts(&row))));

@@ -11,6 +11,7 @@ use super::{Handle, failed, optional};
 use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
+use crate::record::params::Cost;
 use crate::record::time::Seconds;
 use crate::store::{
     Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate, Read,
@@ -140,11 +141,17 @@ fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
         answered_at: c.time("llm_exchange.answered_at")?,
         prompt_tokens: c.count_opt("llm_exchange.prompt_tokens")?,
         completion_tokens: c.count_opt("llm_exchange.completion_tokens")?,
+        cost: cost(c)?,
         response_commitment: c.hash_opt("llm_exchange.response_commitment")?,
         exchange_commitment: c.hash("llm_exchange.exchange_commitment")?,
         chain_entry: c.hash_opt("llm_exchange.chain_entry")?,
         outcome_line: c.count("llm_exchange.outcome_line")?,
     }))
+}
+
+fn cost(c: &Columns<'_, '_>) -> Result<Option<Cost>, StoreError> {
+    let (micro, currency) = (c.count_opt("llm_exchange.cost_micro")?, c.text_opt("llm_exchange.cost_currency")?);
+    Ok(micro.zip(currency).map(|(micro, currency)| Cost { currency, micro }))
 }
 
 fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
@@ -161,6 +168,7 @@ fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
         decision: c.text("llm_exchange.decision")?,
         authority_state: c.authority("llm_exchange.authority_state")?,
         exclusions: c.text("llm_exchange.exclusions")?,
+        params: c.text_opt("llm_exchange.params")?,
         salt: c.salt_opt("llm_exchange.salt")?,
         prompt_commitment: c.hash("llm_exchange.prompt_commitment")?,
         prompt_line: c.count("llm_exchange.prompt_line")?,
@@ -270,6 +278,19 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
         let sql = "SELECT * FROM llm_exchange WHERE exchange_id = ?1";
         self.one("read an exchange", sql, [id.to_string()], exchange)
+    }
+
+    fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let sql = "SELECT * FROM llm_exchange WHERE prompt_hash = ?1 AND outcome = 'answered' AND model <> 'replay'
+                   ORDER BY outcome_line DESC LIMIT 1";
+        self.one("find an answered prompt", sql, [prompt_hash.to_string()], exchange)
+    }
+
+    fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let sql = "SELECT e.* FROM chat_turn t JOIN llm_exchange e ON e.turn_user_id = t.turn_id
+                   WHERE t.content_hash = ?1 AND t.speaker = 'user' AND e.outcome = 'answered' AND e.model <> 'replay'
+                   ORDER BY e.outcome_line DESC LIMIT 1";
+        self.one("find an answered text", sql, [content_hash.to_string()], exchange)
     }
 
     fn in_flight(&self, of: Uuid) -> Result<Vec<ExchangeRow>, StoreError> {
