@@ -236,7 +236,7 @@ mod tests {
             ("anchor = 1", "gently.toml line 1: anchor is a section: [anchor]; found integer"),
             ("[anchor]\nmode = true", "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true"),
             ("[anchor]\ndeadline_ms = '3000'", "a whole number from 100 to 60000; found string \"3000\""),
-            ("[model.default]\nname = 1", "model.default is found table"),
+            ("[model.default]\nname = 1", "\"openai/NAME\" or an alias; found table"),
             ("[store]\ncontent = 'none'", "\"sanitized\" (no other value is implemented); found string \"none\""),
             ("[anchor]\nmode = 'off'\nmode = 'off'", "gently.toml line 3: not TOML"),
             ("[anchor", "gently.toml line 1: not TOML"),

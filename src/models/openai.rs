@@ -207,6 +207,7 @@ mod tests {
     #[test]
     fn what_is_no_answer() {
         let kind = |body: &[u8]| match read_completion(body).unwrap_err() {
+            WireError::Unfinished => "unfinished".to_owned(),
             WireError::Cut { .. } => "cut".to_owned(),
             WireError::Malformed { .. } => "malformed".to_owned(),
             WireError::Empty { .. } => "empty".to_owned(),
