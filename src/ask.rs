@@ -69,7 +69,7 @@ pub async fn ask(
     gather: impl FnOnce() -> Seen,
 ) -> Result<Asked, AskError> {
     let Redaction { clean: text, found: removed } = redact(question);
-    let own = model.system().map(|text| redact(text).clean);
+    let own = model.system().map(|text| redact(text.trim()).clean);
     let resumed = resume_or_open(house, auth_key_hash).await.map_err(AskError::Prompt)?;
     let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
     let Seen { sight, salt } = gather();

@@ -122,7 +122,7 @@ fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>) -> Stri
     let hash = Hash32::digest(bundle_json.as_bytes());
     let head = kernel.rules().prompt.system.trim_end();
     let block = bundle_json.replace('<', "\\u003c");
-    let own = own.map(|text| format!("{}\n\n", escape_markers(text.trim_end()))).unwrap_or_default();
+    let own = own.map(|text| format!("{}\n\n", escape_markers(text))).unwrap_or_default();
     format!("{head}\n\n{own}<{MARKER} sha256:{hash}>\n{block}\n</{MARKER}>\n")
 }
 

@@ -4,6 +4,7 @@
 
 mod error;
 mod object;
+mod pack;
 pub mod read;
 mod refs;
 pub mod write;

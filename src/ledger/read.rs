@@ -150,6 +150,11 @@ impl Repository {
         parse_commit(&self.object(id, Kind::Commit)?)
     }
 
+    /// The bytes of a commit.
+    pub fn commit_bytes(&self, id: &Oid) -> Result<Vec<u8>, ObjectFault> {
+        self.object(id, Kind::Commit)
+    }
+
     /// Tree and parents of a commit that need not be ours: the unsigned ones of `refs/notes`.
     pub fn foreign_commit(&self, id: &Oid) -> Result<(Oid, Vec<Oid>), ObjectFault> {
         parse_foreign(&self.object(id, Kind::Commit)?)
@@ -167,4 +172,11 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Commit => "commit",
         Kind::Tag => "tag",
     }
+}
+
+/// The id that a file's content has in git.
+pub fn blob_id(content: &[u8]) -> Oid {
+    let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);
+    // An attempted SHA-1 collision has no id; zero is nobody's.
+    id.map_or(Oid::from_bytes([0; 20]), |id| Oid::from_gix(&id))
 }

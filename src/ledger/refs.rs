@@ -62,6 +62,7 @@ impl Ledger {
     /// Fine if it is already at `to`. Anything else is an error that names expected and actual, and
     /// the ref stays. A lock that a killed process left is removed. Durable after [`Ledger::sync`].
     pub fn move_ref(&mut self, name: &str, from: Option<Oid>, to: Oid) -> Result<(), LedgerError> {
+        self.write_objects()?;
         let moved = |actual| LedgerError::Moved { name: name.to_owned(), wanted: to, expected: from, actual };
         let actual = self.tip(name)?;
         if actual != Some(to) {
@@ -87,6 +88,7 @@ impl Ledger {
     ///
     /// Refuses a ref that is not torn. Durable after [`Ledger::sync`].
     pub fn overwrite_torn_ref(&mut self, name: &str, to: Oid) -> Result<(), LedgerError> {
+        self.write_objects()?;
         match self.tip(name) {
             Err(LedgerError::TornRef { .. }) => {}
             Ok(actual) => return Err(LedgerError::NotTorn { name: name.to_owned(), actual }),

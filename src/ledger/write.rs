@@ -14,19 +14,17 @@
 //! ```
 //!
 //! Making a commit ([`encode`]) needs the key and no disk; applying it ([`Ledger::put`],
-//! [`Ledger::move_ref`]) needs the disk and no key, and may be done again at any time.
+//! [`Ledger::write_objects`], [`Ledger::move_ref`]) needs the disk and no key, and may be done again at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::BString;
-use gix::objs::{self, CommitRef, Kind, Write as _};
-use gix::odb::loose;
-use gix::zlib::Compression;
-use gix::zlib::stream::deflate;
+use gix::objs::{self, CommitRef, Kind};
 
+use super::pack::Batch;
 use super::{LedgerError, OBJECT_FORMAT, Oid};
 use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME, Message};
 use crate::record::signature::{PublicKey, Signature, armor, signed_data};
@@ -37,9 +35,6 @@ pub type Files = BTreeMap<&'static str, Vec<u8>>;
 
 /// The header of a git SSH signature in a SHA-1 repository.
 const SIGNATURE_HEADER: &str = "gpgsig";
-
-/// How loose objects are compressed; fixed, because a file that differs from this is taken for torn.
-const COMPRESSION: Compression = Compression::BEST_SPEED;
 
 /// Everything that makes a commit, but the signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,15 +110,19 @@ fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
 /// Opened isolated: no configuration but the repository's own, no environment. Nothing is durable
 /// before [`Ledger::sync`] has returned: git's files are written without waiting for the disk.
 /// A batch is applied, and applied again after a crash, in this order: put every commit, parents
-/// first; move every ref; sync once. After a power loss a ref may be torn ([`LedgerError::TornRef`]):
+/// first; write the objects; move every ref; sync once. After a power loss a ref may be torn ([`LedgerError::TornRef`]):
 /// [`Ledger::overwrite_torn_ref`] sets it to the tip that the database knows.
 pub struct Ledger {
     pub(super) repo: gix::Repository,
-    loose: loose::Store,
-    /// What the next [`Ledger::sync`] has to make durable.
-    objects: BTreeSet<gix::ObjectId>,
+    /// Objects that are not written yet.
+    pub(super) batch: Batch,
+    /// What the next [`Ledger::sync`] has to make durable: refs by name, files and directories by path.
     pub(super) refs: BTreeSet<String>,
-    paths: BTreeSet<PathBuf>,
+    pub(super) paths: BTreeSet<PathBuf>,
+    /// Objects written since the last sync.
+    pub(super) written: Vec<gix::ObjectId>,
+    /// A commit was put that was here already.
+    again: bool,
 }
 
 impl Ledger {
@@ -164,9 +163,14 @@ impl Ledger {
             return Err(wrong("a bare repository", "one with a work tree".to_owned()));
         }
         repo.refs.write_reflog = gix::refs::store::WriteReflog::Disable;
-        let options = loose::Options { compression: COMPRESSION, ..Default::default() };
-        let loose = loose::Store::at_opts(repo.objects.store_ref().path(), OBJECT_FORMAT, options);
-        Ok(Ledger { repo, loose, objects: BTreeSet::new(), refs: BTreeSet::new(), paths: BTreeSet::new() })
+        Ok(Ledger {
+            repo,
+            batch: Batch::default(),
+            refs: BTreeSet::new(),
+            paths: BTreeSet::new(),
+            written: Vec::new(),
+            again: false,
+        })
     }
 
     /// The repository's directory.
@@ -174,11 +178,11 @@ impl Ledger {
         self.repo.git_dir()
     }
 
-    /// Writes blobs, tree and commit; what is already there is compared byte for byte, and rewritten if torn.
+    /// Takes blobs, tree and commit into the batch; [`Ledger::write_objects`] writes it.
     ///
-    /// Idempotent: putting the same twice gives the same id. Refuses a commit whose tree is not
-    /// that of `files`, or whose parents are not here. No ref moves. Durable after [`Ledger::sync`],
-    /// also for objects that were already there.
+    /// Idempotent: putting the same twice gives the same id. What is already there is compared byte for
+    /// byte, and written again if it is torn. Refuses a commit whose tree is not that of `files`, or whose
+    /// parents are not here. No ref moves.
     pub fn put(&mut self, commit: &[u8], files: &Files) -> Result<Oid, LedgerError> {
         let id = Oid::from_gix(&id_of(Kind::Commit, commit));
         let parsed = CommitRef::from_bytes(commit, OBJECT_FORMAT)
@@ -188,7 +192,8 @@ impl Ledger {
         if expected != actual {
             return Err(LedgerError::Tree { commit: id, expected, actual });
         }
-        if let Some(parent) = parsed.parents().find(|parent| !self.repo.has_object(parent)) {
+        let here = |parent: &gix::ObjectId| self.batch.holds(parent) || self.repo.has_object(parent);
+        if let Some(parent) = parsed.parents().find(|parent| !here(parent)) {
             let path = self.path().to_owned();
             return Err(LedgerError::MissingParent { commit: id, parent: Oid::from_gix(&parent), path });
         }
@@ -196,63 +201,85 @@ impl Ledger {
             self.put_object(Kind::Blob, bytes)?;
         }
         self.put_object(Kind::Tree, &tree)?;
-        self.put_object(Kind::Commit, commit)?;
+        // A commit that is here already is put again after a crash: then nothing is known to be durable.
+        self.again |= !self.put_object(Kind::Commit, commit)?;
         Ok(id)
     }
 
-    /// Waits until everything that was put or moved since the last sync is on the disk.
+    /// Waits until everything that was written or moved since the last sync is on the disk.
     ///
-    /// The only durable point of a ledger. Syncs object files, ref files, and the directories that
-    /// name them. After an error nothing is known to be durable: open the ledger anew, apply again.
+    /// The only durable point of a ledger. Syncs pack and ref files, and the directories that name them;
+    /// after a commit was put again, every pack. After an error nothing is known to be durable: open the
+    /// ledger anew, apply again.
     pub fn sync(&mut self) -> Result<(), LedgerError> {
-        let mut directories = BTreeSet::new();
-        for id in &self.objects {
-            let path = self.loose.object_path(id);
-            match sync_path(&path) {
-                // A stock `git gc` may have moved it into a pack, which git syncs itself.
-                Err(e) if e.kind() == io::ErrorKind::NotFound && self.repo.has_object(id) => continue,
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    return Err(LedgerError::Vanished { id: Oid::from_gix(id), path: self.path().to_owned() });
-                }
-                other => other.map_err(|e| io_error("sync", &path, e))?,
-            }
-            directories.extend(path.ancestors().skip(1).take(2).map(Path::to_owned));
+        self.write_objects()?;
+        if self.again {
+            self.touch_objects()?;
         }
         // Files before the directories that name them: a name must not be durable before its content.
         let moved = self.refs.iter().flat_map(|name| self.files_of_ref(name));
         let all = self.paths.iter().cloned().chain(moved);
-        let (named, files): (BTreeSet<_>, BTreeSet<_>) = all.partition(|path| path.is_dir());
-        directories.extend(named);
+        let (directories, files): (BTreeSet<_>, BTreeSet<_>) = all.partition(|path| path.is_dir());
         for path in files.iter().chain(&directories) {
-            sync_path(path).map_err(|e| io_error("sync", path, e))?;
+            match sync_path(path) {
+                // A stock `git gc` may have moved what is in a pack into another one, which git syncs itself.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && is_pack(path) => self.must_hold_all()?,
+                other => other.map_err(|e| io_error("sync", path, e))?,
+            }
         }
-        self.objects.clear();
+        self.written.clear();
         self.refs.clear();
         self.paths.clear();
+        self.again = false;
         Ok(())
     }
 
-    fn put_object(&mut self, kind: Kind, data: &[u8]) -> Result<(), LedgerError> {
+    /// Takes an object into the batch unless it is here whole; false when it is.
+    fn put_object(&mut self, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
         let id = id_of(kind, data);
-        if !self.is_whole(&id, kind, data)? {
-            // gix writes a temporary file and renames it over what is there.
-            self.loose.write_buf(kind, data).map_err(|e| git("write an object", self.path(), &e))?;
+        if self.batch.holds(&id) {
+            return Ok(true);
         }
-        self.objects.insert(id);
-        Ok(())
+        let whole = self.is_whole(&id, kind, data)?;
+        if !whole {
+            self.batch.add(id, kind, data.to_vec());
+        }
+        Ok(!whole)
     }
 
-    /// Whether an object is here with exactly these contents, in a loose file as this writer makes it or in a pack.
+    /// Whether an object is here with exactly these contents, in a pack or in a loose file as git makes it.
+    ///
+    /// A torn loose file is removed: the batch brings the object anew.
     fn is_whole(&self, id: &gix::ObjectId, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
-        let path = self.loose.object_path(id);
-        match fs::read(&path) {
-            Ok(found) => Ok(found == loose_file(kind, data)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                let packed = self.repo.try_find_object(*id);
-                Ok(packed.is_ok_and(|found| found.is_some_and(|found| found.kind == kind && found.data == data)))
-            }
-            Err(e) => Err(io_error("read", &path, e)),
+        let found = self.repo.try_find_object(*id);
+        if found.is_ok_and(|found| found.is_some_and(|found| found.kind == kind && found.data == data)) {
+            return Ok(true);
         }
+        let hex = id.to_hex().to_string();
+        let (folder, name) = hex.split_at(2);
+        let loose = self.objects_dir().join(folder).join(name);
+        match fs::remove_file(&loose) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(io_error("remove", &loose, e)),
+            _ => Ok(false),
+        }
+    }
+
+    fn must_hold_all(&self) -> Result<(), LedgerError> {
+        match self.written.iter().find(|id| !self.repo.has_object(id)) {
+            Some(id) => Err(LedgerError::Vanished { id: Oid::from_gix(id), path: self.path().to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything under `objects` is to be synced.
+    fn touch_objects(&mut self) -> Result<(), LedgerError> {
+        let objects = self.objects_dir();
+        self.touch_all(&objects)
+    }
+
+    /// The directory that holds objects and packs.
+    pub(super) fn objects_dir(&self) -> PathBuf {
+        self.repo.objects.store_ref().path().to_owned()
     }
 
     /// The sample hooks that git's template brings are of no use in a ledger, and would all be synced.
@@ -276,14 +303,8 @@ impl Ledger {
     }
 }
 
-/// The bytes of a loose object file.
-fn loose_file(kind: Kind, data: &[u8]) -> Vec<u8> {
-    let mut out = deflate::Write::new(Vec::with_capacity(data.len()), COMPRESSION);
-    out.write_all(&objs::encode::loose_header(kind, data.len() as u64))
-        .and_then(|()| out.write_all(data))
-        .and_then(|()| out.flush())
-        .expect("memory takes every byte");
-    out.into_inner()
+fn is_pack(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "pack" || e == "idx")
 }
 
 /// Syncs a file, or on systems that can, a directory.

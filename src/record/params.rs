@@ -16,6 +16,8 @@ const MAX_TEMPERATURE: u32 = 2000;
 const PLACES: usize = 3;
 /// Characters of a currency: `USD`, `EUR`, or a word.
 const MAX_CURRENCY: usize = 8;
+/// The largest number that canonical JSON holds exactly.
+const MAX_EXACT: u64 = (1 << 53) - 1;
 /// Millionths in one.
 const MICRO: u128 = 1_000_000;
 
@@ -155,12 +157,13 @@ pub struct Price {
 }
 
 impl Price {
-    /// The cost of so many tokens, rounded to the nearest millionth, halves up; none when it passes `u64`.
+    /// The cost of so many tokens, rounded to the nearest millionth, halves up; none when no JSON number holds it.
     pub fn cost(&self, prompt_tokens: u64, completion_tokens: u64) -> Option<Cost> {
         let input = u128::from(self.input_per_mtok) * u128::from(prompt_tokens);
         let output = u128::from(self.output_per_mtok) * u128::from(completion_tokens);
         let micro = input.checked_add(output)?.checked_add(MICRO / 2)? / MICRO;
-        Some(Cost { currency: self.currency.clone(), micro: u64::try_from(micro).ok()? })
+        let micro = u64::try_from(micro).ok().filter(|micro| *micro <= MAX_EXACT)?;
+        Some(Cost { currency: self.currency.clone(), micro })
     }
 }
 

@@ -72,14 +72,21 @@ pub struct Written {
 
 impl Written {
     /// Waits until git and log are on the disk.
-    pub fn sync(self) -> Result<(), RecorderError> {
-        if let Some(mut ledger) = self.ledger {
+    pub fn sync(&mut self) -> Result<(), RecorderError> {
+        if let Some(ledger) = &mut self.ledger {
             ledger.sync().map_err(unapplied("syncing ledger.git"))?;
         }
-        if let Some(mut log) = self.log {
+        if let Some(log) = &mut self.log {
             log.sync().map_err(unapplied("syncing audit.log"))?;
         }
         Ok(())
+    }
+
+    /// Merges packs when they have become many; nobody waits for it, and what fails is tried again next time.
+    pub fn tidy(mut self) {
+        if let Some(ledger) = &mut self.ledger {
+            let _ = ledger.tidy();
+        }
     }
 }
 
@@ -121,6 +128,11 @@ pub fn check<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<
         }
     }
     Ok(())
+}
+
+/// Sets aside what a power loss tore in git, so that [`apply`] writes it anew.
+pub fn set_aside_torn(paths: &Paths) -> Result<(), RecorderError> {
+    open_ledger(paths)?.set_aside_torn_packs().map(|_| ()).map_err(unapplied("reading the packs of ledger.git"))
 }
 
 /// The mark once everything up to the head is durable.
@@ -218,6 +230,7 @@ fn apply_commits<R: Read + ?Sized>(
         let files = files_of(store, row)?;
         ledger.put(&row.raw, &files).map_err(unapplied("writing objects to ledger.git"))?;
     }
+    ledger.write_objects().map_err(unapplied("writing objects to ledger.git"))?;
     pass(watch, Step::AfterObjects).map_err(unapplied("writing objects"))?;
     let mut missing = 0;
     for (reference, moves) in &moves {

@@ -170,6 +170,9 @@ pub struct Usage {
     pub completion_tokens: Option<u64>,
 }
 
+/// The largest integer that every reader of JSON holds exactly.
+const MAX_TOKENS: u64 = (1 << 53) - 1;
+
 /// What a model said: not judged, not recorded, and not to be shown.
 ///
 /// It has no way to its text but through judgement and record:
@@ -189,6 +192,10 @@ pub struct Reply {
 impl Reply {
     /// Only a model makes one.
     pub(crate) fn new(text: String, usage: Usage) -> Self {
+        // A count that canonical JSON can't hold is nonsense of the provider's, and must not cost the answer.
+        let sane = |count: Option<u64>| count.filter(|n| *n <= MAX_TOKENS);
+        let usage =
+            Usage { prompt_tokens: sane(usage.prompt_tokens), completion_tokens: sane(usage.completion_tokens) };
         Reply { text, usage, cost: None }
     }
 

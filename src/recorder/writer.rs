@@ -216,13 +216,15 @@ impl Writer {
     }
 
     /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies again.
-    fn settle(&mut self, written: Written, head: &Head) {
+    fn settle(&mut self, mut written: Written, head: &Head) {
         let settled = written
             .sync()
             .and_then(|()| pass(&self.watch, Step::AfterSync))
             .and_then(|()| Ok(self.store.mark_applied(&apply::all_applied(head))?))
             .and_then(|()| pass(&self.watch, Step::AfterMark));
-        drop(settled);
+        if settled.is_ok() {
+            written.tidy();
+        }
     }
 
     /// Applies what is behind the head, and logs `recover` when something was missing.
@@ -231,7 +233,8 @@ impl Writer {
         if head.applied == apply::all_applied(&head) {
             return apply::check(&self.store, &head, &self.paths);
         }
-        let written = apply::apply(&self.store, &head, &self.paths, &super::unwatched())?;
+        apply::set_aside_torn(&self.paths)?;
+        let mut written = apply::apply(&self.store, &head, &self.paths, &super::unwatched())?;
         let missing = written.missing;
         written.sync()?;
         self.store.mark_applied(&apply::all_applied(&head))?;

@@ -11,6 +11,7 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
 use super::VerifyError;
+use super::database::DatabaseCounts;
 use super::file::LogFile;
 use super::history::{History, Node};
 use super::lines::Lines;
@@ -43,6 +44,10 @@ pub(super) struct Checker<'a> {
     pub btc_anchors: u64,
     pub lines_in_segments: u64,
     pub log_file: bool,
+    /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
+    pub exchange_hashes: HashMap<Hash32, Hash32>,
+    pub has_database: bool,
+    pub database: Option<DatabaseCounts>,
 }
 
 impl<'a> Checker<'a> {
@@ -67,6 +72,9 @@ impl<'a> Checker<'a> {
             btc_anchors: 0,
             lines_in_segments: 0,
             log_file: false,
+            exchange_hashes: HashMap::new(),
+            has_database: false,
+            database: None,
         };
         checker.genesis = checker.read_genesis();
         checker.lines = Lines::new(checker.genesis.as_ref().map(|genesis| genesis.network));

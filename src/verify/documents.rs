@@ -147,6 +147,9 @@ impl Checker<'_> {
         self.check_hash_file(node, files, "chain_entry", document.chain_entry);
         self.check_hash_file(node, files, "session", document.session_id);
         self.answer(node, &document);
+        if self.has_database {
+            self.exchange_hashes.insert(Hash32::digest(bytes), document.exchange_hash);
+        }
         let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
         Some(Subject::Interaction { session, seq, chain })
     }

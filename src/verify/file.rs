@@ -143,3 +143,50 @@ fn difference(expected: &[u8], actual: &[u8]) -> (String, String) {
     };
     (show(expected), show(actual))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::super::lines::Lines;
+    use super::*;
+
+    const LOG: &[u8] = include_bytes!("../../tests/vectors/ledgers/honest/audit.log");
+    /// Lines of the sample that are inside `main`.
+    const SEGMENTS: usize = 58;
+
+    /// Every single byte of the log, changed: its line is named. The whole check of a ledger, which
+    /// takes longer, goes over some bytes only (`tests/gently/tamper.rs`).
+    #[test]
+    fn every_changed_byte_is_found_in_its_line() {
+        let lines: Vec<&[u8]> = LOG.strip_suffix(b"\n").unwrap().split(|byte| *byte == b'\n').collect();
+        let mut taken = Lines::new(None);
+        for line in &lines[..SEGMENTS] {
+            taken.take(line, "", &mut Findings::default());
+        }
+        let head = taken.state.head();
+        let (mut file, mut line) = (tempfile::NamedTempFile::new().unwrap(), 1);
+        for at in 0..LOG.len() {
+            let mut changed = LOG.to_vec();
+            changed[at] ^= 0x01;
+            file.as_file_mut().set_len(0).unwrap();
+            std::io::Seek::rewind(file.as_file_mut()).unwrap();
+            file.write_all(&changed).unwrap();
+            let mut findings = Findings::default();
+            let mut log = LogFile::open(file.path()).unwrap();
+            for (n, line) in (1u64..).zip(&lines[..SEGMENTS]) {
+                log.compare(line, n, &mut findings).unwrap();
+            }
+            log.end_of_segments(head, 58, &mut findings).unwrap();
+            let mut rest = taken.clone();
+            while let Some(newer) = log.newer().unwrap() {
+                rest.take(&newer.bytes, &format!("audit.log line {}", newer.number), &mut findings);
+            }
+            log.report_torn(&mut findings);
+            let (found, _) = findings.into_list();
+            let place = format!("audit.log line {line}");
+            assert!(found.iter().any(|finding| finding.place == place), "byte {at}: {found:?}");
+            line += usize::from(LOG[at] == b'\n');
+        }
+    }
+}

@@ -35,6 +35,7 @@ impl RecordLine {
 }
 
 /// The log as far as it was taken.
+#[derive(Clone)]
 pub(super) struct Lines {
     pub state: LogState,
     pub tree: Frontier,
@@ -44,6 +45,12 @@ pub(super) struct Lines {
     pub blocks: BTreeMap<u32, BTreeSet<Hash32>>,
     /// `btc_anchor` lines whose header was accepted.
     pub accepted_anchors: u64,
+    /// HASH of every line, as it stands there; 32 bytes a line.
+    pub hashes: Vec<Hash32>,
+    /// Length of all lines with their newlines.
+    pub bytes: u64,
+    /// Number of `artifact` lines.
+    pub artifacts: u64,
     network: Option<Network>,
 }
 
@@ -56,6 +63,9 @@ impl Lines {
             records: HashMap::new(),
             blocks: BTreeMap::new(),
             accepted_anchors: 0,
+            hashes: Vec::new(),
+            bytes: 0,
+            artifacts: 0,
             network,
         }
     }
@@ -63,13 +73,19 @@ impl Lines {
     /// Takes the next line, given without its newline; `place` is how findings name it.
     pub fn take(&mut self, bytes: &[u8], place: &str, findings: &mut Findings) {
         self.tree.push(bytes);
+        self.bytes = self.bytes.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX)).saturating_add(1);
         let line = match Line::parse(bytes) {
             Ok(line) => line,
             Err(error) => {
                 findings.add(Question::Consistent, None, place, "a line of the log", error.to_string());
-                return self.state.skip(bytes);
+                self.state.skip(bytes);
+                return self.hashes.push(self.state.head());
             }
         };
+        self.hashes.push(line.hash);
+        if matches!(line.event, Event::Artifact { .. }) {
+            self.artifacts += 1;
+        }
         let prev = self.state.head();
         let open = u64::try_from(self.state.open_sessions().len()).unwrap_or(u64::MAX);
         let asked = self.asked(&line);

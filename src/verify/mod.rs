@@ -8,10 +8,13 @@
 //! are read, genesis gives network and first key, `main` gives the segments of the log, a log file is
 //! held against them, then every commit is held against its line, and every session against its chain.
 
+mod artifacts;
 mod blocks;
 mod checker;
 mod commits;
+mod database;
 mod documents;
+mod exchanges;
 mod file;
 mod history;
 mod lines;
@@ -27,11 +30,21 @@ use std::time::Duration;
 use crate::ledger::read::{OpenError, Ref, Repository};
 use crate::log::read::ReadError;
 use crate::record::signature::PublicKey;
+use crate::store::{Read, StoreError};
 
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
 
+/// Opens the database, hands it to the check inside one read transaction, and closes it.
+///
+/// The transaction begins after git and log were read: the database is written before them, so it
+/// holds all that they held.
+pub type Database<'a> = dyn Fn(&mut Look<'_>) -> Result<(), VerifyError> + 'a;
+
+/// What the check does with the database.
+pub type Look<'a> = dyn FnMut(&dyn Read) -> Result<(), VerifyError> + 'a;
+
 /// What is to be checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Evidence<'a> {
     /// The repository: a bare one, or a folder that git takes for one.
     pub repository: &'a Path,
@@ -39,6 +52,8 @@ pub struct Evidence<'a> {
     pub log: Option<&'a Path>,
     /// The key that the checker knows the ledger by.
     pub pinned: Option<PublicKey>,
+    /// Shows the database, if it is at hand.
+    pub database: Option<&'a Database<'a>>,
 }
 
 /// Why nothing could be checked.
@@ -50,6 +65,9 @@ pub enum VerifyError {
     /// The log file can't be read.
     #[error(transparent)]
     Log(#[from] ReadError),
+    /// The database can't be looked at.
+    #[error(transparent)]
+    Database(#[from] StoreError),
     /// A repository without any commit, or without one that could be read.
     #[error("nothing to check: no commit of a ledger can be read at {place}")]
     Nothing {
@@ -70,7 +88,11 @@ pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }
+    checker.has_database = evidence.database.is_some();
     checker.check_all(file)?;
+    if let Some(database) = evidence.database {
+        database(&mut |store| checker.check_database(store))?;
+    }
     Ok(checker.into_report())
 }
 

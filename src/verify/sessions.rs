@@ -20,6 +20,8 @@ pub(super) struct SessionCheck {
     last: Option<Hash32>,
     pub interactions: u64,
     seqs: HashSet<u64>,
+    /// Its `session.json`.
+    pub document: SessionDoc,
 }
 
 impl Checker<'_> {
@@ -38,6 +40,7 @@ impl Checker<'_> {
             last: None,
             interactions: 0,
             seqs: HashSet::new(),
+            document: document.clone(),
         };
         if self.sessions.insert(id, session).is_some() {
             self.findings.add(Question::Consistent, Some(id), place(), "one start of a session", "another");

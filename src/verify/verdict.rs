@@ -35,7 +35,7 @@ impl Checker<'_> {
             lines_in_segments: self.lines_in_segments,
             commits: self.commits,
             tree_heads: self.tree_heads,
-            database: None,
+            database: self.database.map(|counts| counts.to_string()),
         }
     }
 

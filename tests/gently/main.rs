@@ -18,6 +18,8 @@ mod model_server;
 mod models;
 mod pipeline;
 mod replay;
+mod tamper;
+mod tamper_database;
 mod vectors;
 mod verify;
 mod wires;

@@ -1,4 +1,6 @@
-//! The verifier against whole sample ledgers made by other code.
+//! The verifier against whole sample ledgers made by other code, and `gently audit` as it prints.
+
+#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +14,14 @@ fn vectors() -> PathBuf {
 }
 
 /// One sample ledger, unpacked by stock git.
-struct Sample {
-    dir: tempfile::TempDir,
+pub(crate) struct Sample {
+    pub(crate) dir: tempfile::TempDir,
     folder: PathBuf,
-    expected: Value,
+    pub(crate) expected: Value,
 }
 
 impl Sample {
-    fn unpack(name: &str) -> Self {
+    pub(crate) fn unpack(name: &str) -> Self {
         let folder = vectors().join(name);
         let dir = tempfile::tempdir().unwrap();
         let status = Command::new("git")
@@ -33,22 +35,23 @@ impl Sample {
         Sample { dir, folder, expected }
     }
 
-    fn repository(&self) -> PathBuf {
+    pub(crate) fn repository(&self) -> PathBuf {
         self.dir.path().join("ledger.git")
     }
 
-    fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.folder.join("audit.log")
     }
 
-    fn pinned(&self) -> gently::record::signature::PublicKey {
+    pub(crate) fn pinned(&self) -> gently::record::signature::PublicKey {
         let key = self.expected.get("pinned").unwrap_or_else(|| &self.expected["signers"][0]);
         key.as_str().unwrap().parse().unwrap()
     }
 
-    fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> Report {
         let (repository, log) = (self.repository(), self.log());
-        verify(&Evidence { repository: &repository, log: Some(&log), pinned: Some(self.pinned()) }).unwrap()
+        verify(&Evidence { repository: &repository, log: Some(&log), pinned: Some(self.pinned()), database: None })
+            .unwrap()
     }
 }
 
@@ -115,8 +118,175 @@ fn a_defective_ledger_gets_no_yes_where_its_defect_is() {
             assert_ne!(report.answers.to(question).answer, Answer::Yes, "{name}: {question:?}");
             assert!(report.findings.iter().any(|finding| finding.question == question), "{name}: {question:?}");
         }
-        println!("{name}: {:#?}", report.findings);
         assert!(!report.passes(), "{name}");
     }
     assert_eq!(seen, 9);
+}
+
+/// Runs `gently audit …` in this process: exit code, standard output, standard error.
+fn audit(home: Option<&Path>, args: &[&str]) -> (u8, String, String) {
+    #[derive(clap::Parser)]
+    struct Door {
+        #[command(subcommand)]
+        command: gently::cli::audit::AuditCommand,
+    }
+    let args = ["audit"].iter().chain(args);
+    let door = <Door as clap::Parser>::try_parse_from(args).unwrap();
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let code = gently::cli::audit::run(door.command, home, &mut out, &mut err);
+    (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+}
+
+/// A folder laid out as a home, around the honest ledger.
+fn home() -> Sample {
+    let sample = Sample::unpack("honest");
+    std::fs::copy(sample.log(), sample.dir.path().join("audit.log")).unwrap();
+    std::fs::create_dir(sample.dir.path().join("keys")).unwrap();
+    std::fs::copy(sample.folder.join("allowed_signers"), sample.dir.path().join("keys/allowed_signers")).unwrap();
+    sample
+}
+
+#[test]
+fn verify_prints_the_five_lines_then_answers_then_findings() {
+    let home = home();
+    let (code, out, err) = audit(Some(home.dir.path()), &["verify", "--require", "signed,not-before"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(
+        lines[..5],
+        [
+            "Genesis: 39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69",
+            "Entries: 60",
+            "Chain integrity: VALID",
+            "BTC anchors: 7",
+            "Sessions: 5",
+        ]
+    );
+    for (line, start) in lines[6..].iter().zip([
+        "consistent:  yes (",
+        "complete:    yes (",
+        "unique:      not checked (",
+        "not before:  yes (",
+        "not after:   not checked (",
+        "signed by:   yes (",
+    ]) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    assert_eq!(lines[12..], ["database:    not at hand, so not checked"]);
+
+    let log = std::fs::read_to_string(home.log()).unwrap().replacen("reason:timeout", "reason:timeoux", 1);
+    std::fs::write(home.dir.path().join("audit.log"), log).unwrap();
+    let (code, out, _) = audit(Some(home.dir.path()), &["verify"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("Chain integrity: BROKEN"));
+    assert!(out.contains("\nFinding 1 (consistent): audit.log line 14\n  expected: "), "{out}");
+}
+
+#[test]
+fn json_has_the_shape_of_the_issue() {
+    let home = home();
+    let (code, out, _) = audit(Some(home.dir.path()), &["verify", "--json"]);
+    assert_eq!(code, 0);
+    let value: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["entries"], 60);
+    assert_eq!(value["sessions"], 5);
+    assert_eq!(value["btc_anchors"], 7);
+    assert_eq!(value["findings"], serde_json::json!([]));
+    assert_eq!(
+        value["answers"],
+        serde_json::json!({"consistent": "yes", "complete": "yes", "unique": "not checked", "not_before": "yes",
+            "not_after": "not checked", "signed_by": "yes"})
+    );
+    let sample = Sample::unpack("tree_head_wrong_root");
+    let (repository, log) = (sample.repository().display().to_string(), sample.log().display().to_string());
+    let (code, out, _) = audit(None, &["verify", "--json", "--repo", &repository, "--log", &log]);
+    assert_eq!(code, 1);
+    let value: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["answers"]["signed_by"], "not checked");
+    let finding = value["findings"][0].as_object().unwrap();
+    assert_eq!(finding.keys().map(String::as_str).collect::<Vec<_>>(), ["actual", "expected", "place", "question"]);
+    assert_eq!(finding["question"], "consistent");
+}
+
+#[test]
+fn somebody_elses_ledger_is_checked_without_a_home() {
+    let folder = vectors().join("honest");
+    let (bundle, log) =
+        (folder.join("ledger.bundle").display().to_string(), folder.join("audit.log").display().to_string());
+    let signers = folder.join("allowed_signers").display().to_string();
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINBKsjJ0K7SrOhNovUYV5ObQIkq3GgFrr4UgozLJd4c3";
+    for signer in [signers.as_str(), key] {
+        let (code, out, err) = audit(None, &["verify", "--repo", &bundle, "--log", &log, "--signer", signer]);
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert!(out.contains("Entries: 60") && out.contains("signed by:   yes"), "{out}");
+    }
+    let (code, out, _) = audit(None, &["verify", "--repo", &bundle]);
+    assert_eq!(code, 0);
+    assert!(out.contains("Entries: 58") && out.contains("no audit.log was given"), "{out}");
+    let (code, _, err) = audit(None, &["verify", "--repo", &bundle, "--require", "signed,not-after"]);
+    assert_eq!(code, 1);
+    assert_eq!(err, "gently audit: required to be yes: signed by is not checked, not after is not checked\n");
+    let second = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKCapfR6Z1mAL/lV+NwtKhSlyZ0jvpf4ZBJ/+Tg0VaTw";
+    let (code, out, _) = audit(None, &["verify", "--repo", &bundle, "--signer", second]);
+    assert_eq!(code, 1);
+    assert!(out.contains("signed by:   no") && out.contains("consistent:  yes"), "{out}");
+}
+
+#[test]
+fn where_nothing_can_be_looked_at_the_code_is_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(dir.path().join("no.bundle"), "not a bundle").unwrap();
+    let git = Command::new("git").args(["init", "--quiet", "--bare"]).arg(dir.path().join("empty.git")).status();
+    assert!(git.unwrap().success());
+    let bundle = vectors().join("honest/ledger.bundle").display().to_string();
+    let (none, empty, torn, nothing) = (path("none"), path("empty.git"), path("no.bundle"), path("."));
+    for args in [
+        vec!["verify"],
+        vec!["verify", "--repo", &none],
+        vec!["verify", "--repo", &nothing],
+        vec!["verify", "--repo", &empty],
+        vec!["verify", "--repo", &torn],
+        vec!["verify", "--repo", &bundle, "--log", &none],
+        vec!["verify", "--repo", &bundle, "--signer", &none],
+        vec!["session", "d2", "--repo", &empty],
+    ] {
+        let (code, out, err) = audit(None, &args);
+        assert_eq!(code, 2, "{args:?} {out}");
+        assert!(out.is_empty() && err.starts_with("gently audit: "), "{args:?} {err}");
+    }
+    let (code, _, err) = audit(Some(dir.path()), &["verify"]);
+    assert!(code == 2 && err.contains("gently init"), "{err}");
+}
+
+#[test]
+fn one_session_is_shown_by_its_first_digits() {
+    let home = home();
+    let (code, out, _) = audit(Some(home.dir.path()), &["session", "1b8a93f7"]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        out,
+        "Session: 1b8a93f7b573992fd935c726dcd22e0cee5ebfb2f57cd640962dd06cacd80a5b\n\
+         Start BTC: local\nEnd BTC: 829005\nInteractions: 2\nBranch: branch-1\n\
+         Chain integrity: VALID\nAll hashes verified: YES\n"
+    );
+    let (code, out, _) = audit(Some(home.dir.path()), &["session", "d2a1", "--json"]);
+    assert_eq!(code, 0);
+    let value: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["session"]["start_btc"], "829002");
+    assert_eq!(value["session"]["all_hashes_verified"], true);
+    let (code, out, err) = audit(Some(home.dir.path()), &["session", "ffff"]);
+    assert!(code == 2 && out.is_empty());
+    assert!(err.contains("no session begins with 'ffff'") && err.contains("502de19db5cc537d"), "{err}");
+    let (code, _, err) = audit(Some(home.dir.path()), &["session", ""]);
+    assert!(code == 2 && err.contains("5 sessions begin with ''") && err.contains("404cfa6d"), "{err}");
+}
+
+#[test]
+fn a_session_that_a_finding_touches_is_not_verified_and_others_are() {
+    let sample = Sample::unpack("close_hash_wrong");
+    let report = sample.report();
+    let broken: Vec<_> = report.sessions.iter().filter(|session| !session.chain_valid).collect();
+    assert_eq!(broken.len(), 1);
+    assert_eq!(report.sessions_of(&broken[0].id.to_string()).len(), 1);
 }

@@ -20,9 +20,8 @@ pub(super) fn text(report: &Report) -> String {
     put(&mut out, format_args!("Sessions: {}", report.sessions.len()));
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
-    if let Some(database) = &report.database {
-        put(&mut out, format_args!("database:    {database}"));
-    }
+    let database = report.database.as_deref().unwrap_or("not at hand, so not checked");
+    put(&mut out, format_args!("database:    {database}"));
     put_findings(&mut out, report.findings.iter(), report.more_findings);
     out
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::record::signature::PublicKey;
-use crate::verify::{Evidence, Report, VerifyError, verify, verify_in_use};
+use crate::store::sqlite::Sqlite;
+use crate::verify::{Database, Evidence, Look, Report, VerifyError, verify, verify_in_use};
 
 use super::TargetArgs;
 
@@ -46,6 +47,7 @@ pub(super) struct Target {
     repository: PathBuf,
     log: Option<PathBuf>,
     pinned: Option<PublicKey>,
+    database: Option<PathBuf>,
     in_use: bool,
     /// Removed when the check is over.
     _unpacked: Option<Unpacked>,
@@ -62,6 +64,7 @@ impl Target {
                 repository,
                 log: args.log.clone(),
                 pinned: signer,
+                database: None,
                 in_use: false,
                 _unpacked: unpacked,
             });
@@ -75,12 +78,25 @@ impl Target {
             Some(key) => Some(key),
             None => own_signer(home)?,
         };
-        Ok(Target { repository, log: Some(home.join("audit.log")), pinned, in_use: true, _unpacked: None })
+        let database = Some(home.join("gently.db")).filter(|path| path.is_file());
+        Ok(Target { repository, log: Some(home.join("audit.log")), pinned, database, in_use: true, _unpacked: None })
     }
 
     /// Checks it.
     pub(super) fn report(&self) -> Result<Report, TargetError> {
-        let evidence = Evidence { repository: &self.repository, log: self.log.as_deref(), pinned: self.pinned };
+        let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
+            let Some(path) = &self.database else { return Ok(()) };
+            let store = Sqlite::open_read_only(path)?;
+            store.begin_read()?;
+            look(&store)?;
+            Ok(store.end_read()?)
+        };
+        let evidence = Evidence {
+            repository: &self.repository,
+            log: self.log.as_deref(),
+            pinned: self.pinned,
+            database: self.database.as_ref().map(|_| &database as &Database<'_>),
+        };
         let check = if self.in_use { verify_in_use } else { verify };
         Ok(check(&evidence)?)
     }

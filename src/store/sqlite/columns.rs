@@ -109,6 +109,20 @@ impl Columns<'_, '_> {
             .ok_or_else(|| corrupt(place, "ok, insufficient or blocked", text))
     }
 
+    /// True for the user, false for aurora.
+    pub fn speaker(&self, place: &'static str) -> Result<bool, StoreError> {
+        match self.text(place)?.as_str() {
+            "user" => Ok(true),
+            "aurora" => Ok(false),
+            other => Err(corrupt(place, "user or aurora", other)),
+        }
+    }
+
+    /// A column that holds nothing: its text is stored once, elsewhere.
+    pub fn null(&self, place: &'static str) -> Result<(), StoreError> {
+        self.text_opt(place)?.map_or(Ok(()), |actual| Err(corrupt(place, "null", actual)))
+    }
+
     pub fn outcome_opt(&self, place: &'static str) -> Result<Option<Outcome>, StoreError> {
         let Some(text) = self.text_opt(place)? else { return Ok(None) };
         [Outcome::Answered, Outcome::Failed, Outcome::Denied]

@@ -120,13 +120,22 @@ fn turn(c: &Columns<'_, '_>) -> Result<TurnRow, StoreError> {
         turn_id: c.uuid("chat_turn.turn_id")?,
         session: c.uuid("chat_turn.session_id")?,
         created_at: c.time("chat_turn.created_at")?,
-        by_user: c.text("chat_turn.speaker")? == "user",
+        by_user: c.speaker("chat_turn.speaker")?,
         content: c.text_opt("chat_turn.content")?,
         content_hash: c.hash_opt("chat_turn.content_hash")?,
         refusal: c.flag("chat_turn.refusal")?,
         authority_state: c.authority("chat_turn.authority_state")?,
         driftwatch_id: c.text_opt("chat_turn.driftwatch_id")?,
     })
+}
+
+/// A line, whose own column of its HASH must agree with it.
+fn log_line(c: &Columns<'_, '_>) -> Result<String, StoreError> {
+    let (hash, line) = (c.text("log_line.hash")?, c.text("log_line.line")?);
+    if line.strip_prefix(hash.as_str()).is_some_and(|rest| rest.starts_with('|')) {
+        return Ok(line);
+    }
+    Err(StoreError::Corrupt { place: "log_line.hash", expected: "the HASH that the line begins with", actual: hash })
 }
 
 fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
@@ -151,10 +160,20 @@ fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
 
 fn cost(c: &Columns<'_, '_>) -> Result<Option<Cost>, StoreError> {
     let (micro, currency) = (c.count_opt("llm_exchange.cost_micro")?, c.text_opt("llm_exchange.cost_currency")?);
-    Ok(micro.zip(currency).map(|(micro, currency)| Cost { currency, micro }))
+    match (micro, currency) {
+        (Some(micro), Some(currency)) => Ok(Some(Cost { currency, micro })),
+        (None, None) => Ok(None),
+        (_, currency) => Err(StoreError::Corrupt {
+            place: "llm_exchange.cost_currency",
+            expected: "a currency with every cost, and none without",
+            actual: currency.unwrap_or_else(|| "null".to_owned()),
+        }),
+    }
 }
 
 fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
+    c.null("llm_exchange.prompt_compiled")?;
+    c.null("llm_exchange.response_sanitized")?;
     Ok(ExchangeRow {
         exchange_id: c.uuid("llm_exchange.exchange_id")?,
         session: c.uuid("llm_exchange.session_id")?,
@@ -216,7 +235,14 @@ fn artifact(c: &Columns<'_, '_>) -> Result<ArtifactRow, StoreError> {
 
 fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
     let kind = c.text("ledger_commit.kind")?;
-    let segment = c.count_opt("ledger_commit.segment_from")?.zip(c.count_opt("ledger_commit.segment_to")?);
+    let segment = match (c.count_opt("ledger_commit.segment_from")?, c.count_opt("ledger_commit.segment_to")?) {
+        (None, None) => None,
+        (Some(from), Some(to)) => Some((from, to)),
+        _ => {
+            let (expected, actual) = ("both ends of a segment, or none", "one".to_owned());
+            return Err(StoreError::Corrupt { place: "ledger_commit.segment_from", expected, actual });
+        }
+    };
     Ok(CommitRow {
         n: c.count("ledger_commit.n")?,
         line: c.count("ledger_commit.line")?,
@@ -338,8 +364,8 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn lines(&self, from: u64, to: u64) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT line FROM log_line WHERE n >= ?1 AND n < ?2 ORDER BY n";
-        self.list("read log lines", sql, [int(from), int(to)], |c| c.text("log_line.line"))
+        let sql = "SELECT hash, line FROM log_line WHERE n >= ?1 AND n < ?2 ORDER BY n";
+        self.list("read log lines", sql, [int(from), int(to)], log_line)
     }
 
     fn commits(&self, from: u64, to: u64) -> Result<Vec<CommitRow>, StoreError> {

@@ -1,0 +1,361 @@
+//! The database against ledger and log: head, lines, commits and sessions (format, section 11.6).
+//!
+//! The database is written before git and log, and read after them: what it holds beyond them was
+//! committed and not applied yet, which the next open finishes. What they hold beyond it came from
+//! another copy of it.
+
+use uuid::Uuid;
+
+use crate::ledger::Oid;
+use crate::ledger::read::blob_id;
+use crate::record::block::check_anchor;
+use crate::record::canon;
+use crate::record::chain::line_hash;
+use crate::record::entry::Line;
+use crate::record::exchange::row_id;
+use crate::record::hash::Hash32;
+use crate::store::{CommitRow, Head, Read, SessionRow, StoreError};
+
+use super::VerifyError;
+use super::checker::Checker;
+use super::history::{Chain, branch_name};
+use super::report::Question;
+
+/// Lines and commits are read in portions of this many rows.
+const PORTION: u64 = 500;
+
+/// What was checked of the database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct DatabaseCounts {
+    pub exchanges: u64,
+    pub artifacts: u64,
+    /// Exchanges and artifacts whose text and salt were erased, with their tombstone on record.
+    pub erased: u64,
+    /// Texts that are not there as they were shown: secrets were removed before they were stored.
+    pub redacted: u64,
+}
+
+impl std::fmt::Display for DatabaseCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let DatabaseCounts { exchanges, artifacts, erased, redacted } = self;
+        write!(f, "{exchanges} exchanges and {artifacts} artifacts checked, {erased} of them erased, ")?;
+        write!(f, "{redacted} answers stored without a secret")
+    }
+}
+
+impl Checker<'_> {
+    /// Checks every row that is evidence against what ledger and log say of it.
+    pub fn check_database(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+        let mut counts = DatabaseCounts::default();
+        let Some(head) = self.rows(store.head())? else { return Ok(()) };
+        let genesis = self.rows(store.genesis())?;
+        self.check_genesis_row(genesis);
+        let level = self.check_head(&head);
+        self.check_log_rows(store, &head)?;
+        self.check_commit_rows(store, &head)?;
+        self.check_blocks(store)?;
+        let open: Vec<Hash32> =
+            self.rows(store.open_sessions())?.unwrap_or_default().iter().map(|row| row.id).collect();
+        let mut sessions = 0;
+        let mut failed = Ok(());
+        let each = store.each_session(&mut |row| {
+            sessions += 1;
+            let place = format!("chat_session {}", row.uuid);
+            self.cell(Some(row.id), &place, "status is open", row.ended_at.is_none(), open.contains(&row.id));
+            let checked = self.check_session_row(store, &row, level);
+            let checked = checked.and_then(|()| self.check_exchanges(store, &row, &mut counts));
+            failed = checked;
+            failed.as_ref().map_err(|_| stop()).copied()
+        });
+        failed?;
+        self.rows(each)?;
+        let logged = self.lines.state.sessions().count();
+        if level {
+            self.cell(None, "chat_session", "rows", logged, sessions);
+        }
+        self.check_artifacts(store, level, &mut counts)?;
+        self.database = Some(counts);
+        Ok(())
+    }
+
+    /// A row that can't be read as what its columns promise is a finding; a locked database is an error.
+    pub(super) fn rows<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, VerifyError> {
+        match read {
+            Ok(rows) => Ok(Some(rows)),
+            Err(error @ (StoreError::Busy { .. } | StoreError::Missing { .. })) => Err(error.into()),
+            Err(StoreError::Corrupt { place, expected, actual }) => {
+                self.findings.add(Question::Consistent, None, format!("database, {place}"), expected, actual);
+                Ok(None)
+            }
+            Err(error) => {
+                self.findings.add(Question::Consistent, None, "database", "readable rows", error.to_string());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Compares one value of a row with what ledger or log say.
+    pub(super) fn cell<T: ToString>(
+        &mut self,
+        session: Option<Hash32>,
+        place: &str,
+        what: &str,
+        expected: T,
+        actual: T,
+    ) {
+        let (expected, actual) = (expected.to_string(), actual.to_string());
+        self.findings.same(session, || format!("database, {place}"), what, &expected, &actual);
+    }
+
+    /// Compares one value that may be missing.
+    pub(super) fn cell_opt<T: ToString>(
+        &mut self,
+        session: Option<Hash32>,
+        place: &str,
+        what: &str,
+        expected: Option<T>,
+        actual: Option<T>,
+    ) {
+        let text = |value: Option<T>| value.map_or("none".to_owned(), |value| value.to_string());
+        self.cell(session, place, what, text(expected), text(actual));
+    }
+
+    fn check_genesis_row(&mut self, row: Option<String>) {
+        let document = self.genesis.as_ref().and_then(|genesis| canon::print(genesis).ok());
+        if let (Some(row), Some(document)) = (row, document) {
+            self.cell(None, "head", "genesis", document, row);
+        }
+    }
+
+    /// Whether the database stands where the log does; only then running totals can be compared.
+    fn check_head(&mut self, head: &Head) -> bool {
+        let lines = self.lines.state.count();
+        if head.lines > lines {
+            let expected = format!("{} lines, as the database has", head.lines);
+            let actual = format!("{lines} lines; the newer ones are applied when the home is next written to");
+            self.findings.add(Question::Complete, None, "database, head, ahead of audit.log", expected, actual);
+            return false;
+        }
+        self.cell(None, "head", "lines", lines, head.lines);
+        if head.lines < lines {
+            return false;
+        }
+        self.cell(None, "head", "hash", self.lines.state.head(), head.hash);
+        self.cell_opt(None, "head", "time", self.lines.state.last_time(), Some(head.time));
+        self.cell(None, "head", "height", self.lines.state.highest(), head.height);
+        self.cell(None, "head", "bytes", self.lines.bytes, head.bytes);
+        self.cell(None, "head", "frontier", hex::encode(self.lines.tree.to_bytes()), hex::encode(&head.frontier));
+        self.cell(None, "head", "segment_lines", self.lines_in_segments, head.segment_lines);
+        let last_branch = self.lines.state.last_branch().map(str::to_owned);
+        self.cell_opt(None, "head", "last_branch", last_branch, head.last_branch.clone());
+        self.cell_opt(None, "head", "signer", self.key_at(None), Some(head.signer));
+        let commits = u64::try_from(self.history.nodes.len()).unwrap_or(u64::MAX);
+        self.cell(None, "head", "commits", commits, head.commits);
+        let tip = self.history.on_main().last().map(|node| node.time);
+        self.cell_opt(None, "head", "segment_at", tip, Some(head.segment_at));
+        let behind = head.applied.lines <= head.lines && head.applied.commits <= head.commits;
+        if !behind || head.applied.bytes > head.bytes {
+            let actual = format!("{:?}", head.applied);
+            self.findings.add(Question::Consistent, None, "database, head", "applied marks behind the head", actual);
+        }
+        true
+    }
+
+    /// Every stored line is the log's line of its number.
+    fn check_log_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
+        let count = u64::try_from(self.lines.hashes.len()).unwrap_or(u64::MAX).min(head.lines);
+        for from in (0..count).step_by(usize::try_from(PORTION).unwrap_or(1)) {
+            let Some(rows) = self.rows(store.lines(from, (from + PORTION).min(count)))? else { return Ok(()) };
+            let expected = usize::try_from((count - from).min(PORTION)).unwrap_or(usize::MAX);
+            if rows.len() != expected {
+                self.cell(None, "log_line", "rows from that of the first line here on", expected, rows.len());
+            }
+            for (n, row) in (from..).zip(&rows) {
+                let at = usize::try_from(n).unwrap_or(usize::MAX);
+                let prev = at.checked_sub(1).map_or(Some(Hash32::GENESIS), |at| self.lines.hashes.get(at).copied());
+                let hash = self.lines.hashes.get(at).copied();
+                let same = row.split_once('|').is_some_and(|(digits, rest)| {
+                    Some(digits) == hash.map(|hash| hash.to_string()).as_deref()
+                        && prev.map(|prev| line_hash(prev, rest.as_bytes())) == hash
+                });
+                if !same {
+                    let place = format!("database, log_line {n} (line {} of the log)", n + 1);
+                    let expected = format!("the log's line {}", hash.map_or("?".to_owned(), |hash| hash.to_string()));
+                    self.findings.add(
+                        Question::Consistent,
+                        None,
+                        place,
+                        expected,
+                        row.chars().take(100).collect::<String>(),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The line of a row, counted from 0, if the log has it and the database agrees.
+    pub(super) fn line_of(&mut self, store: &dyn Read, n: u64) -> Result<Option<Line>, VerifyError> {
+        let known = usize::try_from(n).ok().and_then(|at| self.lines.hashes.get(at)).copied();
+        let Some(rows) = self.rows(store.lines(n, n.saturating_add(1)))? else { return Ok(None) };
+        let line = rows.first().and_then(|row| Line::parse(row.as_bytes()).ok());
+        Ok(line.filter(|line| Some(line.hash) == known))
+    }
+
+    fn check_commit_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
+        for from in (0..head.commits).step_by(usize::try_from(PORTION).unwrap_or(1)) {
+            let Some(rows) = self.rows(store.commits(from, (from + PORTION).min(head.commits)))? else { return Ok(()) };
+            for row in rows {
+                self.check_commit_row(store, &row)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_commit_row(&mut self, store: &dyn Read, row: &CommitRow) -> Result<(), VerifyError> {
+        let place = format!("ledger_commit {}", row.n);
+        let id = row.id.parse::<Oid>().ok().filter(|id| self.history.node(id).is_some());
+        let Some(id) = id else {
+            // Committed and not applied yet, or not this ledger's.
+            let applied = usize::try_from(row.line).is_ok_and(|line| line < self.lines.hashes.len());
+            let question = if applied { Question::Consistent } else { Question::Complete };
+            let place = format!("database, {place}");
+            self.findings.add(question, None, place, "the id of a commit in the ledger", row.id.clone());
+            return Ok(());
+        };
+        if let Ok(commit) = self.repository.commit_bytes(&id)
+            && commit != row.raw
+        {
+            let place = format!("database, {place}, raw");
+            self.findings.add(Question::Consistent, None, place, format!("the bytes of commit {id}"), "others");
+        }
+        let Some(node) = self.history.node(&id) else { return Ok(()) };
+        let (tree, kind) = (node.tree, node.kind.map_or("none", |kind| kind.name()));
+        let reference = match node.chain {
+            Some(Chain::Branch(n, _)) => branch_name(n),
+            _ => crate::record::commit::MAIN.to_owned(),
+        };
+        let line = node.log.and_then(|log| self.lines.records.get(&log)).map(|line| line.number - 1);
+        self.cell(None, &place, "kind", kind, row.kind.name());
+        self.cell(None, &place, "ref", reference, row.reference.clone());
+        if line.is_some() {
+            self.cell_opt(None, &place, "line", line, Some(row.line));
+        }
+        self.check_file_rows(store, row, &tree)
+    }
+
+    /// The stored files of a commit are those of its tree; `audit.log` stands in lines.
+    fn check_file_rows(&mut self, store: &dyn Read, row: &CommitRow, tree: &Oid) -> Result<(), VerifyError> {
+        let place = format!("ledger_file of commit {}", row.tree_of.unwrap_or(row.n));
+        let Some(files) = self.rows(store.files(row.tree_of.unwrap_or(row.n)))? else { return Ok(()) };
+        let Ok(entries) = self.repository.tree(tree) else { return Ok(()) };
+        let stored: Vec<String> = files.iter().map(|(name, bytes)| format!("{name} {}", blob_id(bytes))).collect();
+        let held = entries.iter().filter(|entry| entry.name != "audit.log");
+        let held: Vec<String> = held.map(|entry| format!("{} {}", entry.name, entry.id)).collect();
+        self.cell(None, &place, "files", held.join(", "), stored.join(", "));
+        let has_segment = entries.iter().any(|entry| entry.name == "audit.log");
+        self.cell(None, &place, "has a segment", has_segment, row.segment.is_some());
+        if let (Some((from, to)), Some(entry)) = (row.segment, entries.iter().find(|entry| entry.name == "audit.log")) {
+            let lines = self.rows(store.lines(from, to))?.unwrap_or_default();
+            let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+            self.cell(None, &place, "segment", entry.id, blob_id(text.as_bytes()));
+        }
+        Ok(())
+    }
+
+    /// The blocks that lines name, with headers that are theirs.
+    fn check_blocks(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return Ok(()) };
+        let named: Vec<_> =
+            self.lines.blocks.iter().filter(|(height, _)| **height > 0).map(|(h, b)| (*h, b.clone())).collect();
+        for (height, hashes) in named {
+            let place = format!("database, block {height}");
+            let Some(found) = self.rows(store.block_at(height))? else { continue };
+            let known =
+                found.as_ref().filter(|anchor| hashes.contains(&anchor.block.hash) && anchor.block.height == height);
+            let actual = match (known, &found) {
+                (Some(anchor), _) => match check_anchor(anchor.header.as_ref(), &anchor.block, network) {
+                    Ok(()) => continue,
+                    Err(fault) => fault.to_string(),
+                },
+                (None, Some(other)) => format!("block {}", other.block.hash),
+                (None, None) => "none".to_owned(),
+            };
+            self.findings.add(
+                Question::Consistent,
+                None,
+                place,
+                "the block that the log names, with its header",
+                actual,
+            );
+        }
+        Ok(())
+    }
+
+    fn check_session_row(&mut self, store: &dyn Read, row: &SessionRow, level: bool) -> Result<(), VerifyError> {
+        let (id, place) = (Some(row.id), format!("chat_session {}", row.uuid));
+        self.cell::<Uuid>(id, &place, "session_id", row_id("session", row.id, 0), row.uuid);
+        if let Some(kernel) = self.rows(store.kernel(row.kernel_hash))? {
+            let digest = kernel.map(|document| Hash32::digest(document.as_bytes()));
+            self.cell_opt(id, "kernel", "kernel_hash", Some(row.kernel_hash), digest);
+        }
+        if let Some(keys) = self.rows(store.auth_keys())?
+            && !keys.iter().any(|key| key.hash == row.auth_key_hash)
+        {
+            let expected = format!("auth_key_hash {} of session {}", row.auth_key_hash, row.id);
+            self.findings.add(Question::Consistent, id, "database, auth_key", expected, "none");
+        }
+        if let Some(document) = self.sessions.get(&row.id).map(|session| session.document.clone()) {
+            self.cell(id, &place, "phase", document.phase, row.phase.clone());
+            self.cell(id, &place, "tier", document.tier, row.tier);
+            self.cell(id, &place, "kernel_hash", document.kernel_hash, row.kernel_hash);
+            self.cell(id, &place, "host_role", document.host_role, row.host_role.clone());
+            self.cell(id, &place, "model_id", document.model, row.model.clone());
+        }
+        let Some(logged) = self.lines.state.session(row.id).cloned() else {
+            let question = if level { Question::Consistent } else { Question::Complete };
+            self.findings.add(question, id, format!("database, {place}"), "a session of the log", "none");
+            return Ok(());
+        };
+        self.cell(id, &place, "started_at", logged.start.time, row.started_at);
+        self.cell(id, &place, "auth_key_hash", logged.start.auth, row.auth_key_hash);
+        self.cell(id, &place, "branch", logged.start.branch.clone(), row.branch.clone());
+        if level {
+            let end = logged.end.as_ref();
+            self.cell_opt(id, &place, "ended_at", end.map(|end| end.time), row.ended_at);
+            self.cell(id, &place, "block.height", end.map_or(logged.height, |end| end.btc), row.anchor.block.height);
+            self.cell(id, &place, "prompts", logged.next_seq() - 1, row.prompts);
+            self.cell(id, &place, "interactions", logged.answered, row.interactions);
+            self.cell(id, &place, "chain_head", logged.last_chain.unwrap_or(row.id), row.chain_head);
+            self.check_last_line(&place, &logged, row);
+            self.check_session_block(&place, row);
+        }
+        Ok(())
+    }
+
+    /// `last_at` moves with the session's lines, and not with the drift and artifact lines among them.
+    fn check_last_line(&mut self, place: &str, logged: &crate::record::rules::Session, row: &SessionRow) {
+        if row.last_at > logged.last_time || row.last_at < logged.start.time {
+            let expected = format!("{} to {}", logged.start.time, logged.last_time);
+            let place = format!("database, {place}, last_at");
+            self.findings.add(Question::Consistent, Some(row.id), place, expected, row.last_at.to_string());
+        }
+    }
+
+    fn check_session_block(&mut self, place: &str, row: &SessionRow) {
+        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return };
+        let block = &row.anchor.block;
+        let named = self.lines.blocks.get(&block.height).is_some_and(|hashes| hashes.contains(&block.hash));
+        let held = check_anchor(row.anchor.header.as_ref(), block, network);
+        if !named || held.is_err() {
+            let actual = held.err().map_or_else(|| format!("block {}", block.hash), |fault| fault.to_string());
+            let place = format!("database, {place}, block");
+            self.findings.add(Question::Consistent, Some(row.id), place, "the last block the session has seen", actual);
+        }
+    }
+}
+
+/// Ends an iteration whose failure is kept beside it.
+fn stop() -> StoreError {
+    StoreError::Sqlite { what: "check a session", reason: "stopped".to_owned() }
+}

@@ -1,0 +1,369 @@
+//! Exchanges and turns of the database against their lines and commitments (format, section 11.6).
+//!
+//! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
+//! stands outside the document (ids, plain digests, line numbers) is held against its own source.
+
+use crate::continuity::prompt::render_again;
+use crate::govern::kernel::Kernel;
+use crate::record::bundle::{Bundle, Exclusion};
+use crate::record::canon;
+use crate::record::commitment::{Role, Salt, Scheme, commit};
+use crate::record::documents::Format;
+use crate::record::entry::Event;
+use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
+use crate::record::hash::Hash32;
+use crate::record::params::Params;
+use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, SessionRow, TurnRow};
+
+use super::VerifyError;
+use super::checker::Checker;
+use super::database::DatabaseCounts;
+use super::report::Question;
+
+/// All rows of one exchange.
+struct Rows<'a> {
+    session: &'a SessionRow,
+    exchange: &'a ExchangeRow,
+    user: Option<TurnRow>,
+    aurora: Option<TurnRow>,
+    refs: Vec<ArtifactRefRow>,
+    drift: Vec<DriftRow>,
+    kernel: Option<String>,
+}
+
+impl Rows<'_> {
+    fn place(&self) -> String {
+        format!(
+            "llm_exchange {} (prompt {} of session {})",
+            self.exchange.exchange_id, self.exchange.seq, self.session.id
+        )
+    }
+
+    /// The compiled prompt, rendered again; none when nothing was compiled.
+    fn compiled(&self, user: &str) -> Result<Option<String>, String> {
+        let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
+        let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
+        let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
+        let system = self.params()?.and_then(|params| params.system);
+        render_again(&kernel, bundle, system.as_deref(), user).map(Some).map_err(|e| e.to_string())
+    }
+
+    /// What the call was made with; none when no call was to be made.
+    fn params(&self) -> Result<Option<Params>, String> {
+        let stored = self.exchange.params.as_deref();
+        stored.map(|text| Params::parse(text).map_err(|e| format!("params: {e}"))).transpose()
+    }
+
+    fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
+        let outcome = self.exchange.outcome.as_ref().ok_or("the exchange has no outcome")?;
+        let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
+        let user = self.user.as_ref().and_then(|turn| turn.content.as_deref()).ok_or("the user's text is gone")?;
+        let aurora = self.aurora.as_ref().map(|turn| turn.content.as_deref().ok_or("the answer's text is gone"));
+        let exclusions: Vec<Exclusion> =
+            canon::parse(self.exchange.exclusions.as_bytes()).map_err(|e| e.to_string())?;
+        let validator = outcome.validator_summary.as_deref().map(serde_json::from_str).transpose();
+        Ok(ExchangeDoc {
+            answered_at: outcome.answered_at,
+            artifacts: self.refs.iter().cloned().map(named_artifact).collect(),
+            asked_at: self.exchange.created_at,
+            aurora_text: aurora.transpose()?.map(|text| commit_to(Role::AuroraText, text)),
+            authority_state: self.exchange.authority_state,
+            bundle: self.exchange.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
+            compiled_prompt: self.compiled(user)?.map(|text| commit_to(Role::CompiledPrompt, &text)),
+            completion_tokens: outcome.completion_tokens,
+            cost: outcome.cost.clone(),
+            decision: self.exchange.decision.clone(),
+            drift: self.drift.iter().cloned().map(named_drift).collect(),
+            exchange_id: self.exchange.exchange_id,
+            exclusions,
+            format: Format,
+            kernel_hash: self.session.kernel_hash,
+            model: self.exchange.model.clone(),
+            outcome: outcome.outcome.name().to_owned(),
+            params: self.params()?.map(|params| params.named()),
+            prompt_tokens: outcome.prompt_tokens,
+            reason: outcome.reason.clone(),
+            refusal: outcome.refusal,
+            seq: self.exchange.seq,
+            session_id: self.session.id,
+            user_text: commit_to(Role::UserText, user),
+            validator: validator.map_err(|e| e.to_string())?,
+        })
+    }
+}
+
+fn named_artifact(row: ArtifactRefRow) -> ArtifactNamed {
+    ArtifactNamed {
+        artifact_id: row.artifact_id,
+        artifact_type: row.artifact_type,
+        freshness_s: row.freshness_s,
+        included_reason: row.included_reason,
+        observed_at: row.observed_at,
+        risk_flags: row.risk_flags,
+    }
+}
+
+fn named_drift(row: DriftRow) -> DriftNamed {
+    DriftNamed { class: row.class, id: row.drift_id, severity: row.severity, summary: row.summary }
+}
+
+impl Checker<'_> {
+    /// Checks the exchanges of one session: each against its lines, texts and commitments.
+    pub(super) fn check_exchanges(
+        &mut self,
+        store: &dyn Read,
+        session: &SessionRow,
+        counts: &mut DatabaseCounts,
+    ) -> Result<(), VerifyError> {
+        let mut exchanges = Vec::new();
+        let read = store.each_exchange(Some(session.uuid), &mut |row| {
+            exchanges.push(row);
+            Ok(())
+        });
+        self.rows(read)?;
+        let logged = self.lines.state.session(session.id).map_or(0, |logged| logged.next_seq() - 1);
+        let found = u64::try_from(exchanges.len()).unwrap_or(u64::MAX);
+        if found < logged {
+            self.cell(Some(session.id), &format!("llm_exchange of session {}", session.id), "rows", logged, found);
+        }
+        let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
+        for exchange in &exchanges {
+            counts.exchanges += 1;
+            let rows = Rows {
+                session,
+                exchange,
+                user: self.rows(store.turn(exchange.turn_user))?.flatten(),
+                aurora: match exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora) {
+                    Some(id) => self.rows(store.turn(id))?.flatten(),
+                    None => None,
+                },
+                refs: self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default(),
+                drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
+                kernel: kernel.clone(),
+            };
+            self.check_ids(&rows);
+            self.check_prompt(store, &rows)?;
+            self.check_texts(store, &rows, counts)?;
+            self.check_outcome(store, &rows, counts)?;
+        }
+        Ok(())
+    }
+
+    /// Ids are derived from session and number, so they can't be moved to another row.
+    fn check_ids(&mut self, rows: &Rows<'_>) {
+        let (session, seq, place) = (rows.session.id, rows.exchange.seq, rows.place());
+        let id = Some(session);
+        let derived = |label: &str| row_id(label, session, seq);
+        self.cell(id, &place, "exchange_id", derived("exchange"), rows.exchange.exchange_id);
+        self.cell(id, &place, "turn_user_id", derived("turn_user"), rows.exchange.turn_user);
+        let aurora = rows.exchange.outcome.as_ref().filter(|outcome| outcome.outcome == Outcome::Answered);
+        let turn = rows.exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+        self.cell_opt(id, &place, "turn_aurora_id", aurora.map(|_| derived("turn_aurora")), turn);
+        for (i, row) in rows.refs.iter().enumerate() {
+            self.cell(id, &place, "context_artifact_ref.ref_id", derived(&format!("artifact_ref/{i}")), row.ref_id);
+        }
+        self.check_ref_hashes(rows, &place);
+        for (i, row) in rows.drift.iter().enumerate() {
+            self.cell(
+                id,
+                &place,
+                "drift_event.drift_id",
+                derived(&format!("drift/{i}")).to_string(),
+                row.drift_id.clone(),
+            );
+        }
+    }
+
+    /// `artifact_hash` is that of the kernel, or of the artifact as it stands in the bundle.
+    fn check_ref_hashes(&mut self, rows: &Rows<'_>, place: &str) {
+        let Some(Ok(bundle)) = rows.exchange.bundle_json.as_deref().map(Bundle::parse) else { return };
+        for row in &rows.refs {
+            let in_sight = bundle.sight.get(&row.artifact_type).and_then(|entry| canon::digest(entry).ok());
+            let expected = in_sight.or((row.artifact_type == "kernel").then_some(rows.session.kernel_hash));
+            if expected.is_some() {
+                let what = format!("context_artifact_ref.artifact_hash of {}", row.artifact_id);
+                self.cell_opt(Some(rows.session.id), place, &what, expected, row.artifact_hash);
+            }
+        }
+    }
+
+    fn check_prompt(&mut self, store: &dyn Read, rows: &Rows<'_>) -> Result<(), VerifyError> {
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(line) = self.line_of(store, row.prompt_line)? else {
+            self.no_line(rows, "prompt_line", row.prompt_line);
+            return Ok(());
+        };
+        let asked = Event::Prompt { hash: row.prompt_commitment, seq: row.seq };
+        self.cell_opt(id, &place, "session of its prompt line", Some(rows.session.id), line.session);
+        self.cell(id, &place, "prompt line", describe(&line.event), describe(&asked));
+        self.cell(id, &place, "created_at", line.time, row.created_at);
+        if let Some(turn) = &rows.user {
+            self.cell(id, &turn_place(turn), "created_at", line.time, turn.created_at);
+        }
+        Ok(())
+    }
+
+    /// A row whose line the log lacks: newer than the log, or of another ledger.
+    fn no_line(&mut self, rows: &Rows<'_>, what: &str, n: u64) {
+        let newer = usize::try_from(n).is_ok_and(|n| n >= self.lines.hashes.len());
+        let question = if newer { Question::Complete } else { Question::Consistent };
+        let place = format!("database, {}", rows.place());
+        let actual = format!("{what} {n}, which is no line of the log");
+        self.findings.add(question, Some(rows.session.id), place, format!("{what} of a line that is its own"), actual);
+    }
+
+    /// Texts against their digests and commitments.
+    fn check_texts(
+        &mut self,
+        store: &dyn Read,
+        rows: &Rows<'_>,
+        counts: &mut DatabaseCounts,
+    ) -> Result<(), VerifyError> {
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(user) = &rows.user else {
+            self.findings.add(Question::Consistent, id, format!("database, {place}"), "a user turn", "none");
+            return Ok(());
+        };
+        for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
+            let place = turn_place(turn);
+            let digest = turn.content.as_ref().map(|text| Hash32::digest(text.as_bytes()));
+            self.cell_opt(id, &place, "content_hash", digest, turn.content_hash);
+            self.cell(id, &place, "session_id", rows.session.uuid, turn.session);
+            let user_turn = turn.turn_id == row.turn_user;
+            self.cell(id, &place, "speaker is user", user_turn, turn.by_user);
+            let refusal = !user_turn && row.outcome.as_ref().and_then(|outcome| outcome.refusal).unwrap_or_default();
+            self.cell(id, &place, "refusal", refusal, turn.refusal);
+            self.cell(id, &place, "authority_state", row.authority_state.name(), turn.authority_state.name());
+            let first = rows.drift.first().filter(|_| !user_turn).map(|drift| drift.drift_id.clone());
+            self.cell_opt(id, &place, "driftwatch_id", first, turn.driftwatch_id.clone());
+        }
+        let bundle = row.bundle_json.as_ref().map(|json| Hash32::digest(json.as_bytes()));
+        self.cell_opt(id, &place, "context_bundle_hash", bundle, row.bundle_hash);
+        let (Some(text), Some(salt)) = (&user.content, &row.salt) else {
+            return self.check_erased(store, rows, counts);
+        };
+        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else { return Ok(()) };
+        let commitment = commit(scheme, salt, Role::Prompt, text.as_bytes());
+        self.cell(id, &place, "prompt_commitment of the user's text", commitment, row.prompt_commitment);
+        match rows.compiled(text) {
+            Ok(compiled) => {
+                let digest = compiled.map(|text| Hash32::digest(text.as_bytes()));
+                self.cell_opt(id, &place, "prompt_hash of the compiled prompt", digest, row.prompt_hash);
+            }
+            Err(reason) => {
+                let place = format!("database, {place}");
+                self.findings.add(Question::Consistent, id, place, "a prompt that can be rendered again", reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_erased(
+        &mut self,
+        store: &dyn Read,
+        rows: &Rows<'_>,
+        counts: &mut DatabaseCounts,
+    ) -> Result<(), VerifyError> {
+        if self.has_tombstone(store, &rows.exchange.exchange_id.to_string())? {
+            counts.erased += 1;
+        } else {
+            let expected = "its text and salt, or a tombstone on record";
+            let place = format!("database, {}", rows.place());
+            self.findings.add(Question::Consistent, Some(rows.session.id), place, expected, "neither");
+        }
+        Ok(())
+    }
+
+    fn check_outcome(
+        &mut self,
+        store: &dyn Read,
+        rows: &Rows<'_>,
+        counts: &mut DatabaseCounts,
+    ) -> Result<(), VerifyError> {
+        let Some(outcome) = &rows.exchange.outcome else { return Ok(()) };
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(line) = self.line_of(store, outcome.outcome_line)? else {
+            self.no_line(rows, "outcome_line", outcome.outcome_line);
+            return Ok(());
+        };
+        self.cell_opt(id, &place, "session of its outcome line", Some(rows.session.id), line.session);
+        let told = outcome_event(row, &line.event).as_ref().map(describe);
+        self.cell_opt(id, &place, "outcome line", Some(describe(&line.event)), told);
+        self.cell(id, &place, "answered_at", line.time, outcome.answered_at);
+        if let Some(turn) = &rows.aurora {
+            self.cell(id, &turn_place(turn), "created_at", line.time, turn.created_at);
+            self.cell_opt(id, &place, "response_hash", turn.content_hash, outcome.response_hash);
+        }
+        for drift in &rows.drift {
+            let place = format!("drift_event {}", drift.drift_id);
+            self.cell(id, &place, "prompt_hash", row.prompt_commitment, drift.prompt_hash);
+            self.cell_opt(id, &place, "response_hash", outcome.response_commitment, Some(drift.response_hash));
+            self.cell(id, &place, "created_at", line.time, drift.created_at);
+        }
+        if let Event::Response { record, .. } = &line.event {
+            self.check_record(rows, *record);
+        }
+        self.check_exchange_document(rows, counts);
+        Ok(())
+    }
+
+    /// `exchange_commitment` of an answer is the one in its `record.json`.
+    fn check_record(&mut self, rows: &Rows<'_>, record: Hash32) {
+        if let Some(known) = self.exchange_hashes.get(&record).copied() {
+            let place = rows.place();
+            let stored = rows.exchange.outcome.as_ref().map(|outcome| outcome.exchange_commitment);
+            self.cell_opt(Some(rows.session.id), &place, "exchange_commitment", Some(known), stored);
+        }
+    }
+
+    fn check_exchange_document(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {
+        let Some(outcome) = &rows.exchange.outcome else { return };
+        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else { return };
+        // An erased exchange can't be opened, by nobody: that is what erasing is.
+        let Some(salt) = &rows.exchange.salt else { return };
+        let (id, place) = (Some(rows.session.id), rows.place());
+        let rebuilt = rows.document(scheme, salt);
+        match rebuilt.and_then(|document| document.commitment(scheme, salt).map_err(|e| e.to_string())) {
+            Ok(found) => {
+                self.cell(id, &place, "exchange_commitment of its rows", found, outcome.exchange_commitment);
+            }
+            Err(reason) => {
+                let place = format!("database, {place}");
+                self.findings.add(Question::Consistent, id, place, "rows that give the exchange document", reason);
+            }
+        }
+        let answer = rows.aurora.as_ref().and_then(|turn| turn.content.as_ref());
+        if let (Some(answer), Some(response)) = (answer, outcome.response_commitment)
+            && commit(scheme, salt, Role::Response, answer.as_bytes()) != response
+        {
+            // The answer was shown with a secret that is not stored; the exchange document holds the rest.
+            counts.redacted += 1;
+        }
+    }
+}
+
+fn turn_place(turn: &TurnRow) -> String {
+    format!("chat_turn {}", turn.turn_id)
+}
+
+pub(super) fn describe(event: &Event) -> String {
+    format!("{} {}", event.name(), event.details())
+}
+
+/// The outcome's line as the row tells it; `record` is the line's own, the row has none.
+fn outcome_event(row: &ExchangeRow, line: &Event) -> Option<Event> {
+    let outcome = row.outcome.as_ref()?;
+    let (seq, reason) = (row.seq, outcome.reason.clone().unwrap_or_default());
+    let (model, exchange) = (row.model.clone(), outcome.exchange_commitment);
+    Some(match outcome.outcome {
+        Outcome::Answered => Event::Response {
+            hash: outcome.response_commitment.unwrap_or(Hash32::ZERO),
+            seq,
+            model,
+            chain: outcome.chain_entry.unwrap_or(Hash32::ZERO),
+            record: line.record().unwrap_or(Hash32::ZERO),
+        },
+        Outcome::Failed => Event::ResponseFail { seq, model, reason, exchange },
+        Outcome::Denied => Event::Denied { seq, reason, exchange },
+    })
+}
