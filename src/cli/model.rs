@@ -87,8 +87,8 @@ async fn ask(wire: Wire, config: &Config) -> Server {
 }
 
 fn screen(servers: &[Server], config: &Config) -> String {
-    let mut lines = vec![format!("{}  built in, no language model: always there", observer::ID)];
-    lines.push("replay    answers on record: --model replay, --model replay:EXCHANGE".to_owned());
+    let mut lines = vec![format!("{}   built in, no language model: always there", observer::ID)];
+    lines.push("replay     answers on record: --model replay, --model replay:EXCHANGE".to_owned());
     for server in servers {
         let name = format!("{}/", server.wire.name());
         let key = match (&server.key_variable, server.has_key) {
@@ -98,19 +98,19 @@ fn screen(servers: &[Server], config: &Config) -> String {
         };
         match &server.state {
             State::Models(names) => {
-                lines.push(format!("{name:<10}{}{key}: {}", server.url, count(names.len())));
+                lines.push(format!("{name:<10} {}{key}: {}", server.url, count(names.len())));
                 lines.extend(names.iter().take(SHOWN).map(|model| format!("  {name}{model}")));
                 if names.len() > SHOWN {
                     lines.push(format!("  and {} more: gently model list --json", names.len() - SHOWN));
                 }
             }
-            State::NoKey => lines.push(format!("{name:<10}{}{key}: not asked", server.url)),
-            State::Fault { said, .. } => lines.push(format!("{name:<10}{}{key}: {said}", server.url)),
+            State::NoKey => lines.push(format!("{name:<10} {}{key}: not asked", server.url)),
+            State::Fault { said, .. } => lines.push(format!("{name:<10} {}{key}: {said}", server.url)),
         }
     }
-    lines.push("aliases   edit them in [model.alias]: gently config path".to_owned());
+    lines.push("aliases    edit them in [model.alias]: gently config path".to_owned());
     lines.extend(config.model.named.aliases.iter().map(|(alias, id)| format!("  {alias} = {id}")));
-    lines.push(format!("default   {}", config.model.default));
+    lines.push(format!("default    {}", config.model.default));
     lines.join("\n") + "\n"
 }
 

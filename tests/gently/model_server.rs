@@ -164,6 +164,8 @@ struct State {
 #[derive(Default)]
 struct Shared {
     script: Vec<Behaviour>,
+    /// Whether the models are listed, whatever the behaviour.
+    lists: bool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -176,6 +178,11 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
+    /// A server that treats requests for its list of models as the behaviour says, too.
+    pub fn silent(behaviour: Behaviour) -> Self {
+        Self::begin(vec![behaviour], false)
+    }
+
     /// A server that treats every request alike.
     pub fn start(behaviour: Behaviour) -> Self {
         Self::script(vec![behaviour])
@@ -183,9 +190,13 @@ impl ModelServer {
 
     /// A server that treats the first request as the first behaviour says, and so on; the last one stays.
     pub fn script(script: Vec<Behaviour>) -> Self {
+        Self::begin(script, true)
+    }
+
+    fn begin(script: Vec<Behaviour>, lists: bool) -> Self {
         assert!(!script.is_empty());
         let refused = matches!(script.first(), Some(Behaviour::Refused));
-        let shared = Arc::new(Shared { script, ..Shared::default() });
+        let shared = Arc::new(Shared { script, lists, ..Shared::default() });
         if refused {
             // Loopback, the discard port, an address of its own: no test listens there.
             let address = SocketAddr::from(([127, 0, 0, 77], 9));
@@ -301,15 +312,15 @@ impl Shared {
         let json = |body: &str| reply(200, &[("content-type", "application/json".into())], body);
         let announced = |length: u64| format!("{HEAD}content-length: {length}\r\n\r\n");
         match behaviour {
-            _ if received.line == "GET /api/tags" => {
+            _ if self.lists && received.line == "GET /api/tags" => {
                 let models = MODELS.map(|name| json!({"name": name, "model": name, "size": 1}));
                 return stream.write_all(&json(&json!({"models": models}).to_string()));
             }
-            _ if received.line == "GET /v1/models" => {
+            _ if self.lists && received.line == "GET /v1/models" => {
                 let models = MODELS.map(|id| json!({"id": id, "object": "model"}));
                 return stream.write_all(&json(&json!({"object": "list", "data": models}).to_string()));
             }
-            _ if ![OPENAI, OLLAMA, ANTHROPIC].contains(&received.line.as_str()) => {
+            _ if self.lists && ![OPENAI, OLLAMA, ANTHROPIC].contains(&received.line.as_str()) => {
                 return stream.write_all(&reply(404, &[], &format!("no such place: {}", received.line)));
             }
             Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp => {}
