@@ -11,7 +11,6 @@ use super::{Handle, failed, optional};
 use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
-use crate::record::params::Cost;
 use crate::record::time::Seconds;
 use crate::store::{
     Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate, Read,
@@ -150,25 +149,12 @@ fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
         answered_at: c.time("llm_exchange.answered_at")?,
         prompt_tokens: c.count_opt("llm_exchange.prompt_tokens")?,
         completion_tokens: c.count_opt("llm_exchange.completion_tokens")?,
-        cost: cost(c)?,
+        cost: c.cost_opt("llm_exchange.cost_micro", "llm_exchange.cost_currency")?,
         response_commitment: c.hash_opt("llm_exchange.response_commitment")?,
         exchange_commitment: c.hash("llm_exchange.exchange_commitment")?,
         chain_entry: c.hash_opt("llm_exchange.chain_entry")?,
         outcome_line: c.count("llm_exchange.outcome_line")?,
     }))
-}
-
-fn cost(c: &Columns<'_, '_>) -> Result<Option<Cost>, StoreError> {
-    let (micro, currency) = (c.count_opt("llm_exchange.cost_micro")?, c.text_opt("llm_exchange.cost_currency")?);
-    match (micro, currency) {
-        (Some(micro), Some(currency)) => Ok(Some(Cost { currency, micro })),
-        (None, None) => Ok(None),
-        (_, currency) => Err(StoreError::Corrupt {
-            place: "llm_exchange.cost_currency",
-            expected: "a currency with every cost, and none without",
-            actual: currency.unwrap_or_else(|| "null".to_owned()),
-        }),
-    }
 }
 
 fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
