@@ -58,7 +58,7 @@ pub enum HomeError {
         origin: String,
     },
     /// The system refused.
-    #[error("{doing} {path}: {reason}")]
+    #[error("cannot {doing} {path}: {reason}. Another place: GENTLY_HOME=DIR")]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -121,7 +121,8 @@ pub fn locate(gently_home: Option<OsString>) -> Result<PathBuf, HomeError> {
         }
         _ => {
             let base = etcetera::base_strategy::choose_base_strategy().map_err(|_| HomeError::NoPlace)?;
-            Ok(base.data_dir().join("gently"))
+            let path = base.data_dir().join("gently");
+            std::path::absolute(&path).map_err(|e| io("find", &path, &e))
         }
     }
 }
@@ -222,7 +223,9 @@ fn is_free(root: &Path) -> Result<bool, HomeError> {
     match std::fs::read_dir(root) {
         Ok(mut entries) => Ok(entries.next().is_none()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
-        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => Err(HomeError::Exists { path: root.to_owned() }),
+        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory && root.exists() => {
+            Err(HomeError::Exists { path: root.to_owned() })
+        }
         Err(e) => Err(io("read", root, &e)),
     }
 }
@@ -245,7 +248,7 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     signing.save_new(&keys.join("signing.key"))?;
     allowed_signers::save_new(&keys.join("allowed_signers"), &[signing.public()])?;
     let config = root.join(config::FILE);
-    std::fs::write(&config, config::GENESIS).map_err(|e| io("write", &config, &e))?;
+    std::fs::write(&config, config::genesis_file(options.network)).map_err(|e| io("write", &config, &e))?;
     let genesis = genesis(options, &signing, now)?;
     let kernel = Kernel::genesis();
     let mut salt = [0; 32];

@@ -8,7 +8,9 @@ use crate::record::commitment::Scheme;
 use super::audit::AuditCommand;
 use super::choose::CallArgs;
 use super::config::ConfigCommand;
+use super::hook::HookCommand;
 use super::model::ModelCommand;
+use super::publish::{ExportArgs, PublishArgs};
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -46,6 +48,19 @@ pub enum Command {
     /// Show which models are reachable
     #[command(subcommand)]
     Model(ModelCommand),
+    /// What git hooks run, and installing them
+    #[command(subcommand)]
+    Hook(HookCommand),
+    /// Block sources: where the newest Bitcoin block is from
+    #[command(subcommand)]
+    Anchor(AnchorCommand),
+}
+
+/// `gently anchor`.
+#[derive(Debug, Subcommand)]
+pub enum AnchorCommand {
+    /// Ask every source now; exit 0 when a session could be anchored, 1 when not
+    Status,
 }
 
 /// `gently audit`: what looks, and what mends.
@@ -53,6 +68,10 @@ pub enum Command {
 pub enum Audit {
     #[command(flatten)]
     Look(AuditCommand),
+    /// Push main, branches and notes to a remote with your own git, never by force
+    Publish(PublishArgs),
+    /// Write one closed session with all that an outsider needs to check it
+    Export(ExportArgs),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
     ClockSet,
 }

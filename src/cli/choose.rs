@@ -1,6 +1,6 @@
 //! Which model answers: what was asked for, what it means, what is there, and what it is asked with.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -229,12 +229,7 @@ fn replay(of: Option<Uuid>, database: &Path) -> Model {
     Model::replay(Replay::new(wanted, Box::new(find)))
 }
 
-fn recorded(
-    database: &PathBuf,
-    of: Option<Uuid>,
-    prompt: Hash32,
-    words: &str,
-) -> Result<Option<Recording>, StoreError> {
+fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> Result<Option<Recording>, StoreError> {
     let store = Sqlite::open_read_only(database)?;
     let found = match of {
         Some(id) => store.exchange(id)?,

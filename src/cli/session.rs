@@ -9,7 +9,7 @@ use crate::store::{Read, SessionRow};
 use super::args::SessionCommand;
 use super::choose::{self, CallArgs};
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, print, say};
+use super::{FINE, Told, could_not, init, print, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
@@ -21,13 +21,18 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
 }
 
 async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
-    let (home, _) = wire::home_or_new()?;
+    let (home, made) = wire::home_or_new()?;
     let opened = Opened::open(home)?;
+    let told = Told::default();
+    if made {
+        init::welcome(&opened.home, &opened.config.anchor_addresses(), &told);
+    }
     let key = opened.authorize().await?;
     let none = CallArgs::default();
     let chosen = choose::choose(model.as_deref(), &none, &opened.config, &opened.home.paths().database()).await?;
-    chosen.notes.iter().for_each(|note| say(note));
-    let house = opened.house(chosen.model.id(), &say);
+    chosen.notes.iter().for_each(|note| told.say(note));
+    let say_on = |line: &str| told.say(line);
+    let house = opened.house(chosen.model.id(), &say_on);
     let row = session::open(&house, key).await?;
     if json {
         return Ok(print(&format!("{}\n", facts(&row))));
@@ -40,12 +45,11 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     opened.authorize().await?;
     let chosen = match choose(opened.store.open_sessions()?, prefix.as_deref()) {
         Ok(chosen) => chosen,
-        Err(why) => {
-            say(&format!("error: {why}"));
-            return Ok(COULD_NOT);
-        }
+        Err(why) => return Ok(could_not(&why, json)),
     };
-    let house = opened.house("", &say);
+    let told = Told::default();
+    let say_once = |line: &str| told.say(line);
+    let house = opened.house("", &say_once);
     let mut closed = Vec::new();
     for row in chosen {
         let done = session::close(&house, row.id).await?;
@@ -72,7 +76,7 @@ fn choose(open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>
         1 => Ok(fits),
         0 if open.is_empty() => Err("no session is open".to_owned()),
         0 => Err(format!("no open session begins with '{prefix}'; open are: {}", names(&open))),
-        _ => Err(format!("'{prefix}' could be any of: {}", names(&fits))),
+        _ => Err(format!("'{prefix}' could be any of: {}; give more digits", names(&fits))),
     }
 }
 
@@ -90,7 +94,7 @@ fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
         return Ok(print(&format!("{}\n", Value::Array(rows.iter().map(facts).collect()))));
     }
     if rows.is_empty() {
-        say("no sessions");
+        say(if only_open { "no session is open" } else { "no sessions" });
     }
     Ok(print(&rows.iter().map(|row| line(row) + "\n").collect::<String>()))
 }
@@ -99,12 +103,12 @@ fn line(row: &SessionRow) -> String {
     let state = row.ended_at.map_or("open  ".to_owned(), |_| "closed".to_owned());
     let block = block_name(row);
     format!(
-        "{}  {state}  {}  {}  {} prompts, {} answered  {}  {block}",
+        "{}  {state}  {}  {}  {} of {} answered  {}  {block}",
         row.id.short16(),
         row.started_at,
         row.branch,
-        row.prompts,
         row.interactions,
+        row.prompts,
         row.model
     )
 }

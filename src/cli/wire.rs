@@ -1,10 +1,13 @@
 //! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use zeroize::Zeroizing;
+
 use crate::anchor::agree::Policy;
+use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::anchor::{BlockSource, SourceFault};
@@ -50,6 +53,14 @@ pub enum WireError {
     /// A block source.
     #[error(transparent)]
     Source(#[from] SourceFault),
+    /// A node is configured, and not how it knows us.
+    #[error("{address} is a Bitcoin node, and it is not said how it knows us: {why}")]
+    NodeAuth {
+        /// The first node's address.
+        address: String,
+        /// What is missing, and how to mend it.
+        why: String,
+    },
     /// A model id of no known kind.
     #[error(
         "no model '{id}': say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias; \
@@ -80,6 +91,23 @@ pub enum WireError {
         reason: &'static str,
         /// What is wrong and how to mend it.
         why: String,
+    },
+    /// The home can't be written.
+    #[error(
+        "{} can't be written ({reason}), so nothing can be recorded. Mount the disk read-write, or mend the \
+         file's owner and mode; or use another home: GENTLY_HOME=DIR", path.display()
+    )]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// Nobody could be told to stop.
+    #[error("the system does not let gently listen to signals ({reason}), so that a turn could not be interrupted")]
+    Signals {
+        /// The system's words.
+        reason: String,
     },
     /// The clock shows a time that the format can't hold.
     #[error("the system clock is set before 1970 or after 9999: set it right and ask again")]
@@ -143,6 +171,7 @@ impl Opened {
     /// Opens a home for writing.
     pub fn open(home: Home) -> Result<Self, WireError> {
         let config = Config::load(home.root(), &env)?;
+        writable(&home.paths().database())?;
         let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
@@ -162,7 +191,8 @@ impl Opened {
             idle: self.config.session.idle,
             network: self.genesis.network,
             sources: &self.sources,
-            policy: Policy { deadline: self.config.anchor.deadline, ..Policy::default() },
+            policy: policy(&self.config),
+            look_again: self.config.anchor.look_again,
             clock: &clock_or_epoch,
             say,
         }
@@ -198,14 +228,52 @@ impl Opened {
     }
 }
 
-/// The block sources of a configuration; none in mode `off`.
-fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
+/// Fails on a read-only disk, which the database itself tells only as "unable to open".
+fn writable(database: &Path) -> Result<(), WireError> {
+    let opened = std::fs::OpenOptions::new().write(true).open(database);
+    opened.map(drop).map_err(|e| WireError::ReadOnly { path: database.to_owned(), reason: e.to_string() })
+}
+
+/// How block sources have to agree.
+pub fn policy(config: &Config) -> Policy {
+    Policy { quorum: config.anchor.quorum, deadline: config.anchor.deadline }
+}
+
+/// How the configured nodes know us: by their cookie file, or by a user and a variable's password.
+fn node_auth(config: &Config, address: &str) -> Result<Auth, WireError> {
+    let anchor = &config.anchor;
+    let fault = |why: String| WireError::NodeAuth { address: address.to_owned(), why };
+    match (&anchor.bitcoind_cookie, &anchor.bitcoind_user) {
+        (Some(path), None) => Ok(Auth::CookieFile(path.clone())),
+        (None, Some(user)) => {
+            let variable = &anchor.bitcoind_password_env;
+            let password = std::env::var(variable).ok().filter(|text| !text.is_empty()).ok_or_else(|| {
+                fault(format!("put the password of user '{user}' into the environment variable {variable}"))
+            })?;
+            Ok(Auth::Password { user: user.clone(), password: Zeroizing::new(password) })
+        }
+        (Some(_), Some(_)) => {
+            Err(fault("both anchor.bitcoind_cookie and anchor.bitcoind_user are set; remove one".to_owned()))
+        }
+        (None, None) => Err(fault(
+            "gently config set anchor.bitcoind_cookie FILE (.cookie in the node's data directory); \
+             or gently config set anchor.bitcoind_user NAME"
+                .to_owned(),
+        )),
+    }
+}
+
+/// The block sources of a configuration: file, nodes, explorers; none in mode `off`.
+pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
     let mut sources: Vec<Box<dyn BlockSource>> = Vec::new();
     if config.anchor.mode == AnchorMode::Off {
         return Ok(sources);
     }
     if let Some(path) = &config.anchor.headers {
         sources.push(Box::new(HeadersFile::new(path, network)));
+    }
+    for address in &config.anchor.bitcoind {
+        sources.push(Box::new(Bitcoind::new(address, network, node_auth(config, address)?)?));
     }
     for address in &config.anchor.esplora {
         sources.push(Box::new(Esplora::new(address, network)?));

@@ -68,6 +68,8 @@ pub enum Value {
 
 /// All sources are asked at once; more than this is a mistake, and a burden on others.
 const MAX_LIST: usize = 16;
+/// Two lists of addresses and a file: there can't be more sources to agree.
+const MOST_QUORUM: u64 = 2 * MAX_LIST as u64 + 1;
 /// No name, path or address is longer.
 const MAX_TEXT: usize = 1024;
 /// A page or two of instructions.
@@ -75,6 +77,17 @@ const MAX_PROSE: usize = 16 * 1024;
 /// What every server's signed 32 bits hold.
 pub const MAX_SEED: u64 = 2_147_483_647;
 
+/// What holds a password nowhere: addresses and passwords of nodes go different ways.
+const SOURCE: Rule = Rule {
+    says: "an address that starts with http:// or https://, without a name or password in it",
+    accepts: |text| is_url(text) && !text.contains('@'),
+    shows: false,
+};
+const USER: Rule = Rule {
+    says: "a name without ':' (a password never stands in a file of gently: anchor.bitcoind_password_env)",
+    accepts: |text| !text.is_empty() && !text.contains(':'),
+    shows: false,
+};
 const URL: Rule = Rule { says: "an address that starts with http:// or https://", accepts: is_url, shows: true };
 const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
 const MODEL: Rule = Rule {
@@ -101,7 +114,7 @@ pub static KEYS: &[Key] = &[
     },
     Key {
         name: "anchor.esplora",
-        kind: Kind::List(URL),
+        kind: Kind::List(SOURCE),
         default: Default::List(&["https://blockstream.info/api", "https://mempool.space/api"]),
         doc: "block explorers with the Esplora interface, all asked at once",
     },
@@ -110,6 +123,42 @@ pub static KEYS: &[Key] = &[
         kind: Kind::Text(PATH),
         default: Default::Unset,
         doc: "a file of height,hash,header lines for hosts without network; relative to the home",
+    },
+    Key {
+        name: "anchor.bitcoind",
+        kind: Kind::List(SOURCE),
+        default: Default::List(&[]),
+        doc: "your own Bitcoin nodes (JSON-RPC), asked together with the explorers",
+    },
+    Key {
+        name: "anchor.bitcoind_cookie",
+        kind: Kind::Text(PATH),
+        default: Default::Unset,
+        doc: "the node's .cookie file; relative to the home",
+    },
+    Key {
+        name: "anchor.bitcoind_user",
+        kind: Kind::Text(USER),
+        default: Default::Unset,
+        doc: "the node's rpcuser, where there is no cookie file",
+    },
+    Key {
+        name: "anchor.bitcoind_password_env",
+        kind: Kind::Text(VARIABLE),
+        default: Default::Text("BITCOIND_PASSWORD"),
+        doc: "the environment variable that holds that user's password",
+    },
+    Key {
+        name: "anchor.quorum",
+        kind: Kind::Number(1, MOST_QUORUM),
+        default: Default::Number(1),
+        doc: "how many sources must name the same block",
+    },
+    Key {
+        name: "anchor.look_again_s",
+        kind: Kind::Number(0, 86_400),
+        default: Default::Number(60),
+        doc: "a session quiet for this many seconds looks for a newer block before its next prompt; 0: always",
     },
     Key {
         name: "anchor.deadline_ms",
@@ -209,9 +258,23 @@ pub static KEYS: &[Key] = &[
     },
 ];
 
+/// What people write who look for a place for the node's password.
+const PASSWORDS: &[&str] = &[
+    "anchor.bitcoind_password",
+    "anchor.bitcoind_pass",
+    "anchor.bitcoind_rpcpassword",
+    "anchor.password",
+    "anchor.rpcpassword",
+];
+
 impl Key {
     /// Finds a key; an unknown one is refused with the nearest name.
+    ///
+    /// A key that would hold a password is refused by name, with the way that a password can go.
     pub fn find(name: &str, place: &str) -> Result<&'static Key, ConfigError> {
+        if PASSWORDS.contains(&name) {
+            return Err(ConfigError::Password { place: place.to_owned(), key: name.to_owned() });
+        }
         KEYS.iter().find(|key| key.name == name).ok_or_else(|| ConfigError::Unknown {
             place: place.to_owned(),
             key: name.to_owned(),
@@ -436,6 +499,11 @@ mod tests {
             assert_eq!(key(name).accept_typed(typed, "t").unwrap(), expected, "{name} {typed}");
         }
         for (name, typed) in [
+            ("anchor.quorum", "0"),
+            ("anchor.quorum", "34"),
+            ("anchor.bitcoind", "['http://u:p@127.0.0.1:8332']"),
+            ("anchor.bitcoind_user", "u:p"),
+            ("anchor.look_again_s", "86401"),
             ("anchor.mode", "on"),
             ("anchor.mode", ""),
             ("anchor.mode", "\"off"),
@@ -471,5 +539,13 @@ mod tests {
         }
         let pasted = key("model.api_key_env").accept_typed("sk-proj-0123", "t").unwrap_err().to_string();
         assert!(!pasted.contains("sk-proj") && !pasted.contains("0123"), "{pasted}");
+        for (name, typed) in [
+            ("anchor.bitcoind", "['http://u:hunter2@127.0.0.1:8332']"),
+            ("anchor.esplora", "['https://u:hunter2@example.org']"),
+            ("anchor.bitcoind_user", "u:hunter2"),
+        ] {
+            let said = key(name).accept_typed(typed, "t").unwrap_err().to_string();
+            assert!(!said.contains("hunter2") && said.contains("password"), "{said}");
+        }
     }
 }

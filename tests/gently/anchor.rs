@@ -336,7 +336,7 @@ async fn a_redirect_stays_where_it_was_allowed() {
 }
 
 /// A header of no chain, with work for its own easy bits.
-fn mined(bits: u32) -> Header {
+pub fn mined(bits: u32) -> Header {
     let mut bytes = [7; 80];
     bytes[72..76].copy_from_slice(&bits.to_le_bytes());
     let tries = (0..u32::MAX).map(|nonce: u32| {

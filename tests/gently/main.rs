@@ -3,20 +3,30 @@
 #![allow(clippy::unwrap_used)]
 
 mod anchor;
+mod anchored;
 mod bitcoind;
+mod cli;
 mod esplora_server;
 mod floors;
 mod headers;
 mod headers_file;
+mod hooks;
+mod journey;
 mod keys;
 mod ledger;
 mod llama;
 mod log;
 mod log_rules;
+mod manners;
 mod model_choice;
 mod model_server;
 mod models;
+mod node;
+mod person;
 mod pipeline;
+mod private;
+mod quorum;
+mod readme;
 mod replay;
 mod tamper;
 mod tamper_database;

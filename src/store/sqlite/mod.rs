@@ -62,7 +62,11 @@ impl Sqlite {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        if cannot_share(&connection) && !has_wal(path) {
+            let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+            connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(failed("open"))?;
+        }
         connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
         Ok(Handle(Box::new(connection)))
     }
@@ -115,6 +119,25 @@ impl Sqlite {
         }
         runner.run(&mut *self.0).map(|_| ()).map_err(refused)
     }
+}
+
+/// Whether the database can't be read for want of a place for the readers' shared memory: on a read-only disk.
+fn cannot_share(connection: &Connection) -> bool {
+    let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    matches!(read, Err(rusqlite::Error::SqliteFailure(e, _)) if e.code == rusqlite::ErrorCode::CannotOpen)
+}
+
+/// Whether the newest state may be in the write-ahead log, beside the database.
+fn has_wal(path: &Path) -> bool {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    std::fs::metadata(wal).is_ok_and(|file| file.len() > 0)
+}
+
+/// The database as a file that nobody changes, which a file on a read-only disk is.
+fn immutable_uri(path: &Path) -> String {
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{escaped}?immutable=1")
 }
 
 fn last(migrations: &[Migration]) -> Option<(i32, u64)> {
