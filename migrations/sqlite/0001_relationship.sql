@@ -103,6 +103,7 @@ CREATE TABLE llm_exchange (
 CREATE INDEX idx_llm_exchange_session_time ON llm_exchange(session_id, created_at);
 CREATE INDEX idx_llm_exchange_prompt ON llm_exchange(prompt_hash) WHERE outcome = 'answered';
 CREATE INDEX idx_llm_exchange_turn_user ON llm_exchange(turn_user_id);
+CREATE INDEX idx_llm_exchange_chain ON llm_exchange(chain_entry) WHERE chain_entry IS NOT NULL;
 CREATE INDEX idx_llm_exchange_in_flight ON llm_exchange(session_id) WHERE outcome IS NULL;
 
 CREATE TABLE context_artifact_ref (
@@ -160,6 +161,7 @@ CREATE TABLE ledger_commit (
   segment_from    INTEGER,                   -- first line of its audit.log; null: has none
   segment_to      INTEGER
 ) STRICT;
+CREATE INDEX idx_ledger_commit_line ON ledger_commit(line);
 CREATE INDEX idx_ledger_commit_ref ON ledger_commit(ref, n);
 CREATE INDEX idx_ledger_commit_start ON ledger_commit(ref, kind, n) WHERE kind = 'session_start';
 

@@ -54,6 +54,15 @@ pub enum Command {
     /// Block sources: where the newest Bitcoin block is from
     #[command(subcommand)]
     Anchor(AnchorCommand),
+    /// Show the newest lines of audit.log, decoded and checked against each other
+    Log(LogArgs),
+    /// Show one exchange: prompt, answer, context, hashes, commit
+    Show {
+        /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
+        exchange: String,
+    },
+    /// Check this home, one line a check, with the command that mends it
+    Doctor,
 }
 
 /// `gently anchor`.
@@ -122,6 +131,25 @@ pub enum SessionCommand {
         #[arg(long)]
         open: bool,
     },
+    /// Show one session: what it ran under, its exchanges, blocks and commits
+    Show {
+        /// `last`, the first digits of its id or UUID, or the id of something in it
+        session: String,
+    },
+}
+
+/// `gently log`.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// How many lines, the newest ones; 20, or with --since all
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    pub number: Option<usize>,
+    /// Only lines of this session: `last`, or the first digits of its id
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Only lines since then: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
 }
 
 fn scheme(text: &str) -> Result<Scheme, String> {

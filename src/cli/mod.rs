@@ -6,12 +6,17 @@ mod ask;
 pub mod audit;
 mod choose;
 pub mod config;
+mod doctor;
+mod find;
 mod hook;
 mod init;
+mod log;
 mod model;
 mod overlay;
 mod publish;
+mod screen;
 mod session;
+mod show;
 mod terminal;
 mod walk;
 mod wire;
@@ -81,6 +86,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
+        Command::Log(args) => log::run(&args, json),
+        Command::Show { exchange } => show::run(&exchange, json),
+        Command::Doctor => doctor::run(json).await,
     };
     done.unwrap_or_else(|e| stopped(&e, json))
 }

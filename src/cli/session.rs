@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::session;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, SessionRow};
+use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
 
 use super::args::SessionCommand;
 use super::choose::{self, CallArgs};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, init, print, say};
+use super::{FINE, Told, could_not, find, init, print, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
@@ -17,6 +17,7 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
         SessionCommand::Open { model } => open(model, json).await,
         SessionCommand::Close { session } => close(session, json).await,
         SessionCommand::List { open } => list(open, json),
+        SessionCommand::Show { session } => super::show::session::run(&session, json),
     }
 }
 
@@ -43,7 +44,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
 async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;
-    let chosen = match choose(opened.store.open_sessions()?, prefix.as_deref()) {
+    let chosen = match choose(&opened.store, opened.store.open_sessions()?, prefix.as_deref()) {
         Ok(chosen) => chosen,
         Err(why) => return Ok(could_not(&why, json)),
     };
@@ -65,8 +66,10 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     Ok(if json { print(&format!("{}\n", Value::Array(closed))) } else { FINE })
 }
 
-/// The open sessions that a prefix means; all of them without one.
-fn choose(open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>, String> {
+/// The open sessions that an id means; all of them without one.
+///
+/// Open ones go first: a prefix that is theirs alone is theirs, whatever closed ones begin with it.
+fn choose(store: &dyn Find, open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>, String> {
     let Some(prefix) = prefix else {
         return if open.is_empty() { Err("no session is open".to_owned()) } else { Ok(open) };
     };
@@ -75,7 +78,11 @@ fn choose(open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>
     match fits.len() {
         1 => Ok(fits),
         0 if open.is_empty() => Err("no session is open".to_owned()),
-        0 => Err(format!("no open session begins with '{prefix}'; open are: {}", names(&open))),
+        0 => match find::session(store, prefix) {
+            Ok(row) if row.ended_at.is_none() => Ok(vec![row]),
+            Ok(row) => Err(format!("session {} is closed; open are: {}", row.id.short16(), names(&open))),
+            Err(error) => Err(format!("{error}; open are: {}", names(&open))),
+        },
         _ => Err(format!("'{prefix}' could be any of: {}; give more digits", names(&fits))),
     }
 }
@@ -113,12 +120,19 @@ fn line(row: &SessionRow) -> String {
     )
 }
 
+/// `interaction-3` of an answered prompt, else `prompt-3`.
+pub fn turn_name(exchange: &ExchangeRow) -> String {
+    let answered = exchange.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Outcome::Answered);
+    format!("{}-{}", if answered { "interaction" } else { "prompt" }, exchange.seq)
+}
+
 /// `block 930226`, or `block local` when there is no anchor.
 pub fn block_name(row: &SessionRow) -> String {
     if row.anchor.block.is_local() { "block local".to_owned() } else { format!("block {}", row.anchor.block.height) }
 }
 
-fn facts(row: &SessionRow) -> Value {
+/// A session as JSON.
+pub fn facts(row: &SessionRow) -> Value {
     json!({
         "session": row.id.to_string(), "session_uuid": row.uuid.to_string(),
         "status": if row.ended_at.is_some() { "closed" } else { "open" },

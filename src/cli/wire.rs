@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use super::find::FindError;
+
 use crate::anchor::agree::Policy;
 use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
@@ -61,6 +63,9 @@ pub enum WireError {
         /// What is missing, and how to mend it.
         why: String,
     },
+    /// An id that names nothing, or too much.
+    #[error(transparent)]
+    Find(#[from] FindError),
     /// A model id of no known kind.
     #[error(
         "no model '{id}': say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias; \

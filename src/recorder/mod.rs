@@ -32,7 +32,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
-pub use apply::Paths;
+pub use apply::{Paths, check};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use sessions::{Closed, SessionTerms, resumable};

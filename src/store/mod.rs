@@ -4,9 +4,11 @@
 //! lists them column by column. [`Read`] is all that a verifier gets; [`Write`] exists only inside
 //! [`Store::transact`], which is *the* commit point of a turn.
 
+mod find;
 mod rows;
 pub mod sqlite;
 
+pub use find::Find;
 pub use rows::{
     Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
     SessionProgress, SessionRow, TurnRow,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gently::anchor::BlockSource;
 use gently::anchor::agree::Policy;
 use gently::anchor::esplora::Esplora;
-use gently::ask::{Seen, Turn, ask};
+use gently::ask::{Endless, Seen, Turn, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
@@ -138,6 +138,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             model: model.id(),
             host_role: "workstation",
             idle: Duration::from_secs(1800),
+            look_again: Duration::from_secs(60),
             network: Network::Bitcoin,
             sources: &sources,
             policy: Policy { deadline: Duration::from_secs(20), ..Policy::default() },
@@ -146,7 +147,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
         };
         let gather =
             || Seen { sight: observe_all(&tools, kernel.tools(), clock()), salt: Salt::new([later as u8; 32]) };
-        let asked = ask(&house, key, &model, "And now?", gather).await.unwrap();
+        let asked = ask(&house, key, &model, "And now?", gather, &Endless).await.unwrap();
         let Turn::Answered(answer) = asked.turn else { panic!("{:?}", asked.turn) };
         assert!(!asked.resumed.opened);
         assert_eq!(answer.session.anchor.block.height, TIP);

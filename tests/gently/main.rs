@@ -4,10 +4,13 @@
 
 mod anchor;
 mod anchored;
+mod at_hand;
 mod bitcoind;
 mod cli;
+mod doctor;
 mod esplora_server;
 mod floors;
+mod hand;
 mod headers;
 mod headers_file;
 mod hooks;

@@ -1,6 +1,7 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
 mod columns;
+mod find;
 mod read;
 mod write;
 

@@ -34,7 +34,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         Ok(())
     }
 
-    fn list<T>(
+    pub(super) fn list<T>(
         &self,
         what: &'static str,
         sql: &str,
@@ -49,7 +49,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         Ok(out)
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         what: &'static str,
         sql: &str,
@@ -88,7 +88,7 @@ fn height(c: &Columns<'_, '_>, place: &'static str) -> Result<u32, StoreError> {
     u32::try_from(value).map_err(|_| StoreError::Corrupt { place, expected: "a height", actual: value.to_string() })
 }
 
-fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
+pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
     let tier = c.count("chat_session.tier")?;
     Ok(SessionRow {
         uuid: c.uuid("chat_session.session_id")?,
@@ -157,7 +157,7 @@ fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
     }))
 }
 
-fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
+pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
     c.null("llm_exchange.prompt_compiled")?;
     c.null("llm_exchange.response_sanitized")?;
     Ok(ExchangeRow {
@@ -219,7 +219,7 @@ fn artifact(c: &Columns<'_, '_>) -> Result<ArtifactRow, StoreError> {
     })
 }
 
-fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
+pub(super) fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
     let kind = c.text("ledger_commit.kind")?;
     let segment = match (c.count_opt("ledger_commit.segment_from")?, c.count_opt("ledger_commit.segment_to")?) {
         (None, None) => None,
