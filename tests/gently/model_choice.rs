@@ -182,7 +182,7 @@ fn settings_are_sent_and_recorded() {
     assert!(!params[0].to_string().contains("hunter2"));
     verified(&home);
 
-    for (flag, value) in [("--temperature", "warm"), ("--temperature", "3"), ("--max-tokens", "0"), ("--seed", "-1")] {
+    for (flag, value) in [("--temperature", "warm"), ("--temperature", "3"), ("--max-tokens", "0"), ("--seed", "x")] {
         let ran = gently(&home, &more, &["ask", "-m", "ollama/small-1b", flag, value, "hello"]);
         assert_eq!(ran.code, 2, "{flag} {value}");
         assert!(ran.err.contains(flag), "{}", ran.err);
