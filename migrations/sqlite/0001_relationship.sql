@@ -62,6 +62,7 @@ CREATE TABLE chat_turn (
   driftwatch_id   TEXT
 ) STRICT;
 CREATE INDEX idx_chat_turn_session_time ON chat_turn(session_id, created_at);
+CREATE INDEX idx_chat_turn_content ON chat_turn(content_hash) WHERE speaker = 'user';
 
 CREATE TABLE llm_exchange (
   exchange_id         TEXT PRIMARY KEY,
@@ -87,6 +88,9 @@ CREATE TABLE llm_exchange (
   answered_at         INTEGER,               -- time of the outcome's line
   prompt_tokens       INTEGER,
   completion_tokens   INTEGER,
+  params              TEXT,                  -- canonical JSON of what the call was made with; null: no call was to be made
+  cost_micro          INTEGER,               -- millionths of cost_currency, by the price table of its time
+  cost_currency       TEXT,
   salt                BLOB,                  -- 32 bytes; null once erased
   prompt_commitment   TEXT NOT NULL,
   response_commitment TEXT,
@@ -97,6 +101,8 @@ CREATE TABLE llm_exchange (
   UNIQUE (session_id, seq)
 ) STRICT;
 CREATE INDEX idx_llm_exchange_session_time ON llm_exchange(session_id, created_at);
+CREATE INDEX idx_llm_exchange_prompt ON llm_exchange(prompt_hash) WHERE outcome = 'answered';
+CREATE INDEX idx_llm_exchange_turn_user ON llm_exchange(turn_user_id);
 CREATE INDEX idx_llm_exchange_chain ON llm_exchange(chain_entry) WHERE chain_entry IS NOT NULL;
 CREATE INDEX idx_llm_exchange_in_flight ON llm_exchange(session_id) WHERE outcome IS NULL;
 
@@ -189,7 +195,7 @@ CREATE TABLE head (
 -- text, plain hashes and salt, which are not named here.)
 CREATE TRIGGER llm_exchange_is_final BEFORE UPDATE OF
   exchange_id, session_id, seq, turn_user_id, turn_aurora_id, model, decision, authority_state, exclusions, outcome, reason, refusal,
-  created_at, answered_at, prompt_tokens, completion_tokens, validator_summary, prompt_commitment,
+  created_at, answered_at, prompt_tokens, completion_tokens, cost_micro, cost_currency, validator_summary, prompt_commitment,
   response_commitment, exchange_commitment, chain_entry, prompt_line, outcome_line
 ON llm_exchange WHEN OLD.outcome IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'an exchange with an outcome is evidence and never changes'); END;

@@ -8,8 +8,10 @@ use crate::record::block::Network;
 use crate::record::commitment::Scheme;
 
 use super::audit::AuditCommand;
+use super::choose::CallArgs;
 use super::config::ConfigCommand;
 use super::hook::HookCommand;
+use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
@@ -58,6 +60,9 @@ pub enum Command {
     Backup(BackupArgs),
     /// Bring a backup back as a new home
     Restore(RestoreArgs),
+    /// Show which models are reachable
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// What git hooks run, and installing them
     #[command(subcommand)]
     Hook(HookCommand),
@@ -102,9 +107,11 @@ pub enum Audit {
 pub struct AskArgs {
     /// The question; standard input is added to it, or is all of it
     pub words: Vec<String>,
-    /// Which model answers: observer, or openai/NAME
+    /// Which model answers: ollama/NAME, anthropic/NAME, openai/NAME, observer, replay, or an alias
     #[arg(long, short, value_name = "ID")]
     pub model: Option<String>,
+    #[command(flatten)]
+    pub call: CallArgs,
 }
 
 /// `gently init`.

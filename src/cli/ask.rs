@@ -13,6 +13,7 @@ use crate::recorder::{RecordedAnswer, RecordedFailure, Refusal, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
+use super::choose::{Chosen, choose};
 use super::session::block_name;
 use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
@@ -36,11 +37,9 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
         init::welcome(&opened.home, &opened.config.anchor_addresses(), &told);
     }
     let key = opened.authorize().await?;
-    let id = args.model.unwrap_or_else(|| opened.config.model.default.clone());
-    let (model, warning) = wire::model(&id, &opened.config)?;
-    if let Some(warning) = warning {
-        told.say(&warning);
-    }
+    let Chosen { model, notes } =
+        choose(args.model.as_deref(), &args.call, &opened.config, &opened.home.paths().database()).await?;
+    notes.iter().for_each(|note| told.say(note));
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(model.id(), &say_on);
@@ -50,7 +49,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     // From here on a signal ends the process, whoever is slow to read what is printed.
     drop(person);
     match outcome {
-        Ok(asked) => Ok(show(&asked, json, made, signalled, &told)),
+        Ok(asked) => Ok(show(&asked, model.note(), json, made, signalled, &told)),
         Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
         Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
         Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
@@ -107,7 +106,8 @@ fn piped() -> Result<Vec<u8>, String> {
     }
 }
 
-fn show(asked: &Asked, json: bool, made: bool, signalled: u8, told: &Told) -> u8 {
+/// `source` is where the answer is from, if it is a replay.
+fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled: u8, told: &Told) -> u8 {
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
@@ -116,7 +116,7 @@ fn show(asked: &Asked, json: bool, made: bool, signalled: u8, told: &Told) -> u8
         print(&format!("{facts}\n"))
     };
     let code = match &asked.turn {
-        Turn::Answered(answer) => show_answer(answer, json, asked, &print_facts),
+        Turn::Answered(answer) => show_answer(answer, source.as_deref(), json, asked, &print_facts),
         Turn::Refused(refusal, fault) => {
             let (code, why) = match fault {
                 None => (NEGATIVE, refusal_words(&refusal.refusal)),
@@ -172,7 +172,13 @@ fn given_up(json: bool, signalled: u8) -> u8 {
     signalled
 }
 
-fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked, print_facts: &dyn Fn(Value) -> u8) -> u8 {
+fn show_answer(
+    answer: &RecordedAnswer,
+    source: Option<&str>,
+    json: bool,
+    asked: &Asked,
+    print_facts: &dyn Fn(Value) -> u8,
+) -> u8 {
     let (code, lines) = match answer.judgement.verdict() {
         Verdict::Show => (FINE, Vec::new()),
         Verdict::Warn(lines) => (FINE, lines),
@@ -180,7 +186,9 @@ fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked, print_facts: 
     };
     let shown = code == FINE;
     let printed = if json {
-        print_facts(answer_facts(asked, answer, shown))
+        let mut facts = answer_facts(asked, answer, shown);
+        facts["replayed"] = json!(source);
+        print_facts(facts)
     } else if shown {
         let newline = if answer.text.ends_with('\n') { "" } else { "\n" };
         print(&format!("{}{newline}", answer.text))
@@ -193,17 +201,24 @@ fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked, print_facts: 
     if !shown {
         say("the answer is recorded and withheld: the kernel blocks this drift");
     }
-    say(&recorded_line(answer));
+    say(&recorded_line(answer, source));
     code.max(printed)
 }
 
-/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226`
-fn recorded_line(answer: &RecordedAnswer) -> String {
+/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 812 tokens · $0.0041`
+fn recorded_line(answer: &RecordedAnswer, source: Option<&str>) -> String {
+    let tokens = match (answer.usage.prompt_tokens, answer.usage.completion_tokens) {
+        (None, None) => None,
+        (asked, said) => Some(format!("{} tokens", asked.unwrap_or(0).saturating_add(said.unwrap_or(0)))),
+    };
+    let cost = answer.cost.as_ref().map(ToString::to_string);
+    let extras = [tokens, cost, source.map(str::to_owned)].into_iter().flatten().map(|text| format!(" · {text}"));
     format!(
-        "recorded interaction-{} · chain {}… · {}",
+        "recorded interaction-{} · chain {}… · {}{}",
         answer.ids.seq,
         answer.chain_entry.short8(),
-        place(&answer.session)
+        place(&answer.session),
+        extras.collect::<String>()
     )
 }
 
@@ -262,6 +277,7 @@ fn answer_facts(asked: &Asked, answer: &RecordedAnswer, shown: bool) -> Value {
     facts["commit"] = json!(answer.commit);
     facts["usage"] = json!({
         "prompt_tokens": answer.usage.prompt_tokens, "completion_tokens": answer.usage.completion_tokens,
+        "cost": answer.cost,
     });
     facts["drift"] = drift_facts(&answer.judgement, &answer.drift_ids);
     facts

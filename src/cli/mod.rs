@@ -5,6 +5,7 @@ mod args;
 mod ask;
 pub mod audit;
 mod backup;
+mod choose;
 pub mod config;
 mod doctor;
 mod find;
@@ -12,6 +13,7 @@ mod hook;
 mod init;
 mod key;
 mod log;
+mod model;
 mod overlay;
 mod provider_key;
 mod publish;
@@ -89,6 +91,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Restore(args) => backup::bring_back(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
+        Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }

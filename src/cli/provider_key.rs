@@ -4,20 +4,28 @@ use zeroize::Zeroizing;
 
 use crate::config::Config;
 use crate::keys::{KeyError, read_secret};
+use crate::models::wire::Wire;
 
 use super::secrets::{first_line, from_command, typed};
 use super::wire::{WireError, env};
 
-/// The key, from the first of: `--key-cmd`, the variable of `[model] api_key_env`, `[model] key_cmd`,
-/// `[model] key_file`; none when none of them is there.
+/// A provider's key, from the first of: `--key-cmd`, the environment variable, and for the `openai/` server
+/// `[model] key_cmd` and `[model] key_file`; none when none of them is there.
 ///
-/// It is wiped when dropped, and no error shows any of it. A variable that is set to nothing is not set.
-pub fn provider_key(config: &Config) -> Result<Option<Zeroizing<String>>, WireError> {
+/// Command and file of the configuration are one server's: they never go to another. The key is wiped when
+/// dropped, and no error shows any of it. A variable that is set to nothing is not set.
+pub fn provider_key(wire: Wire, variable: &str, config: &Config) -> Result<Option<Zeroizing<String>>, WireError> {
+    if wire == Wire::Ollama {
+        return Ok(None);
+    }
     if let Some(command) = typed().key_cmd {
         return Ok(Some(from_command(&command, "--key-cmd")?));
     }
-    if let Some(key) = environment_key(&config.model.api_key_env)? {
+    if let Some(key) = environment_key(variable)? {
         return Ok(Some(key));
+    }
+    if wire != Wire::OpenAi {
+        return Ok(None);
     }
     if let Some(command) = &config.model.key_cmd {
         return Ok(Some(from_command(command, "[model] key_cmd")?));

@@ -7,6 +7,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
 
 use super::args::SessionCommand;
+use super::choose::{self, CallArgs};
 use super::wire::{self, Opened, WireError};
 use super::{FINE, Told, could_not, find, init, print, say};
 
@@ -28,13 +29,11 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
         init::welcome(&opened.home, &opened.config.anchor_addresses(), &told);
     }
     let key = opened.authorize().await?;
-    let id = model.unwrap_or_else(|| opened.config.model.default.clone());
-    let (model, warning) = wire::model(&id, &opened.config)?;
-    if let Some(warning) = warning {
-        told.say(&warning);
-    }
+    let none = CallArgs::default();
+    let chosen = choose::choose(model.as_deref(), &none, &opened.config, &opened.home.paths().database()).await?;
+    chosen.notes.iter().for_each(|note| told.say(note));
     let say_on = |line: &str| told.say(line);
-    let house = opened.house(model.id(), &say_on);
+    let house = opened.house(chosen.model.id(), &say_on);
     let row = session::open(&house, key).await?;
     if json {
         return Ok(print(&format!("{}\n", facts(&row))));

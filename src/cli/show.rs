@@ -13,6 +13,7 @@ use crate::home::Home;
 use crate::record::commitment::{Role, commit};
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
+use crate::record::params::Params;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
 
@@ -86,7 +87,9 @@ impl Account {
         let text = prompt.as_ref().and_then(|turn| turn.content.as_deref());
         let compiled = exchange.bundle_json.as_deref().map(|bundle| {
             let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is erased")?);
-            render_again(kernel, bundle, text).map_err(|e| e.to_string())
+            let params = exchange.params.as_deref().map(Params::parse).transpose().map_err(|e| e.to_string())?;
+            let system = params.and_then(|params| params.system);
+            render_again(kernel, bundle, system.as_deref(), text).map_err(|e| e.to_string())
         });
         // A kernel that can't be read blocks: what it withheld is not shown on a guess.
         let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, &d.class)));

@@ -19,8 +19,7 @@ use crate::config::{AnchorMode, Config, ConfigError};
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, HomeError, InitOptions, locate};
 use crate::keys::{KeyError, os_random};
-use crate::models::openai::{self, OpenAi};
-use crate::models::{Model, ModelFault};
+use crate::models::ModelFault;
 use crate::record::block::Network;
 use crate::record::commitment::Salt;
 use crate::record::documents::Genesis;
@@ -34,7 +33,6 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{AuthKeyRow, Read, StoreError};
 use crate::verify::VerifyError;
 
-use super::provider_key::provider_key;
 use super::secrets::auth_key;
 
 /// Why the house could not be opened.
@@ -80,11 +78,20 @@ pub enum WireError {
     Find(#[from] FindError),
     /// A model id of no known kind.
     #[error(
-        "no model '{id}': say observer, or openai/NAME for any OpenAI-compatible server (gently config set model.base_url URL)"
+        "no model '{id}': say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias; \
+         gently model list shows what is there"
     )]
     UnknownModel {
         /// What was asked for.
         id: String,
+    },
+    /// A setting of a call that is not one.
+    #[error("{flag}: {reason}")]
+    Setting {
+        /// Where it was given.
+        flag: &'static str,
+        /// What is wrong.
+        reason: String,
     },
     /// There is no home.
     #[error("there is no home at {}: run `gently init`, or ask something", path.display())]
@@ -292,22 +299,4 @@ pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSou
         sources.push(Box::new(Esplora::new(address, network)?));
     }
     Ok(sources)
-}
-
-/// The model of an id; and a warning for the person, if there is one.
-pub fn model(id: &str, config: &Config) -> Result<(Model, Option<String>), WireError> {
-    if id == "observer" {
-        return Ok((Model::observer(), None));
-    }
-    let name = id.strip_prefix("openai/").ok_or_else(|| WireError::UnknownModel { id: id.to_owned() })?;
-    let variable = &config.model.api_key_env;
-    let mut wanted = openai::Config::new(name);
-    wanted.base_url = config.model.base_url.clone();
-    wanted.api_key = provider_key(config)?;
-    wanted.key_variable = variable.clone();
-    wanted.connect_timeout = config.model.connect_timeout;
-    wanted.total_timeout = config.model.timeout;
-    let backend = OpenAi::new(wanted)?;
-    let warning = backend.warning();
-    Ok((Model::over(Box::new(backend)), warning))
 }

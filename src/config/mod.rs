@@ -10,6 +10,7 @@
 //! are no keys: `GENTLY_HOME` (where the home is) and `GENTLY_AUTH_KEY` (who asks).
 
 mod error;
+mod named;
 mod settings;
 pub mod table;
 
@@ -21,7 +22,10 @@ use std::{fs, io};
 use crate::record::block::Network;
 
 pub use error::ConfigError;
+pub use named::{Named, is_alias};
 pub use settings::{Settings, Source};
+
+use crate::record::params::Params;
 
 /// The file's name in a home.
 pub const FILE: &str = "gently.toml";
@@ -98,7 +102,7 @@ pub enum AnchorMode {
 /// `[model]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// `observer` or `openai/NAME`.
+    /// `auto`, a full id such as `ollama/NAME`, or an alias.
     pub default: String,
     /// Where an `openai/` model's server is, without a slash at the end.
     pub base_url: String,
@@ -106,12 +110,22 @@ pub struct Model {
     pub timeout: Duration,
     /// Until a connection stands.
     pub connect_timeout: Duration,
-    /// Name of the variable that holds the server's key.
+    /// Name of the variable that holds the key of an `openai/` model's server.
     pub api_key_env: String,
     /// A command that prints the server's key.
     pub key_cmd: Option<String>,
     /// A private file that holds it, absolute if the home's path is.
     pub key_file: Option<PathBuf>,
+    /// Where an Ollama is, if the file says so.
+    pub ollama_url: Option<String>,
+    /// Where an `anthropic/` model's server is.
+    pub anthropic_url: String,
+    /// Name of the variable that holds its key.
+    pub anthropic_key_env: String,
+    /// What is sent beside the question.
+    pub params: Params,
+    /// Aliases and prices.
+    pub named: Named,
 }
 
 /// `[session]`
@@ -173,6 +187,16 @@ impl Config {
                 api_key_env: text("model.api_key_env"),
                 key_cmd: settings.text("model.key_cmd").map(str::to_owned),
                 key_file: settings.text("model.key_file").map(|path| home.join(path)),
+                ollama_url: settings.text("model.ollama_url").map(address),
+                anthropic_url: address(&text("model.anthropic_url")),
+                anthropic_key_env: text("model.anthropic_key_env"),
+                params: Params {
+                    max_tokens: settings.number("model.max_tokens"),
+                    seed: settings.number("model.seed"),
+                    system: settings.text("model.system").filter(|t| !t.trim().is_empty()).map(str::to_owned),
+                    temperature: settings.text("model.temperature").and_then(|t| t.parse().ok()),
+                },
+                named: settings.named().clone(),
             },
             session: Session {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
@@ -239,7 +263,9 @@ mod tests {
         assert_eq!((config.anchor.bitcoind.len(), config.anchor.quorum), (0, 1));
         assert_eq!(config.anchor.look_again.as_secs(), 60);
         assert_eq!((config.model.timeout.as_secs(), config.model.connect_timeout.as_secs()), (120, 10));
-        assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("observer", "OPENAI_API_KEY"));
+        assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("auto", "OPENAI_API_KEY"));
+        assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
+        assert_eq!((&config.model.ollama_url, &config.model.params), (&None, &Params::default()));
         assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, "workstation"));
         assert_eq!(config.content, Content::Sanitized);
     }
@@ -273,7 +299,7 @@ mod tests {
             ("[anchor]\nbitcoind_password = 'x'", "gently config set anchor.bitcoind_password_env NAME"),
             ("[anchor]\nmode = true", "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true"),
             ("[anchor]\ndeadline_ms = '3000'", "a whole number from 100 to 60000; found string \"3000\""),
-            ("[model.default]\nname = 1", "model.default is a string: \"observer\" or \"openai/NAME\"; found table"),
+            ("[model.default]\nname = 1", "\"openai/NAME\" or an alias; found table"),
             ("[store]\ncontent = 'none'", "\"sanitized\" (no other value is implemented); found string \"none\""),
             ("[anchor]\nmode = 'off'\nmode = 'off'", "gently.toml line 3: not TOML"),
             ("[anchor", "gently.toml line 1: not TOML"),

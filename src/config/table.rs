@@ -3,6 +3,7 @@
 use toml_edit::Value as Toml;
 
 use super::ConfigError;
+use crate::record::params::Temperature;
 
 /// One key of `gently.toml`.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub enum Kind {
     Text(Rule),
     /// A list of strings that each pass a check.
     List(Rule),
+    /// A text of several lines, of at most so many bytes.
+    Prose(usize),
     /// A whole number in a range, both ends included.
     Number(u64, u64),
 }
@@ -69,6 +72,10 @@ const MAX_LIST: usize = 16;
 const MOST_QUORUM: u64 = 2 * MAX_LIST as u64 + 1;
 /// No name, path or address is longer.
 const MAX_TEXT: usize = 1024;
+/// A page or two of instructions.
+const MAX_PROSE: usize = 16 * 1024;
+/// What every server's signed 32 bits hold.
+pub const MAX_SEED: u64 = 2_147_483_647;
 
 /// What holds a password nowhere: addresses and passwords of nodes go different ways.
 const SOURCE: Rule = Rule {
@@ -83,7 +90,16 @@ const USER: Rule = Rule {
 };
 const URL: Rule = Rule { says: "an address that starts with http:// or https://", accepts: is_url, shows: true };
 const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
-const MODEL: Rule = Rule { says: "\"observer\" or \"openai/NAME\"", accepts: is_model, shows: true };
+const MODEL: Rule = Rule {
+    says: "\"auto\", \"observer\", \"replay\", \"ollama/NAME\", \"anthropic/NAME\", \"openai/NAME\" or an alias",
+    accepts: |text| text == "auto" || is_model_id(text) || super::named::is_alias(text),
+    shows: true,
+};
+const DECIMAL: Rule = Rule {
+    says: "a decimal from \"0\" to \"2\" with at most 3 places, as in \"0.2\"",
+    accepts: |text| text.parse::<Temperature>().is_ok(),
+    shows: true,
+};
 const VARIABLE: Rule = Rule { says: "the name of an environment variable", accepts: is_variable, shows: false };
 /// Not shown in errors: a key pasted where its command belongs must not be.
 const COMMAND: Rule = Rule { says: "a shell command", accepts: |text| !text.trim().is_empty(), shows: false };
@@ -155,8 +171,8 @@ pub static KEYS: &[Key] = &[
     Key {
         name: "model.default",
         kind: Kind::Text(MODEL),
-        default: Default::Text("observer"),
-        doc: "who answers: observer (built in, no language model) or openai/NAME",
+        default: Default::Text("auto"),
+        doc: "who answers: auto (the first that is there), observer (built in, no language model), PROVIDER/NAME or an alias",
     },
     Key {
         name: "model.base_url",
@@ -180,7 +196,49 @@ pub static KEYS: &[Key] = &[
         name: "model.api_key_env",
         kind: Kind::Text(VARIABLE),
         default: Default::Text("OPENAI_API_KEY"),
-        doc: "the environment variable that holds the server's key",
+        doc: "the environment variable that holds the key of an openai/ model's server",
+    },
+    Key {
+        name: "model.ollama_url",
+        kind: Kind::Text(URL),
+        default: Default::Unset,
+        doc: "where an Ollama is; unset: $OLLAMA_HOST, else http://127.0.0.1:11434",
+    },
+    Key {
+        name: "model.anthropic_url",
+        kind: Kind::Text(URL),
+        default: Default::Text("https://api.anthropic.com"),
+        doc: "where the server of an anthropic/ model is, without /v1",
+    },
+    Key {
+        name: "model.anthropic_key_env",
+        kind: Kind::Text(VARIABLE),
+        default: Default::Text("ANTHROPIC_API_KEY"),
+        doc: "the environment variable that holds the key of an anthropic/ model's server",
+    },
+    Key {
+        name: "model.system",
+        kind: Kind::Prose(MAX_PROSE),
+        default: Default::Unset,
+        doc: "your own part of the system message, after the kernel's",
+    },
+    Key {
+        name: "model.temperature",
+        kind: Kind::Text(DECIMAL),
+        default: Default::Unset,
+        doc: "how freely words are chosen, as a decimal in quotes; unset: the server's choice",
+    },
+    Key {
+        name: "model.max_tokens",
+        kind: Kind::Number(1, 1_000_000),
+        default: Default::Unset,
+        doc: "the most tokens of an answer; unset: the server's choice, and 4096 for anthropic/",
+    },
+    Key {
+        name: "model.seed",
+        kind: Kind::Number(0, MAX_SEED),
+        default: Default::Unset,
+        doc: "where sampling starts, for servers that take a seed; unset: the server's choice",
     },
     Key {
         name: "model.key_cmd",
@@ -273,6 +331,9 @@ impl Key {
             (Kind::Text(rule), Toml::String(text)) if rule.takes(text.value()) => {
                 Some(Value::Text(text.value().clone()))
             }
+            (Kind::Prose(most), Toml::String(text)) if is_prose(text.value(), *most) => {
+                Some(Value::Text(text.value().clone()))
+            }
             (Kind::List(rule), Toml::Array(list)) if list.len() <= MAX_LIST => {
                 let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
                 texts.collect::<Option<Vec<_>>>().map(Value::List)
@@ -288,7 +349,7 @@ impl Key {
 
     /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
     pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
-        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_));
+        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_) | Kind::Prose(_));
         let literal = holds_text && !text.trim_start().starts_with(['"', '\'', '[', '{']);
         if literal {
             return self.accept(&Toml::from(text), place);
@@ -312,6 +373,7 @@ impl Kind {
         match self {
             Kind::Text(rule) | Kind::List(rule) => rule.shows,
             Kind::Choice(_) | Kind::Number(..) => true,
+            Kind::Prose(_) => false,
         }
     }
 
@@ -323,6 +385,7 @@ impl Kind {
                 choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
             }
             Kind::Text(rule) => format!("a string: {}", rule.says),
+            Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
             Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
             Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
         }
@@ -379,9 +442,18 @@ fn is_url(text: &str) -> bool {
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains([' ', '#', '?']))
 }
 
-fn is_model(text: &str) -> bool {
-    let name = text.strip_prefix("openai/").unwrap_or_default();
-    text == "observer" || (!name.is_empty() && !name.contains(char::is_whitespace))
+/// Whether a text is a model's full id; what it names need not be there.
+pub fn is_model_id(text: &str) -> bool {
+    let named = |rest: &str| !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control());
+    match text.split_once('/') {
+        Some(("ollama" | "anthropic" | "openai", name)) => named(name),
+        Some(_) => false,
+        None => matches!(text, "observer" | "replay") || text.strip_prefix("replay:").is_some_and(named),
+    }
+}
+
+fn is_prose(text: &str, most: usize) -> bool {
+    text.len() <= most && !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 fn is_variable(text: &str) -> bool {
@@ -432,6 +504,15 @@ mod tests {
             ("session.host_role", "42", text("42")),
             ("anchor.headers", "/a b.csv", text("/a b.csv")),
             ("model.default", "openai/smollm2:135m", text("openai/smollm2:135m")),
+            ("model.default", "auto", text("auto")),
+            ("model.default", "sonnet", text("sonnet")),
+            (
+                "model.default",
+                "replay:00000000-0000-8000-8000-000000000000",
+                text("replay:00000000-0000-8000-8000-000000000000"),
+            ),
+            ("model.temperature", "0.2", text("0.2")),
+            ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
             ("anchor.esplora", "[]", Value::List(Vec::new())),
             ("anchor.esplora", "['http://127.0.0.1:3000']", Value::List(vec!["http://127.0.0.1:3000".to_owned()])),
@@ -459,7 +540,13 @@ mod tests {
             ("anchor.esplora", "[1]"),
             ("anchor.esplora", "[\"ftp://one\"]"),
             ("model.default", "openai/"),
-            ("model.default", "gpt"),
+            ("model.default", "GPT"),
+            ("model.default", "mistral/large"),
+            ("model.default", "ollama/a b"),
+            ("model.temperature", "warm"),
+            ("model.temperature", "2.5"),
+            ("model.seed", "-1"),
+            ("model.system", "bell \u{7}"),
             ("model.base_url", "127.0.0.1"),
             ("model.base_url", "https://"),
             ("model.api_key_env", "A=B"),

@@ -14,6 +14,7 @@ use crate::record::documents::{AuthorityState, Format, Record};
 use crate::record::entry::Event;
 use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
 use crate::record::hash::Hash32;
+use crate::record::params::Params;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
 
@@ -39,6 +40,7 @@ struct Asked<'a> {
     authority_state: AuthorityState,
     salt: &'a Salt,
     compiled: Option<(&'a ContextBundle, Hash32)>,
+    params: Option<&'a Params>,
     now: Seconds,
 }
 
@@ -78,6 +80,7 @@ fn ask(
         decision: asked.decision.to_owned(),
         authority_state: asked.authority_state,
         exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
+        params: asked.params.map(Params::canonical).transpose().map_err(unrecordable("params"))?,
         salt: Some(asked.salt.clone()),
         prompt_commitment: prompt_hash,
         prompt_line: line.n,
@@ -137,6 +140,7 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
         authority_state: prompt.authority_state,
         salt: &prompt.salt,
         compiled: Some((&prompt.bundle, prompt.compiled.hash())),
+        params: Some(&prompt.params),
         now: prompt.now,
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
@@ -149,6 +153,7 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
         text: prompt.text,
         bundle: prompt.bundle,
         compiled: prompt.compiled,
+        params: prompt.params,
         _in_flight: lock,
     })
 }
@@ -169,6 +174,7 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
         authority_state: refused.authority_state,
         salt: &refused.salt,
         compiled: None,
+        params: None,
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
@@ -227,6 +233,7 @@ fn no_answer(
         answered_at,
         prompt_tokens: None,
         completion_tokens: None,
+        cost: None,
         response_commitment: None,
         exchange_commitment: Hash32::ZERO,
         chain_entry: None,
@@ -271,6 +278,7 @@ pub fn answer(
         answered_at: time,
         prompt_tokens: judged.usage.prompt_tokens,
         completion_tokens: judged.usage.completion_tokens,
+        cost: judged.cost.clone(),
         response_commitment: Some(response_hash),
         exchange_commitment: Hash32::ZERO,
         chain_entry: Some(chain_entry),
@@ -297,6 +305,7 @@ pub fn answer(
         commit,
         drift_ids,
         usage: judged.usage,
+        cost: judged.cost,
         redacted: judged.stored.found.iter().map(|f| f.kind.to_owned()).collect(),
         text: judged.text,
         judgement: judged.judgement,
@@ -468,6 +477,7 @@ fn exchange_hash(
         bundle: row.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
         compiled_prompt: compiled_commitment(draft, session, row, texts, &commit_to)?,
         completion_tokens: update.completion_tokens,
+        cost: update.cost.clone(),
         decision: row.decision.clone(),
         drift: drift.collect(),
         exchange_id: row.exchange_id,
@@ -476,6 +486,7 @@ fn exchange_hash(
         kernel_hash: session.kernel_hash,
         model: row.model.clone(),
         outcome: update.outcome.name().to_owned(),
+        params: stored_params(row)?.map(|p| p.named()),
         prompt_tokens: update.prompt_tokens,
         reason: update.reason.clone(),
         refusal: update.refusal,
@@ -504,6 +515,12 @@ fn compiled_commitment(
     let json = draft.tx.kernel(session.kernel_hash)?.ok_or_else(|| wrong("its kernel is gone".into()))?;
     let kernel = crate::govern::kernel::Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
     let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
-    let text = crate::continuity::prompt::render_again(&kernel, bundle, &user).map_err(|e| wrong(e.to_string()))?;
+    let system = stored_params(row)?.and_then(|p| p.system);
+    let text = crate::continuity::prompt::render_again(&kernel, bundle, system.as_deref(), &user)
+        .map_err(|e| wrong(e.to_string()))?;
     Ok(Some(commit_to(Role::CompiledPrompt, &text)))
+}
+
+fn stored_params(row: &ExchangeRow) -> Result<Option<Params>, RecorderError> {
+    row.params.as_deref().map(Params::parse).transpose().map_err(unrecordable("params"))
 }

@@ -96,6 +96,10 @@ pub trait Read {
     ) -> Result<(), StoreError>;
     /// One exchange.
     fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError>;
+    /// The newest answer to a compiled prompt (SHA-256 of it); replays don't count.
+    fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError>;
+    /// The newest answer to a user's text (SHA-256 of it as stored); replays don't count.
+    fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError>;
     /// Exchanges of a session that have no outcome.
     fn in_flight(&self, session: Uuid) -> Result<Vec<ExchangeRow>, StoreError>;
     /// One turn.

@@ -138,7 +138,6 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             model: model.id(),
             host_role: "workstation",
             idle: Duration::from_secs(1800),
-            look_again: Duration::from_secs(60),
             network: Network::Bitcoin,
             sources: &sources,
             policy: Policy { deadline: Duration::from_secs(20), ..Policy::default() },

@@ -49,7 +49,12 @@ impl Person {
 
     /// With these variables in the environment, and with few others.
     pub fn with(variables: &[(&str, &str)]) -> Self {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        // Left to itself the program would look for an Ollama on this machine.
+        let quiet = [("GENTLY_MODEL_DEFAULT", "observer")]
+            .into_iter()
+            .filter(|(name, _)| !variables.iter().any(|v| v.0 == *name));
+        let variables = quiet.chain(variables.iter().copied());
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         Person { dir: tempfile::tempdir().unwrap(), variables }
     }
 

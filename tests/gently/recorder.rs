@@ -263,8 +263,9 @@ pub async fn prompt(
         sight: sight(now),
     };
     let bundle = compile(&inputs).unwrap();
-    let compiled = render(&kernel, &bundle, &clean);
+    let compiled = render(&kernel, &bundle, None, &clean);
     let prompt = Prompt {
+        params: gently::record::params::Params::default(),
         session: session.id,
         text: clean,
         bundle,

@@ -110,6 +110,7 @@ fn turn(n: u128, by_user: bool) -> TurnRow {
 
 fn exchange(n: u128, seq: u64) -> ExchangeRow {
     ExchangeRow {
+        params: Some("{}".to_owned()),
         exchange_id: uuid(n),
         session: uuid(1),
         turn_user: uuid(10),
@@ -131,6 +132,7 @@ fn exchange(n: u128, seq: u64) -> ExchangeRow {
 
 fn outcome() -> OutcomeUpdate {
     OutcomeUpdate {
+        cost: None,
         outcome: Outcome::Answered,
         reason: None,
         turn_aurora: Some(uuid(11)),

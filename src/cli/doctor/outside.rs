@@ -5,8 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::anchor::agree::{Policy, observe};
+use crate::cli::choose::{CallArgs, choose, server};
 use crate::cli::wire;
 use crate::config::{AnchorMode, Config};
+use crate::models::wire::Wire;
 use crate::record::block::Network;
 use crate::record::bundle::{Reading, SightEntry};
 use crate::sight::Tool as _;
@@ -119,20 +121,23 @@ pub async fn sources(config: &Config, network: Network) -> Check {
 /// The model that answers when none is named.
 pub async fn model(config: &Config) -> Check {
     const NAME: &str = "model";
-    let id = &config.model.default;
-    if let Err(error) = wire::model(id, config) {
-        return Check::fail(NAME, error.to_string(), "gently config set model.default observer");
-    }
-    if id == "observer" {
-        return Check::ok(NAME, "observer, built in");
-    }
-    let url = &config.model.base_url;
-    match connect(url).await {
+    // Replay alone reads the database, and only when it is asked.
+    let chosen = match choose(None, &CallArgs::default(), config, Path::new("")).await {
+        Ok(chosen) => chosen,
+        Err(error) => return Check::fail(NAME, error.to_string(), "gently config set model.default observer"),
+    };
+    let id = chosen.model.id();
+    let Some(wire) = Wire::ALL.into_iter().find(|wire| id.split_once('/').is_some_and(|(name, _)| name == wire.name()))
+    else {
+        return Check::ok(NAME, format!("{id}, built in"));
+    };
+    let (url, _) = server(wire, config);
+    match connect(&url).await {
         Ok(place) => Check::ok(NAME, format!("{id}: {place} takes connections; nothing was asked")),
         Err(why) => Check::fail(
             NAME,
             format!("{id}: {why}"),
-            format!("start the server at {url}, or: gently config set model.base_url URL"),
+            format!("start the server at {url}, or: gently config set {} URL", wire.setting()),
         ),
     }
 }

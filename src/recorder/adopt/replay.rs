@@ -265,6 +265,7 @@ impl<'a> Replay<'a> {
             decision: decision.to_owned(),
             authority_state,
             exclusions: "[]".to_owned(),
+            params: None,
             salt,
             prompt_commitment: asked.hash,
             prompt_line: asked.n,

@@ -51,6 +51,7 @@ pub fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
         answered_at: line.time,
         prompt_tokens: None,
         completion_tokens: None,
+        cost: None,
         response_commitment: None,
         exchange_commitment: exchange,
         chain_entry: None,

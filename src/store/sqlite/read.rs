@@ -155,6 +155,7 @@ fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
         answered_at: c.time("llm_exchange.answered_at")?,
         prompt_tokens: c.count_opt("llm_exchange.prompt_tokens")?,
         completion_tokens: c.count_opt("llm_exchange.completion_tokens")?,
+        cost: c.cost_opt("llm_exchange.cost_micro", "llm_exchange.cost_currency")?,
         response_commitment: c.hash_opt("llm_exchange.response_commitment")?,
         exchange_commitment: c.hash("llm_exchange.exchange_commitment")?,
         chain_entry: c.hash_opt("llm_exchange.chain_entry")?,
@@ -178,6 +179,7 @@ pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
         decision: c.text("llm_exchange.decision")?,
         authority_state: c.authority("llm_exchange.authority_state")?,
         exclusions: c.text("llm_exchange.exclusions")?,
+        params: c.text_opt("llm_exchange.params")?,
         salt: c.salt_opt("llm_exchange.salt")?,
         prompt_commitment: c.hash("llm_exchange.prompt_commitment")?,
         prompt_line: c.count("llm_exchange.prompt_line")?,
@@ -294,6 +296,19 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
         let sql = "SELECT * FROM llm_exchange WHERE exchange_id = ?1";
         self.one("read an exchange", sql, [id.to_string()], exchange)
+    }
+
+    fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let sql = "SELECT * FROM llm_exchange WHERE prompt_hash = ?1 AND outcome = 'answered' AND model <> 'replay'
+                   ORDER BY outcome_line DESC LIMIT 1";
+        self.one("find an answered prompt", sql, [prompt_hash.to_string()], exchange)
+    }
+
+    fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let sql = "SELECT e.* FROM chat_turn t JOIN llm_exchange e ON e.turn_user_id = t.turn_id
+                   WHERE t.content_hash = ?1 AND t.speaker = 'user' AND e.outcome = 'answered' AND e.model <> 'replay'
+                   ORDER BY e.outcome_line DESC LIMIT 1";
+        self.one("find an answered text", sql, [content_hash.to_string()], exchange)
     }
 
     fn in_flight(&self, of: Uuid) -> Result<Vec<ExchangeRow>, StoreError> {
