@@ -11,6 +11,7 @@
 
 mod error;
 mod named;
+mod rules;
 mod settings;
 pub mod table;
 

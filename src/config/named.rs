@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
-use super::table::is_model_id;
+use super::rules::is_model_id;
 use crate::record::params::{Price, is_currency, micro_units};
 
 /// The section of prices.

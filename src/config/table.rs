@@ -3,7 +3,7 @@
 use toml_edit::Value as Toml;
 
 use super::ConfigError;
-use crate::record::params::Temperature;
+use super::rules::{COMMAND, DECIMAL, MODEL, PATH, ROLE, SOURCE, URL, USER, VARIABLE, is_prose};
 
 /// One key of `gently.toml`.
 #[derive(Debug)]
@@ -36,10 +36,10 @@ pub enum Kind {
 /// A check of strings, and the words that describe what passes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    says: &'static str,
-    accepts: fn(&str) -> bool,
+    pub(super) says: &'static str,
+    pub(super) accepts: fn(&str) -> bool,
     /// Whether a refused text is shown: a key pasted where its variable's name belongs must not be.
-    shows: bool,
+    pub(super) shows: bool,
 }
 
 /// A default as the table spells it.
@@ -76,35 +76,6 @@ const MAX_TEXT: usize = 1024;
 const MAX_PROSE: usize = 16 * 1024;
 /// What every server's signed 32 bits hold.
 pub const MAX_SEED: u64 = 2_147_483_647;
-
-/// What holds a password nowhere: addresses and passwords of nodes go different ways.
-const SOURCE: Rule = Rule {
-    says: "an address that starts with http:// or https://, without a name or password in it",
-    accepts: |text| is_url(text) && !text.contains('@'),
-    shows: true,
-};
-const USER: Rule = Rule {
-    says: "a name without ':' (a password never stands in a file of gently: anchor.bitcoind_password_env)",
-    accepts: |text| !text.is_empty() && !text.contains(':'),
-    shows: false,
-};
-const URL: Rule = Rule { says: "an address that starts with http:// or https://", accepts: is_url, shows: true };
-const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
-const MODEL: Rule = Rule {
-    says: "\"auto\", \"observer\", \"replay\", \"ollama/NAME\", \"anthropic/NAME\", \"openai/NAME\" or an alias",
-    accepts: |text| text == "auto" || is_model_id(text) || super::named::is_alias(text),
-    shows: true,
-};
-const DECIMAL: Rule = Rule {
-    says: "a decimal from \"0\" to \"2\" with at most 3 places, as in \"0.2\"",
-    accepts: |text| text.parse::<Temperature>().is_ok(),
-    shows: true,
-};
-const VARIABLE: Rule = Rule { says: "the name of an environment variable", accepts: is_variable, shows: false };
-/// Not shown in errors: a key pasted where its command belongs must not be.
-const COMMAND: Rule = Rule { says: "a shell command", accepts: |text| !text.trim().is_empty(), shows: false };
-const ROLE: Rule =
-    Rule { says: "a string that is not blank", accepts: |text| text.trim() == text && !text.is_empty(), shows: true };
 
 /// Every key, in the order of the file.
 pub static KEYS: &[Key] = &[
@@ -435,31 +406,6 @@ fn nearest(name: &str) -> Option<&'static str> {
     };
     let best = KEYS.iter().min_by_key(distance)?;
     (distance(&best) <= name.len().div_ceil(3)).then_some(best.name)
-}
-
-fn is_url(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains([' ', '#', '?']))
-}
-
-/// Whether a text is a model's full id; what it names need not be there.
-pub fn is_model_id(text: &str) -> bool {
-    let named = |rest: &str| !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control());
-    match text.split_once('/') {
-        Some(("ollama" | "anthropic" | "openai", name)) => named(name),
-        Some(_) => false,
-        None => matches!(text, "observer" | "replay") || text.strip_prefix("replay:").is_some_and(named),
-    }
-}
-
-fn is_prose(text: &str, most: usize) -> bool {
-    text.len() <= most && !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
-}
-
-fn is_variable(text: &str) -> bool {
-    !text.starts_with(|c: char| c.is_ascii_digit())
-        && !text.is_empty()
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 #[cfg(test)]
