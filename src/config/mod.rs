@@ -14,6 +14,7 @@ mod named;
 mod rules;
 mod settings;
 pub mod table;
+mod value;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@ use toml_edit::Value as Toml;
 
 use super::ConfigError;
 use super::rules::{COMMAND, DECIMAL, MODEL, PATH, ROLE, SOURCE, URL, USER, VARIABLE, is_prose};
+pub use super::value::Value;
 
 /// One key of `gently.toml`.
 #[derive(Debug)]
@@ -51,17 +52,6 @@ pub enum Default {
     Text(&'static str),
     /// A list of strings.
     List(&'static [&'static str]),
-    /// A whole number.
-    Number(u64),
-}
-
-/// A value that its key accepts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// A string.
-    Text(String),
-    /// A list of strings.
-    List(Vec<String>),
     /// A whole number.
     Number(u64),
 }
@@ -366,24 +356,6 @@ impl Kind {
 impl Rule {
     fn takes(&self, text: &str) -> bool {
         text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && (self.accepts)(text)
-    }
-}
-
-impl Value {
-    /// The value as TOML.
-    pub fn to_toml(&self) -> Toml {
-        match self {
-            Value::Text(text) => Toml::from(text.as_str()),
-            Value::List(list) => list.iter().map(String::as_str).collect(),
-            Value::Number(number) => Toml::from(i64::try_from(*number).expect("the table's ranges fit i64")),
-        }
-    }
-}
-
-/// The value as `gently.toml` would hold it, on one line.
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.to_toml().to_string().trim())
     }
 }
 

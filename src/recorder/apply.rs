@@ -131,7 +131,7 @@ pub fn is_in_place<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> R
     Ok(!places.values().any(|place| matches!(place, Place::Torn)))
 }
 
-/// The same for who only looks: what [`apply`] would refuse.
+/// The same for who only looks: what `apply` would refuse.
 pub fn check<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<(), RecorderError> {
     is_in_place(store, head, paths).map(|_| ())
 }

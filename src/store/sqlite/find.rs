@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::columns::int;
-use super::read::{commit, exchange, session};
+use super::rows::{commit, exchange, session};
 use super::{Handle, Sqlite, failed};
 use crate::store::{CommitRow, ExchangeRow, Find, SessionRow, StoreError};
 

@@ -3,6 +3,7 @@
 mod columns;
 mod find;
 mod read;
+mod rows;
 mod write;
 
 use std::ops::Deref;

@@ -1,0 +1,192 @@
+//! One row of each table, read strictly.
+
+use crate::record::commit::CommitKind;
+use crate::store::{
+    Applied, ArtifactRefRow, ArtifactRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate, SessionRow,
+    StoreError, TurnRow,
+};
+
+use super::columns::Columns;
+
+pub(super) fn head(c: &Columns<'_, '_>) -> Result<Head, StoreError> {
+    Ok(Head {
+        signer: c.parsed("head.signer", "a public key")?,
+        lines: c.count("head.lines")?,
+        hash: c.hash("head.hash")?,
+        time: c.time("head.time")?,
+        height: height(c, "head.height")?,
+        bytes: c.count("head.bytes")?,
+        frontier: c.blob("head.frontier")?,
+        commits: c.count("head.commits")?,
+        segment_lines: c.count("head.segment_lines")?,
+        segment_at: c.time("head.segment_at")?,
+        last_branch: c.text_opt("head.last_branch")?,
+        applied: Applied {
+            lines: c.count("head.applied_lines")?,
+            bytes: c.count("head.applied_bytes")?,
+            commits: c.count("head.applied_commits")?,
+        },
+    })
+}
+
+pub(super) fn height(c: &Columns<'_, '_>, place: &'static str) -> Result<u32, StoreError> {
+    let value = c.count(place)?;
+    u32::try_from(value).map_err(|_| StoreError::Corrupt { place, expected: "a height", actual: value.to_string() })
+}
+
+pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
+    let tier = c.count("chat_session.tier")?;
+    Ok(SessionRow {
+        uuid: c.uuid("chat_session.session_id")?,
+        id: c.hash("chat_session.ledger_session")?,
+        started_at: c.time("chat_session.started_at")?,
+        ended_at: c.time_opt("chat_session.ended_at")?,
+        phase: c.text("chat_session.phase")?,
+        tier: u8::try_from(tier).map_err(|_| StoreError::Corrupt {
+            place: "chat_session.tier",
+            expected: "a tier",
+            actual: tier.to_string(),
+        })?,
+        kernel_hash: c.hash("chat_session.kernel_hash")?,
+        host_role: c.text("chat_session.host_role")?,
+        model: c.text("chat_session.model_id")?,
+        auth_key_hash: c.hash("chat_session.auth_key_hash")?,
+        branch: c.text("chat_session.branch")?,
+        anchor: c.anchor("chat_session.block", "chat_session.header")?,
+        prompts: c.count("chat_session.prompts")?,
+        interactions: c.count("chat_session.interactions")?,
+        chain_head: c.hash("chat_session.chain_head")?,
+        last_at: c.time("chat_session.last_at")?,
+    })
+}
+
+pub(super) fn turn(c: &Columns<'_, '_>) -> Result<TurnRow, StoreError> {
+    Ok(TurnRow {
+        turn_id: c.uuid("chat_turn.turn_id")?,
+        session: c.uuid("chat_turn.session_id")?,
+        created_at: c.time("chat_turn.created_at")?,
+        by_user: c.speaker("chat_turn.speaker")?,
+        content: c.text_opt("chat_turn.content")?,
+        content_hash: c.hash_opt("chat_turn.content_hash")?,
+        refusal: c.flag("chat_turn.refusal")?,
+        authority_state: c.authority("chat_turn.authority_state")?,
+        driftwatch_id: c.text_opt("chat_turn.driftwatch_id")?,
+    })
+}
+
+/// A line, whose own column of its HASH must agree with it.
+pub(super) fn log_line(c: &Columns<'_, '_>) -> Result<String, StoreError> {
+    let (hash, line) = (c.text("log_line.hash")?, c.text("log_line.line")?);
+    if line.strip_prefix(hash.as_str()).is_some_and(|rest| rest.starts_with('|')) {
+        return Ok(line);
+    }
+    Err(StoreError::Corrupt { place: "log_line.hash", expected: "the HASH that the line begins with", actual: hash })
+}
+
+pub(super) fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
+    let Some(outcome) = c.outcome_opt("llm_exchange.outcome")? else { return Ok(None) };
+    Ok(Some(OutcomeUpdate {
+        outcome,
+        reason: c.text_opt("llm_exchange.reason")?,
+        turn_aurora: c.uuid_opt("llm_exchange.turn_aurora_id")?,
+        response_hash: c.hash_opt("llm_exchange.response_hash")?,
+        validator_summary: c.text_opt("llm_exchange.validator_summary")?,
+        refusal: c.flag_opt("llm_exchange.refusal")?,
+        answered_at: c.time("llm_exchange.answered_at")?,
+        prompt_tokens: c.count_opt("llm_exchange.prompt_tokens")?,
+        completion_tokens: c.count_opt("llm_exchange.completion_tokens")?,
+        cost: c.cost_opt("llm_exchange.cost_micro", "llm_exchange.cost_currency")?,
+        response_commitment: c.hash_opt("llm_exchange.response_commitment")?,
+        exchange_commitment: c.hash("llm_exchange.exchange_commitment")?,
+        chain_entry: c.hash_opt("llm_exchange.chain_entry")?,
+        outcome_line: c.count("llm_exchange.outcome_line")?,
+    }))
+}
+
+pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
+    c.null("llm_exchange.prompt_compiled")?;
+    c.null("llm_exchange.response_sanitized")?;
+    Ok(ExchangeRow {
+        exchange_id: c.uuid("llm_exchange.exchange_id")?,
+        session: c.uuid("llm_exchange.session_id")?,
+        turn_user: c.uuid("llm_exchange.turn_user_id")?,
+        bundle_hash: c.hash_opt("llm_exchange.context_bundle_hash")?,
+        bundle_json: c.text_opt("llm_exchange.context_bundle_json")?,
+        prompt_hash: c.hash_opt("llm_exchange.prompt_hash")?,
+        created_at: c.time("llm_exchange.created_at")?,
+        seq: c.count("llm_exchange.seq")?,
+        model: c.text("llm_exchange.model")?,
+        decision: c.text("llm_exchange.decision")?,
+        authority_state: c.authority("llm_exchange.authority_state")?,
+        exclusions: c.text("llm_exchange.exclusions")?,
+        params: c.text_opt("llm_exchange.params")?,
+        salt: c.salt_opt("llm_exchange.salt")?,
+        prompt_commitment: c.hash("llm_exchange.prompt_commitment")?,
+        prompt_line: c.count("llm_exchange.prompt_line")?,
+        outcome: outcome(c)?,
+    })
+}
+
+pub(super) fn artifact_ref(c: &Columns<'_, '_>) -> Result<ArtifactRefRow, StoreError> {
+    Ok(ArtifactRefRow {
+        ref_id: c.uuid("context_artifact_ref.ref_id")?,
+        exchange: c.uuid("context_artifact_ref.exchange_id")?,
+        artifact_type: c.text("context_artifact_ref.artifact_type")?,
+        artifact_id: c.text("context_artifact_ref.artifact_id")?,
+        artifact_hash: c.hash_opt("context_artifact_ref.artifact_hash")?,
+        included_reason: c.text("context_artifact_ref.included_reason")?,
+        observed_at: c.time_opt("context_artifact_ref.observed_at")?,
+        freshness_s: c.count_opt("context_artifact_ref.freshness_s")?,
+        risk_flags: c.text_opt("context_artifact_ref.risk_flags")?,
+    })
+}
+
+pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
+    Ok(DriftRow {
+        drift_id: c.text("drift_event.drift_id")?,
+        exchange: c.uuid("drift_event.exchange_id")?,
+        class: c.text("drift_event.drift_class")?,
+        severity: c.text("drift_event.severity")?,
+        prompt_hash: c.hash("drift_event.prompt_hash")?,
+        response_hash: c.hash("drift_event.response_hash")?,
+        summary: c.text("drift_event.summary")?,
+        created_at: c.time("drift_event.created_at")?,
+    })
+}
+
+pub(super) fn artifact(c: &Columns<'_, '_>) -> Result<ArtifactRow, StoreError> {
+    Ok(ArtifactRow {
+        line: c.count("artifact.line")?,
+        kind: c.text("artifact.kind")?,
+        id: c.text("artifact.id")?,
+        document: c.text_opt("artifact.document")?,
+        salt: c.salt_opt("artifact.salt")?,
+        commitment: c.hash("artifact.commitment")?,
+    })
+}
+
+pub(super) fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
+    let kind = c.text("ledger_commit.kind")?;
+    let segment = match (c.count_opt("ledger_commit.segment_from")?, c.count_opt("ledger_commit.segment_to")?) {
+        (None, None) => None,
+        (Some(from), Some(to)) => Some((from, to)),
+        _ => {
+            let (expected, actual) = ("both ends of a segment, or none", "one".to_owned());
+            return Err(StoreError::Corrupt { place: "ledger_commit.segment_from", expected, actual });
+        }
+    };
+    Ok(CommitRow {
+        n: c.count("ledger_commit.n")?,
+        line: c.count("ledger_commit.line")?,
+        kind: CommitKind::of_name(&kind).ok_or(StoreError::Corrupt {
+            place: "ledger_commit.kind",
+            expected: "a kind of commit",
+            actual: kind,
+        })?,
+        reference: c.text("ledger_commit.ref")?,
+        id: c.text("ledger_commit.id")?,
+        raw: c.blob("ledger_commit.raw")?,
+        tree_of: c.count_opt("ledger_commit.tree_of")?,
+        segment,
+    })
+}
