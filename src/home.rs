@@ -58,7 +58,7 @@ pub enum HomeError {
         origin: String,
     },
     /// The system refused.
-    #[error("{doing} {path}: {reason}")]
+    #[error("cannot {doing} {path}: {reason}. Another place: GENTLY_HOME=DIR")]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -121,7 +121,8 @@ pub fn locate(gently_home: Option<OsString>) -> Result<PathBuf, HomeError> {
         }
         _ => {
             let base = etcetera::base_strategy::choose_base_strategy().map_err(|_| HomeError::NoPlace)?;
-            Ok(base.data_dir().join("gently"))
+            let path = base.data_dir().join("gently");
+            std::path::absolute(&path).map_err(|e| io("find", &path, &e))
         }
     }
 }
@@ -162,22 +163,19 @@ impl Home {
         let parent = root.parent().ok_or_else(|| HomeError::Exists { path: root.to_owned() })?;
         std::fs::create_dir_all(parent).map_err(|e| io("make", parent, &e))?;
         let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let lock_path = parent.join(format!(".{name}.init.lock"));
-        let lock = File::create(&lock_path).map_err(|e| io("make", &lock_path, &e))?;
-        lock.lock().map_err(|e| io("lock", &lock_path, &e))?;
         if let Some(home) = Home::open(root)? {
             return Ok(home);
         }
-        let temporary = parent.join(format!(".{name}.init"));
-        remove_dir(&temporary)?;
-        let made = fill(&temporary, options, random, now).and_then(|()| move_in(&temporary, root));
-        if made.is_err() {
-            let _ = remove_dir(&temporary);
-        }
-        // Whoever waits on the removed lock finds the home when its turn comes.
+        let lock_path = parent.join(format!(".{name}.init.lock"));
+        let lock = lock_init(&lock_path)?;
+        let made = match Home::open(root) {
+            Ok(None) => make(&parent.join(format!(".{name}.init")), root, options, random, now),
+            other => other.map(|_| ()),
+        };
+        // Removed while it is held: whoever waits on it sees that it is gone, and takes a new one.
         let _ = std::fs::remove_file(&lock_path);
-        made?;
-        Ok(Home { root: root.to_owned() })
+        drop(lock);
+        made.map(|()| Home { root: root.to_owned() })
     }
 
     /// The home's directory.
@@ -217,12 +215,54 @@ impl Home {
     }
 }
 
+/// Takes the lock of whoever makes a home; the file that is locked is the one at that path.
+fn lock_init(path: &Path) -> Result<File, HomeError> {
+    loop {
+        let lock = File::create(path).map_err(|e| io("make", path, &e))?;
+        lock.lock().map_err(|e| io("lock", path, &e))?;
+        if is_at(&lock, path) {
+            return Ok(lock);
+        }
+    }
+}
+
+/// Whether an open file is still the one that a path names.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+    file.metadata().ok().map(id) == std::fs::metadata(path).ok().map(id)
+}
+
+/// Elsewhere a file that is open keeps its name.
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> bool {
+    true
+}
+
+fn make(
+    temporary: &Path,
+    root: &Path,
+    options: &InitOptions,
+    random: Random<'_>,
+    now: Seconds,
+) -> Result<(), HomeError> {
+    remove_dir(temporary)?;
+    let made = fill(temporary, options, random, now).and_then(|()| move_in(temporary, root));
+    if made.is_err() {
+        let _ = remove_dir(temporary);
+    }
+    made
+}
+
 /// Whether nothing, or an empty directory, is at that place.
 fn is_free(root: &Path) -> Result<bool, HomeError> {
     match std::fs::read_dir(root) {
         Ok(mut entries) => Ok(entries.next().is_none()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
-        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => Err(HomeError::Exists { path: root.to_owned() }),
+        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory && root.exists() => {
+            Err(HomeError::Exists { path: root.to_owned() })
+        }
         Err(e) => Err(io("read", root, &e)),
     }
 }
@@ -245,7 +285,9 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     signing.save_new(&keys.join("signing.key"))?;
     allowed_signers::save_new(&keys.join("allowed_signers"), &[signing.public()])?;
     let config = root.join(config::FILE);
-    std::fs::write(&config, config::GENESIS).map_err(|e| io("write", &config, &e))?;
+    std::fs::write(&config, config::genesis_file(options.network))
+        .and_then(|()| File::open(&config)?.sync_all())
+        .map_err(|e| io("write", &config, &e))?;
     let genesis = genesis(options, &signing, now)?;
     let kernel = Kernel::genesis();
     let mut salt = [0; 32];

@@ -22,6 +22,7 @@ pub mod recorder;
 pub mod models;
 
 pub mod ask;
+pub mod backup;
 pub mod home;
 pub mod session;
 pub mod verify;

@@ -11,8 +11,6 @@ use crate::record::time::Seconds;
 use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, resumable};
 use crate::store::{Read, SessionRow};
 
-/// A session that has been quiet for this long looks for a newer block before its next prompt.
-const LOOK_AGAIN: u64 = 60;
 /// How often a prompt in flight is looked at while its session waits to be closed.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -39,6 +37,8 @@ pub struct House<'a> {
     pub sources: &'a [Box<dyn BlockSource>],
     /// How they have to agree, and how long they may take.
     pub policy: Policy,
+    /// A session quiet for so long looks for a newer block before its next prompt.
+    pub look_again: Duration,
     /// The clock.
     pub clock: &'a dyn Fn() -> Seconds,
     /// Lines for the person, as they come.
@@ -55,7 +55,9 @@ impl House<'_> {
     pub async fn block(&self) -> Anchor {
         let now = self.now();
         if self.sources.is_empty() {
-            (self.say)("no anchor: no block source is configured, so this rests on the local clock only");
+            (self.say)(
+                "no anchor, the local clock only: no block source is to be asked (anchor.mode, anchor.bitcoind, anchor.esplora, anchor.headers)",
+            );
             return Anchor { block: crate::record::block::Block::local(self.network, now), header: None };
         }
         let seen = observe(self.sources, self.network, self.policy, now).await;
@@ -93,24 +95,28 @@ pub struct Resumed {
 /// Closes what is idle, then resumes the session that fits or opens one.
 ///
 /// A block is looked for when a session is opened or closed, and when the one resumed has been quiet for
-/// a minute: questions in quick succession ask no explorer.
+/// `look_again`: questions in quick succession ask no explorer.
 pub async fn resume_or_open(house: &House<'_>, auth_key_hash: Hash32) -> Result<Resumed, RecorderError> {
     let terms = house.terms(auth_key_hash);
     let now = house.now();
     let idle: Vec<SessionRow> =
         house.store.open_sessions()?.into_iter().filter(|session| is_idle(house, session, now)).collect();
     let fits = resumable(house.store, &terms)?.filter(|session| !is_idle(house, session, now));
-    let quiet = fits.as_ref().is_none_or(|session| now.since(session.last_at) >= LOOK_AGAIN);
+    let quiet = fits.as_ref().is_none_or(|session| now.since(session.last_at) >= house.look_again.as_secs());
     let seen = if quiet || !idle.is_empty() { Some(house.block().await) } else { None };
     if let Some(anchor) = &seen {
         close_idle(house, &idle, anchor).await?;
     }
-    let anchor = match &seen {
-        Some(anchor) => anchor.clone(),
-        None => Anchor { block: crate::record::block::Block::local(house.network, now), header: None },
+    let anchor = match seen {
+        Some(anchor) => anchor,
+        // It may have been closed since it was looked at; then a new one needs a block.
+        None => match house.recorder.resume(terms.clone(), house.now()).await? {
+            Some(session) => return Ok(Resumed { session, opened: false, seen: None }),
+            None => house.block().await,
+        },
     };
-    let (session, opened) = house.recorder.resume_or_open(terms, anchor, house.now()).await?;
-    Ok(Resumed { session, opened, seen })
+    let (session, opened) = house.recorder.resume_or_open(terms, anchor.clone(), house.now()).await?;
+    Ok(Resumed { session, opened, seen: Some(anchor) })
 }
 
 fn is_idle(house: &House<'_>, session: &SessionRow, now: Seconds) -> bool {

@@ -62,6 +62,7 @@ CREATE TABLE chat_turn (
   driftwatch_id   TEXT
 ) STRICT;
 CREATE INDEX idx_chat_turn_session_time ON chat_turn(session_id, created_at);
+CREATE INDEX idx_chat_turn_content ON chat_turn(content_hash) WHERE speaker = 'user';
 
 CREATE TABLE llm_exchange (
   exchange_id         TEXT PRIMARY KEY,
@@ -87,6 +88,9 @@ CREATE TABLE llm_exchange (
   answered_at         INTEGER,               -- time of the outcome's line
   prompt_tokens       INTEGER,
   completion_tokens   INTEGER,
+  params              TEXT,                  -- canonical JSON of what the call was made with; null: no call was to be made
+  cost_micro          INTEGER,               -- millionths of cost_currency, by the price table of its time
+  cost_currency       TEXT,
   salt                BLOB,                  -- 32 bytes; null once erased
   prompt_commitment   TEXT NOT NULL,
   response_commitment TEXT,
@@ -97,6 +101,9 @@ CREATE TABLE llm_exchange (
   UNIQUE (session_id, seq)
 ) STRICT;
 CREATE INDEX idx_llm_exchange_session_time ON llm_exchange(session_id, created_at);
+CREATE INDEX idx_llm_exchange_prompt ON llm_exchange(prompt_hash) WHERE outcome = 'answered';
+CREATE INDEX idx_llm_exchange_turn_user ON llm_exchange(turn_user_id);
+CREATE INDEX idx_llm_exchange_chain ON llm_exchange(chain_entry) WHERE chain_entry IS NOT NULL;
 CREATE INDEX idx_llm_exchange_in_flight ON llm_exchange(session_id) WHERE outcome IS NULL;
 
 CREATE TABLE context_artifact_ref (
@@ -154,6 +161,7 @@ CREATE TABLE ledger_commit (
   segment_from    INTEGER,                   -- first line of its audit.log; null: has none
   segment_to      INTEGER
 ) STRICT;
+CREATE INDEX idx_ledger_commit_line ON ledger_commit(line);
 CREATE INDEX idx_ledger_commit_ref ON ledger_commit(ref, n);
 CREATE INDEX idx_ledger_commit_start ON ledger_commit(ref, kind, n) WHERE kind = 'session_start';
 
@@ -187,7 +195,7 @@ CREATE TABLE head (
 -- text, plain hashes and salt, which are not named here.)
 CREATE TRIGGER llm_exchange_is_final BEFORE UPDATE OF
   exchange_id, session_id, seq, turn_user_id, turn_aurora_id, model, decision, authority_state, exclusions, outcome, reason, refusal,
-  created_at, answered_at, prompt_tokens, completion_tokens, validator_summary, prompt_commitment,
+  created_at, answered_at, prompt_tokens, completion_tokens, cost_micro, cost_currency, validator_summary, prompt_commitment,
   response_commitment, exchange_commitment, chain_entry, prompt_line, outcome_line
 ON llm_exchange WHEN OLD.outcome IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'an exchange with an outcome is evidence and never changes'); END;
@@ -200,3 +208,39 @@ CREATE TRIGGER ledger_commit_is_final BEFORE UPDATE ON ledger_commit
 BEGIN SELECT RAISE(ABORT, 'a commit is evidence and never changes'); END;
 CREATE TRIGGER ledger_commit_stays BEFORE DELETE ON ledger_commit
 BEGIN SELECT RAISE(ABORT, 'a commit is evidence and is never deleted'); END;
+
+CREATE TRIGGER llm_exchange_was_asked BEFORE UPDATE OF
+  exchange_id, session_id, seq, turn_user_id, model, decision, authority_state, exclusions, created_at,
+  prompt_commitment, prompt_line
+ON llm_exchange
+BEGIN SELECT RAISE(ABORT, 'what was asked is evidence and never changes'); END;
+CREATE TRIGGER llm_exchange_stays BEFORE DELETE ON llm_exchange
+BEGIN SELECT RAISE(ABORT, 'an exchange is evidence and is never deleted'); END;
+CREATE TRIGGER chat_session_is_final BEFORE UPDATE OF
+  session_id, started_at, phase, tier, kernel_hash, host_role, model_id, ledger_session, auth_key_hash, branch
+ON chat_session
+BEGIN SELECT RAISE(ABORT, 'a session''s start is evidence and never changes'); END;
+CREATE TRIGGER chat_session_stays BEFORE DELETE ON chat_session
+BEGIN SELECT RAISE(ABORT, 'a session is evidence and is never deleted'); END;
+CREATE TRIGGER chat_turn_is_final BEFORE UPDATE OF
+  turn_id, session_id, created_at, speaker, refusal, authority_state, driftwatch_id
+ON chat_turn
+BEGIN SELECT RAISE(ABORT, 'a turn is evidence and never changes'); END;
+CREATE TRIGGER chat_turn_stays BEFORE DELETE ON chat_turn
+BEGIN SELECT RAISE(ABORT, 'a turn is evidence and is never deleted'); END;
+CREATE TRIGGER context_artifact_ref_is_final BEFORE UPDATE ON context_artifact_ref
+BEGIN SELECT RAISE(ABORT, 'what was injected is evidence and never changes'); END;
+CREATE TRIGGER context_artifact_ref_stays BEFORE DELETE ON context_artifact_ref
+BEGIN SELECT RAISE(ABORT, 'what was injected is evidence and is never deleted'); END;
+CREATE TRIGGER drift_event_is_final BEFORE UPDATE ON drift_event
+BEGIN SELECT RAISE(ABORT, 'a drift event is evidence and never changes'); END;
+CREATE TRIGGER drift_event_stays BEFORE DELETE ON drift_event
+BEGIN SELECT RAISE(ABORT, 'a drift event is evidence and is never deleted'); END;
+CREATE TRIGGER artifact_is_final BEFORE UPDATE OF line, kind, id, commitment ON artifact
+BEGIN SELECT RAISE(ABORT, 'an artifact is evidence and never changes'); END;
+CREATE TRIGGER artifact_stays BEFORE DELETE ON artifact
+BEGIN SELECT RAISE(ABORT, 'an artifact is evidence and is never deleted'); END;
+CREATE TRIGGER ledger_file_is_final BEFORE UPDATE ON ledger_file
+BEGIN SELECT RAISE(ABORT, 'a commit''s file is evidence and never changes'); END;
+CREATE TRIGGER ledger_file_stays BEFORE DELETE ON ledger_file
+BEGIN SELECT RAISE(ABORT, 'a commit''s file is evidence and is never deleted'); END;

@@ -161,6 +161,9 @@ fn accept(
     let missing = || HeaderFault::Missing { height: block.height, hash: block.hash };
     let checked = if block.is_local() { Err(missing()) } else { anchor.check(network) };
     checked.map_err(|fault| SourceFault::Lie { at: at(), height: block.height, fault })?;
+    if block.height == 0 {
+        return Err(SourceFault::NoBlockYet { at: at() });
+    }
     Ok(anchor)
 }
 
@@ -261,16 +264,45 @@ fn majority(heard: &[Heard], quorum: usize) -> Option<Anchor> {
     heard.iter().filter_map(|one| one.outcome.as_ref().ok()).find(|anchor| named(anchor.block.hash) >= quorum).cloned()
 }
 
-/// One clause a source: its block, or its fault.
+/// One clause for each thing that went wrong, with the sources it happened to.
 fn reasons(heard: &[Heard]) -> String {
     if heard.is_empty() {
         return "no block source is configured".to_owned();
     }
-    let reason = |one: &Heard| match &one.outcome {
-        Ok(anchor) => format!("{} says {}", one.source.name(), anchor.block.hash),
-        Err(fault) => fault.to_string(),
-    };
-    heard.iter().map(reason).collect::<Vec<_>>().join("; ")
+    let mut clauses: Vec<(Vec<&str>, String)> = Vec::new();
+    for one in heard {
+        let (name, what) = (host(one.source.name()), reason(one));
+        match clauses.iter_mut().find(|(_, same)| *same == what) {
+            Some((names, _)) => names.push(name),
+            None => clauses.push((vec![name], what)),
+        }
+    }
+    clauses.iter().map(|(names, what)| format!("{} {what}", names.join(" and "))).collect::<Vec<_>>().join("; ")
+}
+
+/// What one source did, as it goes on after its name.
+fn reason(one: &Heard) -> String {
+    match &one.outcome {
+        Ok(anchor) => format!("says {}", anchor.block.hash),
+        Err(SourceFault::Unreachable { reason, .. }) => format!("can't be reached ({})", briefly(reason)),
+        Err(SourceFault::Timeout { after, .. }) => format!("gave no answer within {} ms", after.as_millis()),
+        Err(fault) if fault.is_lie() => "gave a false answer".to_owned(),
+        Err(fault) => format!("gave no block ({fault})"),
+    }
+}
+
+/// The innermost of a transport's nested reasons; the outer ones say only where it happened.
+fn briefly(reason: &str) -> &str {
+    if reason.contains("dns error") {
+        return "name not resolved";
+    }
+    reason.rsplit(": ").next().unwrap_or(reason)
+}
+
+/// The host of an address, as messages name it; a path as it is.
+pub fn host(name: &str) -> &str {
+    let address = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://"));
+    address.map_or(name, |rest| rest.split('/').next().unwrap_or(rest))
 }
 
 /// The faults of those that gave no valid tip, as further clauses.
@@ -319,21 +351,26 @@ mod tests {
         ask(&source, source.tip(), Network::Bitcoin, height, wait).now_or_never().unwrap().outcome
     }
 
-    fn first_block() -> Anchor {
+    /// The header of height 0 holds at height 1 as well: it has the same target.
+    fn early_block() -> Anchor {
         let genesis = bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin).header;
         let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis).parse().unwrap();
         let (hash, time) = (header.hash(), header.fields().time);
-        let block = Block { hash, height: 0, network: Network::Bitcoin, source: Source::File, time };
+        let block = Block { hash, height: 1, network: Network::Bitcoin, source: Source::File, time };
         Anchor { block, header: Some(header) }
     }
 
     #[tokio::test]
     async fn only_what_was_asked_for_and_proven_counts() {
-        let good = first_block();
+        let good = early_block();
         assert_eq!(accepted(good.clone(), None), Ok(good.clone()));
-        assert_eq!(accepted(good.clone(), Some(0)), Ok(good.clone()));
-        let other = SourceFault::OtherHeight { at: "says".to_owned(), expected: 1, actual: 0 };
-        assert_eq!(accepted(good.clone(), Some(1)), Err(other));
+        assert_eq!(accepted(good.clone(), Some(1)), Ok(good.clone()));
+        let other = SourceFault::OtherHeight { at: "says".to_owned(), expected: 2, actual: 1 };
+        assert_eq!(accepted(good.clone(), Some(2)), Err(other));
+        // Everybody has the first block from the beginning: it shows no time.
+        let mut first = good.clone();
+        first.block.height = 0;
+        assert_eq!(accepted(first, None), Err(SourceFault::NoBlockYet { at: "says".to_owned() }));
         let naked = accepted(Anchor { header: None, ..good.clone() }, None);
         assert!(matches!(naked, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
         // The local block is sound in a ledger, and no answer of a source.
@@ -341,10 +378,36 @@ mod tests {
         assert!(matches!(local, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
     }
 
+    #[test]
+    fn a_note_is_one_line_that_can_be_read() {
+        let dns = "client error (Connect): dns error: error resolving DNS: failed to lookup address information: Name or service not known";
+        assert_eq!(briefly(dns), "name not resolved");
+        assert_eq!(
+            briefly("client error (Connect): tcp connect error: Connection refused (os error 111)"),
+            "Connection refused (os error 111)"
+        );
+        assert_eq!(briefly("cut"), "cut");
+        for (name, short) in [
+            ("https://blockstream.info/api", "blockstream.info"),
+            ("http://127.0.0.1:3000", "127.0.0.1:3000"),
+            ("/srv/headers.csv", "/srv/headers.csv"),
+        ] {
+            assert_eq!(host(name), short);
+        }
+        let anchor = early_block();
+        let sources = [Says(anchor.clone()), Says(anchor.clone())];
+        let unreachable = || SourceFault::Unreachable { at: "x".to_owned(), reason: dns.to_owned() };
+        let heard: Vec<Heard> = sources
+            .iter()
+            .map(|source| Heard { source, outcome: Err(unreachable()), elapsed: Duration::ZERO })
+            .collect();
+        assert_eq!(reasons(&heard), "says and says can't be reached (name not resolved)");
+    }
+
     #[tokio::test]
     async fn a_deadline_without_end_is_no_overflow() {
         for quorum in [1, 2] {
-            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(first_block()))];
+            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(early_block()))];
             let policy = Policy { quorum, deadline: Duration::MAX };
             let observation = observe(&sources, Network::Bitcoin, policy, Seconds::MAX).await;
             assert_eq!(observation.anchor.block.is_local(), quorum == 2);

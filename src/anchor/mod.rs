@@ -121,6 +121,15 @@ pub enum SourceFault {
         /// The height asked for.
         height: u32,
     },
+    /// The source's chain has nothing but its first block.
+    #[error(
+        "{at}: no block yet: its chain has only the first one, which is in every copy of the software and shows no \
+         time; let it download, or mine one (regtest)"
+    )]
+    NoBlockYet {
+        /// Who was asked.
+        at: String,
+    },
     /// Asked for one height, told of another.
     #[error("{at}: asked for height {expected}, told of {actual}")]
     OtherHeight {

@@ -1,12 +1,18 @@
 //! What can be typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 use crate::record::block::Network;
 use crate::record::commitment::Scheme;
 
 use super::audit::AuditCommand;
+use super::choose::CallArgs;
 use super::config::ConfigCommand;
+use super::hook::HookCommand;
+use super::model::ModelCommand;
+use super::publish::{ExportArgs, PublishArgs};
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -20,6 +26,12 @@ pub struct Cli {
     /// Print one JSON object on stdout instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// A shell command whose first line is the passphrase (wins over $GENTLY_PASSPHRASE)
+    #[arg(long, global = true, value_name = "CMD")]
+    pub passphrase_cmd: Option<String>,
+    /// A shell command whose first line is the model server's key (wins over the environment)
+    #[arg(long, global = true, value_name = "CMD")]
+    pub key_cmd: Option<String>,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
@@ -41,6 +53,38 @@ pub enum Command {
     /// Show and edit gently.toml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Say who may ask: auth keys, and a passphrase on the vault file
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Write the whole home, keys included, to one encrypted file; the home may be in use
+    Backup(BackupArgs),
+    /// Bring a backup back as a new home
+    Restore(RestoreArgs),
+    /// Show which models are reachable
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// What git hooks run, and installing them
+    #[command(subcommand)]
+    Hook(HookCommand),
+    /// Block sources: where the newest Bitcoin block is from
+    #[command(subcommand)]
+    Anchor(AnchorCommand),
+    /// Show the newest lines of audit.log, decoded and checked against each other
+    Log(LogArgs),
+    /// Show one exchange: prompt, answer, context, hashes, commit
+    Show {
+        /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
+        exchange: String,
+    },
+    /// Check this home, one line a check, with the command that mends it
+    Doctor,
+}
+
+/// `gently anchor`.
+#[derive(Debug, Subcommand)]
+pub enum AnchorCommand {
+    /// Ask every source now; exit 0 when a session could be anchored, 1 when not
+    Status,
 }
 
 /// `gently audit`: what looks, and what mends.
@@ -48,8 +92,14 @@ pub enum Command {
 pub enum Audit {
     #[command(flatten)]
     Look(AuditCommand),
+    /// Push main, branches and notes to a remote with your own git, never by force
+    Publish(PublishArgs),
+    /// Write one closed session with all that an outsider needs to check it
+    Export(ExportArgs),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
     ClockSet,
+    /// After a restore: take over what was published after the backup, or say that nothing was
+    Adopt(AdoptArgs),
 }
 
 /// `gently ask`.
@@ -57,9 +107,11 @@ pub enum Audit {
 pub struct AskArgs {
     /// The question; standard input is added to it, or is all of it
     pub words: Vec<String>,
-    /// Which model answers: observer, or openai/NAME
+    /// Which model answers: ollama/NAME, anthropic/NAME, openai/NAME, observer, replay, or an alias
     #[arg(long, short, value_name = "ID")]
     pub model: Option<String>,
+    #[command(flatten)]
+    pub call: CallArgs,
 }
 
 /// `gently init`.
@@ -96,6 +148,25 @@ pub enum SessionCommand {
         #[arg(long)]
         open: bool,
     },
+    /// Show one session: what it ran under, its exchanges, blocks and commits
+    Show {
+        /// `last`, the first digits of its id or UUID, or the id of something in it
+        session: String,
+    },
+}
+
+/// `gently log`.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// How many lines, the newest ones; 20, or with --since all
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    pub number: Option<usize>,
+    /// Only lines of this session: `last`, or the first digits of its id
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Only lines since then: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
 }
 
 fn scheme(text: &str) -> Result<Scheme, String> {
@@ -103,4 +174,74 @@ fn scheme(text: &str) -> Result<Scheme, String> {
         .into_iter()
         .find(|scheme| scheme.name() == text)
         .ok_or_else(|| format!("unknown scheme '{text}': hmac-sha256 or sha256"))
+}
+
+/// `gently key`.
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make another auth key; it is printed once and kept nowhere
+    Add {
+        /// What to call it; public in the log
+        #[arg(value_parser = super::key::name)]
+        name: String,
+    },
+    /// List auth keys
+    List,
+    /// Revoke an auth key, for ever
+    Revoke {
+        /// Its name
+        name: String,
+        /// Even if no key is left that opens this home
+        #[arg(long)]
+        force: bool,
+    },
+    /// Put a passphrase on keys/auth.key
+    Protect,
+    /// Take the passphrase off keys/auth.key
+    Unprotect,
+}
+
+/// `gently backup`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// The file to write; age format, `age -d FILE | tar t` lists it
+    pub file: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `gently restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// What `gently backup` wrote
+    pub file: PathBuf,
+}
+
+/// `gently audit adopt`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("said").required(true).args(["from", "own", "nothing_newer"])))]
+pub struct AdoptArgs {
+    /// A newer copy of this home's ledger: what `git clone --mirror URL LEDGER` made
+    #[arg(long, value_name = "LEDGER")]
+    pub from: Option<PathBuf>,
+    /// The log that belongs to it, for what no segment on main holds yet
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub log: Option<PathBuf>,
+    /// This home's own ledger.git and audit.log, when the database is the older one
+    #[arg(long)]
+    pub own: bool,
+    /// Say, on record, that nothing newer than the backup was ever published
+    #[arg(long)]
+    pub nothing_newer: bool,
+}
+
+impl AdoptArgs {
+    /// Whether `--from` was given an address, which is fetched with git first.
+    pub fn is_address(&self) -> bool {
+        self.from.as_ref().is_some_and(|from| {
+            let text = from.to_string_lossy();
+            text.contains("://") || (text.contains('@') && text.contains(':'))
+        })
+    }
 }

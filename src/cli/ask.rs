@@ -1,59 +1,69 @@
 //! `gently ask`: the answer on stdout and nothing else there; one line on stderr.
 
 use std::io::{IsTerminal, Read};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::ask::{AskError, Asked, Turn, ask};
+use crate::govern::authority;
 use crate::govern::drift::{Judgement, Verdict};
-use crate::recorder::{RecordedAnswer, RecorderError, TurnIds};
+use crate::recorder::{RecordedAnswer, RecordedFailure, Refusal, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
+use super::choose::{Chosen, choose};
 use super::session::block_name;
+use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, NEGATIVE, WITHHELD, init, print, say};
+use super::{COULD_NOT, FINE, NEGATIVE, Told, could_not, init, print, program, say, withheld};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
+/// Standard input that takes longer is worth a word.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks once.
 pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let question = match question(&args.words) {
         Ok(question) => question,
-        Err(why) => {
-            say(&format!("error: {why}"));
-            return Ok(COULD_NOT);
-        }
+        Err(why) => return Ok(could_not(&why, json)),
     };
+    let told = Told::default();
     let (home, made) = wire::home_or_new()?;
     let opened = Opened::open(home)?;
     if made {
-        init::welcome(&opened.home, &opened.config.anchor_addresses());
+        init::welcome(&opened.home, &opened.config.anchor_addresses(), &told);
     }
     let key = opened.authorize().await?;
-    let id = args.model.unwrap_or_else(|| opened.config.model.default.clone());
-    let (model, warning) = wire::model(&id, &opened.config)?;
-    if let Some(warning) = warning {
-        say(&warning);
-    }
+    let Chosen { model, notes } =
+        choose(args.model.as_deref(), &args.call, &opened.config, &opened.home.paths().database()).await?;
+    notes.iter().for_each(|note| told.say(note));
     let seen = opened.gather()?;
-    let house = opened.house(model.id(), &say);
-    match ask(&house, key, &model, &question, move || seen).await {
-        Ok(asked) => Ok(show(&asked, json, made)),
-        Err(error) => Ok(withheld(&error, json)),
+    let say_on = |line: &str| told.say(line);
+    let house = opened.house(model.id(), &say_on);
+    let person = Person::listen(model.id()).map_err(|e| WireError::Signals { reason: e.to_string() })?;
+    let outcome = ask(&house, key, &model, &question, move || seen, &person).await;
+    let signalled = person.exit_code().unwrap_or(COULD_NOT);
+    // From here on a signal ends the process, whoever is slow to read what is printed.
+    drop(person);
+    match outcome {
+        Ok(asked) => Ok(show(&asked, model.note(), json, made, signalled, &told)),
+        Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
+        Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
+        Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
     }
 }
 
 /// The prompt from arguments, standard input, or both.
 fn question(words: &[String]) -> Result<String, String> {
+    let nothing = || format!("nothing asked: {} ask \"QUESTION\"", program());
     let mut text = words.join(" ");
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        return if words.is_empty() { Err("nothing asked: gently ask \"QUESTION\"".to_owned()) } else { Ok(text) };
+    if std::io::stdin().is_terminal() {
+        return if words.is_empty() { Err(nothing()) } else { Ok(text) };
     }
-    let mut bytes = Vec::new();
-    stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut bytes).map_err(|e| format!("reading standard input: {e}"))?;
+    let bytes = piped()?;
     if bytes.len() as u64 > MAX_INPUT {
         return Err(format!("standard input holds more than {MAX_INPUT} bytes; ask about less"));
     }
@@ -61,8 +71,13 @@ fn question(words: &[String]) -> Result<String, String> {
         let at = e.utf8_error().valid_up_to();
         format!("standard input is not UTF-8 at byte {at}; convert it first, for example with iconv")
     })?;
+    if let Some(at) = piped.find('\0') {
+        return Err(format!(
+            "standard input has a NUL byte at byte {at}: it is binary, or UTF-16; a prompt is UTF-8 text"
+        ));
+    }
     if words.is_empty() && piped.is_empty() {
-        return Err("nothing asked: gently ask \"QUESTION\"".to_owned());
+        return Err(nothing());
     }
     if !words.is_empty() && !piped.is_empty() {
         text.push_str("\n\n");
@@ -71,45 +86,99 @@ fn question(words: &[String]) -> Result<String, String> {
     Ok(text)
 }
 
-fn show(asked: &Asked, json: bool, made: bool) -> u8 {
+/// All of standard input; says so when it takes long, since a pipe that nobody closes looks like a hang.
+fn piped() -> Result<Vec<u8>, String> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes);
+        // Nobody listens only when the program is ending.
+        let _ = sender.send(read.map(|_| bytes).map_err(|e| format!("reading standard input: {e}")));
+    });
+    let gone = || "reading standard input: it could not be read".to_owned();
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(read) => read,
+        Err(RecvTimeoutError::Timeout) => {
+            say("waiting for the end of standard input, which is no terminal (with < /dev/null there is none)");
+            receiver.recv().map_err(|_| gone())?
+        }
+        Err(RecvTimeoutError::Disconnected) => Err(gone()),
+    }
+}
+
+/// `source` is where the answer is from, if it is a replay.
+fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled: u8, told: &Told) -> u8 {
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
+    let print_facts = |mut facts: Value| {
+        facts["notes"] = json!(told.lines());
+        print(&format!("{facts}\n"))
+    };
     let code = match &asked.turn {
-        Turn::Answered(answer) => show_answer(answer, json, asked),
+        Turn::Answered(answer) => show_answer(answer, source.as_deref(), json, asked, &print_facts),
         Turn::Refused(refusal, fault) => {
             let (code, why) = match fault {
                 None => (NEGATIVE, refusal_words(&refusal.refusal)),
                 Some(fault) => (COULD_NOT, fault.to_string()),
             };
             if json {
-                print(&format!("{}\n", refusal_facts(asked, &refusal.ids, &refusal.session, &why)));
+                print_facts(refusal_facts(asked, &refusal.ids, &refusal.session, &why));
             }
             say(&format!("no model was called: {why}"));
             say(&format!("recorded prompt-{} · {}", refusal.ids.seq, place(&refusal.session)));
             code
         }
         Turn::Failed(failure, fault) => {
-            if json {
-                print(&format!("{}\n", refusal_facts(asked, &failure.ids, &failure.session, &fault.to_string())));
-            }
-            say(&format!("error: {fault}"));
-            say(&format!(
-                "recorded prompt-{} without an answer ({}) · {}",
-                failure.ids.seq,
-                failure.reason,
-                place(&failure.session)
-            ));
+            show_failure(asked, failure, &fault.to_string(), json, &print_facts);
             COULD_NOT
+        }
+        Turn::Interrupted(failure) => {
+            let why = format!("interrupted while {} was thinking", failure.session.model);
+            show_failure(asked, failure, &why, json, &print_facts);
+            signalled
         }
     };
     if made {
-        say("check it any time: gently audit verify");
+        say(&format!(
+            "check it any time: {} audit verify (or with git and ssh-keygen alone: see the README)",
+            program()
+        ));
     }
     code
 }
 
-fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked) -> u8 {
+fn show_failure(asked: &Asked, failure: &RecordedFailure, why: &str, json: bool, print_facts: &dyn Fn(Value) -> u8) {
+    if json {
+        print_facts(refusal_facts(asked, &failure.ids, &failure.session, why));
+    }
+    say(&format!("error: {why}"));
+    say(&format!(
+        "recorded prompt-{} without an answer ({}) · {}",
+        failure.ids.seq,
+        failure.reason,
+        place(&failure.session)
+    ));
+}
+
+/// Whoever asked gave up before there was anything to record.
+fn given_up(json: bool, signalled: u8) -> u8 {
+    let sentence = "interrupted before the prompt was recorded: no model was called";
+    if json {
+        let facts = json!({ "answer": Value::Null, "withheld": false, "recorded": false, "error": sentence, "exit": signalled });
+        print(&format!("{facts}\n"));
+    }
+    say(sentence);
+    signalled
+}
+
+fn show_answer(
+    answer: &RecordedAnswer,
+    source: Option<&str>,
+    json: bool,
+    asked: &Asked,
+    print_facts: &dyn Fn(Value) -> u8,
+) -> u8 {
     let (code, lines) = match answer.judgement.verdict() {
         Verdict::Show => (FINE, Vec::new()),
         Verdict::Warn(lines) => (FINE, lines),
@@ -117,7 +186,9 @@ fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked) -> u8 {
     };
     let shown = code == FINE;
     let printed = if json {
-        print(&format!("{}\n", answer_facts(asked, answer, shown)))
+        let mut facts = answer_facts(asked, answer, shown);
+        facts["replayed"] = json!(source);
+        print_facts(facts)
     } else if shown {
         let newline = if answer.text.ends_with('\n') { "" } else { "\n" };
         print(&format!("{}{newline}", answer.text))
@@ -130,17 +201,24 @@ fn show_answer(answer: &RecordedAnswer, json: bool, asked: &Asked) -> u8 {
     if !shown {
         say("the answer is recorded and withheld: the kernel blocks this drift");
     }
-    say(&recorded_line(answer));
+    say(&recorded_line(answer, source));
     code.max(printed)
 }
 
-/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226`
-fn recorded_line(answer: &RecordedAnswer) -> String {
+/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 812 tokens · $0.0041`
+fn recorded_line(answer: &RecordedAnswer, source: Option<&str>) -> String {
+    let tokens = match (answer.usage.prompt_tokens, answer.usage.completion_tokens) {
+        (None, None) => None,
+        (asked, said) => Some(format!("{} tokens", asked.unwrap_or(0).saturating_add(said.unwrap_or(0)))),
+    };
+    let cost = answer.cost.as_ref().map(ToString::to_string);
+    let extras = [tokens, cost, source.map(str::to_owned)].into_iter().flatten().map(|text| format!(" · {text}"));
     format!(
-        "recorded interaction-{} · chain {}… · {}",
+        "recorded interaction-{} · chain {}… · {}{}",
         answer.ids.seq,
         answer.chain_entry.short8(),
-        place(&answer.session)
+        place(&answer.session),
+        extras.collect::<String>()
     )
 }
 
@@ -148,10 +226,25 @@ fn place(session: &SessionRow) -> String {
     format!("{} · {}", session.branch, block_name(session))
 }
 
-fn refusal_words(refusal: &crate::recorder::Refusal) -> String {
+fn refusal_words(refusal: &Refusal) -> String {
     match refusal {
-        crate::recorder::Refusal::Denied { reason } => format!("denied by policy ({reason})"),
-        crate::recorder::Refusal::CompileFailed { reason } => format!("no context could be compiled ({reason})"),
+        Refusal::Denied { reason } => match denial(reason) {
+            Some(words) => format!("{words} ({reason})"),
+            None => format!("denied by policy ({reason})"),
+        },
+        Refusal::CompileFailed { reason } => format!("no context could be compiled ({reason})"),
+    }
+}
+
+/// Why policy denied it, for a person.
+fn denial(reason: &str) -> Option<&'static str> {
+    match reason {
+        authority::EMPTY_PROMPT => Some("the prompt is empty"),
+        authority::PROMPT_TOO_LARGE => {
+            Some("the prompt is longer than the kernel's prompt.max_bytes allows; ask about less")
+        }
+        authority::MODEL_NOT_ALLOWED => Some("the kernel's models.allowed has no place for this model"),
+        _ => None,
     }
 }
 
@@ -184,6 +277,7 @@ fn answer_facts(asked: &Asked, answer: &RecordedAnswer, shown: bool) -> Value {
     facts["commit"] = json!(answer.commit);
     facts["usage"] = json!({
         "prompt_tokens": answer.usage.prompt_tokens, "completion_tokens": answer.usage.completion_tokens,
+        "cost": answer.cost,
     });
     facts["drift"] = drift_facts(&answer.judgement, &answer.drift_ids);
     facts
@@ -206,12 +300,14 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
     let (outcome, reason, exchange_hash) = match &asked.turn {
         Turn::Refused(refusal, _) => {
             let (outcome, reason) = match &refusal.refusal {
-                crate::recorder::Refusal::Denied { reason } => ("denied", reason),
-                crate::recorder::Refusal::CompileFailed { reason } => ("failed", reason),
+                Refusal::Denied { reason } => ("denied", reason),
+                Refusal::CompileFailed { reason } => ("failed", reason),
             };
             (outcome, reason.clone(), refusal.exchange_hash)
         }
-        Turn::Failed(failure, _) => ("failed", failure.reason.clone(), failure.exchange_hash),
+        Turn::Failed(failure, _) | Turn::Interrupted(failure) => {
+            ("failed", failure.reason.clone(), failure.exchange_hash)
+        }
         Turn::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
     };
     let mut facts = common_facts(asked, ids, session, outcome);
@@ -220,23 +316,4 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
     facts["message"] = json!(why);
     facts["exchange_hash"] = json!(exchange_hash.to_string());
     facts
-}
-
-/// Nothing may be shown; one of two sentences says what is on record.
-fn withheld(error: &AskError, json: bool) -> u8 {
-    let (cause, what): (&RecorderError, &str) = match error {
-        AskError::Prompt(cause) => (cause, "no model was called"),
-        AskError::Outcome(cause) => (cause, "the answer is withheld"),
-    };
-    let sentence = if cause.is_recorded() { "recorded, withheld, finished at the next start" } else { "not recorded" };
-    if json {
-        let facts = json!({
-            "answer": Value::Null, "withheld": true, "recorded": cause.is_recorded(), "sentence": sentence,
-            "message": cause.to_string(),
-        });
-        print(&format!("{facts}\n"));
-    }
-    say(&format!("error: {cause}"));
-    say(&format!("{sentence}: {what}"));
-    WITHHELD
 }

@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use crate::verify::{Answer, Question, Report};
 
 use target::Target;
+pub(super) use target::read_signer;
 
 /// Fine: consistent and complete.
 const FINE: u8 = 0;

@@ -222,7 +222,7 @@ mod tests {
         for (key, typed, old, new) in [
             ("anchor.mode", "off", "mode = \"auto\"", "mode = \"off\""),
             ("anchor.deadline_ms", "5000", "deadline_ms = 3000", "deadline_ms = 5000"),
-            ("model.default", "openai/qwen", "default = \"observer\"", "default = \"openai/qwen\""),
+            ("model.default", "openai/qwen", "default = \"auto\"", "default = \"openai/qwen\""),
             (
                 "anchor.esplora",
                 "['http://127.0.0.1:3000']",

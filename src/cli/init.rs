@@ -2,22 +2,20 @@
 
 use serde_json::json;
 
+use crate::anchor::agree::host;
 use crate::home::{Home, InitOptions};
 use crate::keys::os_random;
 
 use super::args::InitArgs;
 use super::wire::{self, WireError};
-use super::{COULD_NOT, print, say};
+use super::{Told, could_not, print, program};
 
 /// Makes the home; fails when there is one.
 pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
     let path = wire::home_path()?;
     if Home::open(&path)?.is_some() {
-        say(&format!(
-            "error: there is a home at {} already; another place: GENTLY_HOME=DIR gently init",
-            path.display()
-        ));
-        return Ok(COULD_NOT);
+        let why = format!("there is a home at {} already; another place: GENTLY_HOME=DIR gently init", path.display());
+        return Ok(could_not(&why, json));
     }
     let options = InitOptions { network: args.network, commitments: args.commitments, origin: args.origin };
     let home = Home::init(&path, &options, &mut os_random, wire::clock()?)?;
@@ -41,14 +39,13 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// What a person reads when the first `ask` made the home.
-pub fn welcome(home: &Home, contacted: &[String]) {
-    say(&format!("made a home for your records: {}", home.root().display()));
+pub fn welcome(home: &Home, contacted: &[String], told: &Told) {
+    told.say(&format!("made a home for your records: {}", home.root().display()));
     if contacted.is_empty() {
-        say("no block explorer is contacted (anchor.mode is off, or none is configured)");
+        told.say("no block explorer is contacted (anchor.mode is off, or none is configured)");
     } else {
-        say(&format!(
-            "contacted for the newest Bitcoin block, and for nothing else: {} (never again with: gently config set anchor.mode off)",
-            contacted.join(", ")
-        ));
+        let hosts: Vec<&str> = contacted.iter().map(|address| host(address)).collect();
+        told.say(&format!("asked for the newest Bitcoin block, and told nothing else: {}", hosts.join(", ")));
+        told.say(&format!("to contact nobody: {} config set anchor.mode off", program()));
     }
 }

@@ -1,17 +1,39 @@
 //! The terminal door: what was typed, what it means, what is printed, and the exit code.
 
+mod anchor;
 mod args;
 mod ask;
 pub mod audit;
+mod backup;
+mod choose;
 pub mod config;
+mod doctor;
+mod find;
+mod hook;
 mod init;
+mod key;
+mod log;
+mod model;
+mod overlay;
+mod provider_key;
+mod publish;
+mod screen;
+mod secrets;
 mod session;
+mod show;
+mod terminal;
+mod walk;
 mod wire;
 
+use std::cell::RefCell;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use serde_json::json;
+
+use crate::recorder::RecorderError;
 
 use args::{Audit, Cli, Command};
 use wire::WireError;
@@ -25,7 +47,7 @@ const COULD_NOT: u8 = 2;
 /// Not recorded, so withheld.
 const WITHHELD: u8 = 3;
 
-/// Runs the program; every exit code is decided here and in [`WireError`]'s place below.
+/// Runs the program; every exit code is decided in this file and by the commands it calls.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -51,34 +73,116 @@ pub fn run() -> ExitCode {
 
 async fn dispatch(cli: Cli) -> u8 {
     let json = cli.json;
+    secrets::set(secrets::Typed { passphrase_cmd: cli.passphrase_cmd, key_cmd: cli.key_cmd });
     let done = match cli.command {
         Command::Ask(args) => ask::run(args, json).await,
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
+        Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
+        Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
+        Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = wire::home_path().ok();
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
+        Command::Key(command) => key::run(command, json).await,
+        Command::Backup(args) => backup::make(&args, json),
+        Command::Restore(args) => backup::bring_back(&args, json),
+        Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
+        Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
+        Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
+        Command::Log(args) => log::run(&args, json),
+        Command::Show { exchange } => show::run(&exchange, json),
+        Command::Doctor => doctor::run(json).await,
     };
-    done.unwrap_or_else(|e| {
-        say(&format!("error: {e}"));
-        code_of(&e)
-    })
+    done.unwrap_or_else(|e| stopped(&e, json))
 }
 
-/// The exit code of what stopped a command.
-fn code_of(error: &WireError) -> u8 {
-    match error {
-        WireError::Recorder(e) => {
-            say(if e.is_recorded() { "recorded, withheld, finished at the next start" } else { "not recorded" });
-            WITHHELD
-        }
-        _ => COULD_NOT,
+/// Says what stopped a command, and gives its exit code.
+fn stopped(error: &WireError, json: bool) -> u8 {
+    if matches!(error, WireError::ReadOnly { .. }) {
+        return not_recorded(error, json);
     }
+    let WireError::Recorder(cause) = error else { return could_not(&error.to_string(), json) };
+    let refused_before_writing = matches!(
+        cause,
+        RecorderError::NotOpen { .. }
+            | RecorderError::InFlight { .. }
+            | RecorderError::ClockFine { .. }
+            | RecorderError::AuthKey(_)
+            | RecorderError::Adopt(_)
+    );
+    if refused_before_writing { could_not(&error.to_string(), json) } else { withheld(cause, json, "") }
+}
+
+/// Says why something could not be done.
+fn could_not(why: &str, json: bool) -> u8 {
+    if json {
+        print(&format!("{}\n", json!({"error": why, "exit": COULD_NOT})));
+    }
+    say(&format!("error: {why}"));
+    COULD_NOT
+}
+
+/// Says that nothing may be shown; one of two sentences says what is on record.
+fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
+    let sentence = if cause.is_recorded() { "recorded, withheld, finished at the next start" } else { "not recorded" };
+    if json {
+        let facts = json!({
+            "answer": null, "withheld": true, "recorded": cause.is_recorded(), "sentence": sentence,
+            "error": cause.to_string(), "exit": WITHHELD,
+        });
+        print(&format!("{facts}\n"));
+    }
+    say(&format!("error: {cause}"));
+    say(&if what.is_empty() { sentence.to_owned() } else { format!("{sentence}: {what}") });
+    WITHHELD
+}
+
+/// Says that nothing can be recorded, so that nothing was begun.
+fn not_recorded(error: &WireError, json: bool) -> u8 {
+    if json {
+        let facts = json!({
+            "answer": null, "withheld": true, "recorded": false, "sentence": "not recorded",
+            "error": error.to_string(), "exit": WITHHELD,
+        });
+        print(&format!("{facts}\n"));
+    }
+    say(&format!("error: {error}"));
+    say("not recorded");
+    WITHHELD
+}
+
+/// Lines that a person was told on the way, so that `--json` can hold them too.
+#[derive(Default)]
+struct Told(RefCell<Vec<String>>);
+
+impl Told {
+    /// Says a line, unless it was said before.
+    fn say(&self, line: &str) {
+        let mut lines = self.0.borrow_mut();
+        if lines.iter().all(|earlier| earlier != line) {
+            say(line);
+            lines.push(line.to_owned());
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.borrow().clone()
+    }
+}
+
+/// How this program was called: what a person can type again.
+///
+/// Under `cargo run` it is not in the `PATH`, and `gently` alone would not be found.
+fn program() -> String {
+    let name = std::env::args_os().next().unwrap_or_default();
+    let path = Path::new(&name);
+    if path.components().count() > 1 { path.display().to_string() } else { "gently".to_owned() }
 }
 
 /// Writes to stdout; a reader that went away is nobody's fault.

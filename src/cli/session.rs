@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use crate::session;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, SessionRow};
+use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
 
 use super::args::SessionCommand;
+use super::choose::{self, CallArgs};
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, print, say};
+use super::{FINE, Told, could_not, find, init, print, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
@@ -16,16 +17,23 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
         SessionCommand::Open { model } => open(model, json).await,
         SessionCommand::Close { session } => close(session, json).await,
         SessionCommand::List { open } => list(open, json),
+        SessionCommand::Show { session } => super::show::session::run(&session, json),
     }
 }
 
 async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
-    let (home, _) = wire::home_or_new()?;
+    let (home, made) = wire::home_or_new()?;
     let opened = Opened::open(home)?;
+    let told = Told::default();
+    if made {
+        init::welcome(&opened.home, &opened.config.anchor_addresses(), &told);
+    }
     let key = opened.authorize().await?;
-    let id = model.unwrap_or_else(|| opened.config.model.default.clone());
-    let (model, _) = wire::model(&id, &opened.config)?;
-    let house = opened.house(model.id(), &say);
+    let none = CallArgs::default();
+    let chosen = choose::choose(model.as_deref(), &none, &opened.config, &opened.home.paths().database()).await?;
+    chosen.notes.iter().for_each(|note| told.say(note));
+    let say_on = |line: &str| told.say(line);
+    let house = opened.house(chosen.model.id(), &say_on);
     let row = session::open(&house, key).await?;
     if json {
         return Ok(print(&format!("{}\n", facts(&row))));
@@ -36,14 +44,13 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
 async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;
-    let chosen = match choose(opened.store.open_sessions()?, prefix.as_deref()) {
+    let chosen = match choose(&opened.store, opened.store.open_sessions()?, prefix.as_deref()) {
         Ok(chosen) => chosen,
-        Err(why) => {
-            say(&format!("error: {why}"));
-            return Ok(COULD_NOT);
-        }
+        Err(why) => return Ok(could_not(&why, json)),
     };
-    let house = opened.house("", &say);
+    let told = Told::default();
+    let say_once = |line: &str| told.say(line);
+    let house = opened.house("", &say_once);
     let mut closed = Vec::new();
     for row in chosen {
         let done = session::close(&house, row.id).await?;
@@ -59,8 +66,10 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     Ok(if json { print(&format!("{}\n", Value::Array(closed))) } else { FINE })
 }
 
-/// The open sessions that a prefix means; all of them without one.
-fn choose(open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>, String> {
+/// The open sessions that an id means; all of them without one.
+///
+/// Open ones go first: a prefix that is theirs alone is theirs, whatever closed ones begin with it.
+fn choose(store: &dyn Find, open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>, String> {
     let Some(prefix) = prefix else {
         return if open.is_empty() { Err("no session is open".to_owned()) } else { Ok(open) };
     };
@@ -69,8 +78,12 @@ fn choose(open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>
     match fits.len() {
         1 => Ok(fits),
         0 if open.is_empty() => Err("no session is open".to_owned()),
-        0 => Err(format!("no open session begins with '{prefix}'; open are: {}", names(&open))),
-        _ => Err(format!("'{prefix}' could be any of: {}", names(&fits))),
+        0 => match find::session(store, prefix) {
+            Ok(row) if row.ended_at.is_none() => Ok(vec![row]),
+            Ok(row) => Err(format!("session {} is closed; open are: {}", row.id.short16(), names(&open))),
+            Err(error) => Err(format!("{error}; open are: {}", names(&open))),
+        },
+        _ => Err(format!("'{prefix}' could be any of: {}; give more digits", names(&fits))),
     }
 }
 
@@ -88,7 +101,7 @@ fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
         return Ok(print(&format!("{}\n", Value::Array(rows.iter().map(facts).collect()))));
     }
     if rows.is_empty() {
-        say("no sessions");
+        say(if only_open { "no session is open" } else { "no sessions" });
     }
     Ok(print(&rows.iter().map(|row| line(row) + "\n").collect::<String>()))
 }
@@ -97,14 +110,20 @@ fn line(row: &SessionRow) -> String {
     let state = row.ended_at.map_or("open  ".to_owned(), |_| "closed".to_owned());
     let block = block_name(row);
     format!(
-        "{}  {state}  {}  {}  {} prompts, {} answered  {}  {block}",
+        "{}  {state}  {}  {}  {} of {} answered  {}  {block}",
         row.id.short16(),
         row.started_at,
         row.branch,
-        row.prompts,
         row.interactions,
+        row.prompts,
         row.model
     )
+}
+
+/// `interaction-3` of an answered prompt, else `prompt-3`.
+pub fn turn_name(exchange: &ExchangeRow) -> String {
+    let answered = exchange.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Outcome::Answered);
+    format!("{}-{}", if answered { "interaction" } else { "prompt" }, exchange.seq)
 }
 
 /// `block 930226`, or `block local` when there is no anchor.
@@ -112,7 +131,8 @@ pub fn block_name(row: &SessionRow) -> String {
     if row.anchor.block.is_local() { "block local".to_owned() } else { format!("block {}", row.anchor.block.height) }
 }
 
-fn facts(row: &SessionRow) -> Value {
+/// A session as JSON.
+pub fn facts(row: &SessionRow) -> Value {
     json!({
         "session": row.id.to_string(), "session_uuid": row.uuid.to_string(),
         "status": if row.ended_at.is_some() { "closed" } else { "open" },

@@ -1,22 +1,25 @@
 //! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use super::find::FindError;
+
 use crate::anchor::agree::Policy;
+use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::anchor::{BlockSource, SourceFault};
 use crate::ask::Seen;
+use crate::backup::BackupError;
 use crate::config::{AnchorMode, Config, ConfigError};
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, HomeError, InitOptions, locate};
-use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, os_random};
-use crate::models::openai::{self, OpenAi};
-use crate::models::{Model, ModelFault};
+use crate::keys::{KeyError, os_random};
+use crate::models::ModelFault;
 use crate::record::block::Network;
 use crate::record::commitment::Salt;
 use crate::record::documents::Genesis;
@@ -27,7 +30,10 @@ use crate::session::House;
 use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, StoreError};
+use crate::store::{AuthKeyRow, Read, StoreError};
+use crate::verify::VerifyError;
+
+use super::secrets::auth_key;
 
 /// Why the house could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -50,16 +56,42 @@ pub enum WireError {
     /// The model.
     #[error(transparent)]
     Model(#[from] ModelFault),
+    /// A backup.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    /// Evidence that can't be looked at.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
     /// A block source.
     #[error(transparent)]
     Source(#[from] SourceFault),
+    /// A node is configured, and not how it knows us.
+    #[error("{address} is a Bitcoin node, and it is not said how it knows us: {why}")]
+    NodeAuth {
+        /// The first node's address.
+        address: String,
+        /// What is missing, and how to mend it.
+        why: String,
+    },
+    /// An id that names nothing, or too much.
+    #[error(transparent)]
+    Find(#[from] FindError),
     /// A model id of no known kind.
     #[error(
-        "no model '{id}': say observer, or openai/NAME for any OpenAI-compatible server (gently config set model.base_url URL)"
+        "no model '{id}': say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias; \
+         gently model list shows what is there"
     )]
     UnknownModel {
         /// What was asked for.
         id: String,
+    },
+    /// A setting of a call that is not one.
+    #[error("{flag}: {reason}")]
+    Setting {
+        /// Where it was given.
+        flag: &'static str,
+        /// What is wrong.
+        reason: String,
     },
     /// There is no home.
     #[error("there is no home at {}: run `gently init`, or ask something", path.display())]
@@ -74,6 +106,23 @@ pub enum WireError {
         reason: &'static str,
         /// What is wrong and how to mend it.
         why: String,
+    },
+    /// The home can't be written.
+    #[error(
+        "{} can't be written ({reason}), so nothing can be recorded. Mount the disk read-write, or mend the \
+         file's owner and mode; or use another home: GENTLY_HOME=DIR", path.display()
+    )]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// Nobody could be told to stop.
+    #[error("the system does not let gently listen to signals ({reason}), so that a turn could not be interrupted")]
+    Signals {
+        /// The system's words.
+        reason: String,
     },
     /// The clock shows a time that the format can't hold.
     #[error("the system clock is set before 1970 or after 9999: set it right and ask again")]
@@ -137,6 +186,7 @@ impl Opened {
     /// Opens a home for writing.
     pub fn open(home: Home) -> Result<Self, WireError> {
         let config = Config::load(home.root(), &env)?;
+        writable(&home.paths().database())?;
         let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
@@ -156,7 +206,8 @@ impl Opened {
             idle: self.config.session.idle,
             network: self.genesis.network,
             sources: &self.sources,
-            policy: Policy { deadline: self.config.anchor.deadline, ..Policy::default() },
+            policy: policy(&self.config),
+            look_again: self.config.anchor.look_again,
             clock: &clock_or_epoch,
             say,
         }
@@ -164,19 +215,24 @@ impl Opened {
 
     /// Checks the auth key in constant time; a wrong or missing one is on record before this returns.
     pub async fn authorize(&self) -> Result<Hash32, WireError> {
-        let presented = match env(AUTH_KEY_ENV) {
-            Some(text) => AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"),
-            None => AuthKey::load(&self.home.auth_key_path()),
-        };
-        let known: Vec<Hash32> =
-            self.store.auth_keys()?.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.hash).collect();
+        let presented = auth_key(&self.home, &self.config);
+        let (usable, revoked): (Vec<_>, Vec<_>) =
+            self.store.auth_keys()?.into_iter().partition(|key| key.revoked_at.is_none());
+        let hashes = |keys: &[AuthKeyRow]| keys.iter().map(|key| key.hash).collect::<Vec<Hash32>>();
+        let (known, revoked) = (hashes(&usable), hashes(&revoked));
         let (reason, why) = match presented {
             Ok(key) => match key.find_in(&known) {
                 Some(hash) => return Ok(hash),
+                None if key.find_in(&revoked).is_some() => {
+                    ("revoked_key", "the key was revoked; use another one (gently key list)".to_owned())
+                }
                 None => ("wrong_key", "this home does not know the key; use the one it was made with".to_owned()),
             },
             Err(e @ KeyError::Missing { .. }) => ("missing_key", e.to_string()),
             Err(e @ KeyError::AuthKey { .. }) => ("malformed_key", e.to_string()),
+            Err(e @ KeyError::WrongPassphrase { .. }) => ("wrong_passphrase", e.to_string()),
+            Err(e @ (KeyError::NoPassphrase { .. } | KeyError::Command { .. })) => ("no_passphrase", e.to_string()),
+            Err(e @ KeyError::Sealed { .. }) => ("malformed_key", e.to_string()),
             Err(e) => ("unsafe_key_file", e.to_string()),
         };
         self.recorder.auth_fail(reason.to_owned(), clock()?).await?;
@@ -192,8 +248,43 @@ impl Opened {
     }
 }
 
-/// The block sources of a configuration; none in mode `off`.
-fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
+/// Fails on a read-only disk, which the database itself tells only as "unable to open".
+fn writable(database: &Path) -> Result<(), WireError> {
+    let opened = std::fs::OpenOptions::new().write(true).open(database);
+    opened.map(drop).map_err(|e| WireError::ReadOnly { path: database.to_owned(), reason: e.to_string() })
+}
+
+/// How block sources have to agree.
+pub fn policy(config: &Config) -> Policy {
+    Policy { quorum: config.anchor.quorum, deadline: config.anchor.deadline }
+}
+
+/// How the configured nodes know us: by their cookie file, or by a user and a variable's password.
+fn node_auth(config: &Config, address: &str) -> Result<Auth, WireError> {
+    let anchor = &config.anchor;
+    let fault = |why: String| WireError::NodeAuth { address: address.to_owned(), why };
+    match (&anchor.bitcoind_cookie, &anchor.bitcoind_user) {
+        (Some(path), None) => Ok(Auth::CookieFile(path.clone())),
+        (None, Some(user)) => {
+            let variable = &anchor.bitcoind_password_env;
+            let password = std::env::var(variable).ok().filter(|text| !text.is_empty()).ok_or_else(|| {
+                fault(format!("put the password of user '{user}' into the environment variable {variable}"))
+            })?;
+            Ok(Auth::Password { user: user.clone(), password: Zeroizing::new(password) })
+        }
+        (Some(_), Some(_)) => {
+            Err(fault("both anchor.bitcoind_cookie and anchor.bitcoind_user are set; remove one".to_owned()))
+        }
+        (None, None) => Err(fault(
+            "gently config set anchor.bitcoind_cookie FILE (.cookie in the node's data directory); \
+             or gently config set anchor.bitcoind_user NAME"
+                .to_owned(),
+        )),
+    }
+}
+
+/// The block sources of a configuration: file, nodes, explorers; none in mode `off`.
+pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
     let mut sources: Vec<Box<dyn BlockSource>> = Vec::new();
     if config.anchor.mode == AnchorMode::Off {
         return Ok(sources);
@@ -201,26 +292,11 @@ fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>
     if let Some(path) = &config.anchor.headers {
         sources.push(Box::new(HeadersFile::new(path, network)));
     }
+    for address in &config.anchor.bitcoind {
+        sources.push(Box::new(Bitcoind::new(address, network, node_auth(config, address)?)?));
+    }
     for address in &config.anchor.esplora {
         sources.push(Box::new(Esplora::new(address, network)?));
     }
     Ok(sources)
-}
-
-/// The model of an id; and a warning for the person, if there is one.
-pub fn model(id: &str, config: &Config) -> Result<(Model, Option<String>), WireError> {
-    if id == "observer" {
-        return Ok((Model::observer(), None));
-    }
-    let name = id.strip_prefix("openai/").ok_or_else(|| WireError::UnknownModel { id: id.to_owned() })?;
-    let variable = &config.model.api_key_env;
-    let mut wanted = openai::Config::new(name);
-    wanted.base_url = config.model.base_url.clone();
-    wanted.api_key = std::env::var(variable).ok().map(Zeroizing::new);
-    wanted.key_variable = variable.clone();
-    wanted.connect_timeout = config.model.connect_timeout;
-    wanted.total_timeout = config.model.timeout;
-    let backend = OpenAi::new(wanted)?;
-    let warning = backend.warning();
-    Ok((Model::over(Box::new(backend)), warning))
 }

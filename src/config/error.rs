@@ -15,6 +15,18 @@ pub enum ConfigError {
         /// The key that was most likely meant.
         nearest: Option<&'static str>,
     },
+    /// A password where none may stand.
+    #[error(
+        "{place}: '{key}' would put a password into a file. Put it into an environment variable, and that one's name \
+         into the file: gently config set anchor.bitcoind_password_env NAME; or use the node's cookie file: \
+         gently config set anchor.bitcoind_cookie FILE"
+    )]
+    Password {
+        /// Where it stands.
+        place: String,
+        /// The key that does not exist.
+        key: String,
+    },
     /// A value of another type, or outside what its key takes.
     #[error("{place}: {key} is {expected}; found {actual}")]
     Wrong {

@@ -10,6 +10,8 @@
 //! are no keys: `GENTLY_HOME` (where the home is) and `GENTLY_AUTH_KEY` (who asks).
 
 mod error;
+mod named;
+mod rules;
 mod settings;
 pub mod table;
 
@@ -18,14 +20,33 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use crate::record::block::Network;
+
 pub use error::ConfigError;
+pub use named::{Named, is_alias};
 pub use settings::{Settings, Source};
+
+use crate::record::params::Params;
 
 /// The file's name in a home.
 pub const FILE: &str = "gently.toml";
 
 /// The commented file that a home starts from: every key with its default.
 pub const GENESIS: &str = include_str!("../../genesis/gently.toml");
+
+/// The file that the home of a network's ledger starts from: the explorers are those of its chain.
+///
+/// A regtest chain is its owner's alone, and no explorer has it.
+pub fn genesis_file(network: Network) -> String {
+    const ESPLORA: &str = r#"esplora = ["https://blockstream.info/api", "https://mempool.space/api"]"#;
+    let of_network = match network {
+        Network::Bitcoin => ESPLORA,
+        Network::Testnet4 => r#"esplora = ["https://mempool.space/testnet4/api"]"#,
+        Network::Signet => r#"esplora = ["https://mempool.space/signet/api"]"#,
+        Network::Regtest => "esplora = []",
+    };
+    GENESIS.replacen(ESPLORA, of_network, 1)
+}
 
 /// How environment variables are looked up: `&|name| std::env::var_os(name)`, or a test's own.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -41,6 +62,8 @@ pub struct Config {
     pub session: Session,
     /// What is kept of texts.
     pub content: Content,
+    /// `[keys] passphrase_cmd`: prints the passphrase.
+    pub passphrase_cmd: Option<String>,
 }
 
 /// `[anchor]`
@@ -52,6 +75,18 @@ pub struct Anchor {
     pub esplora: Vec<String>,
     /// A headers file, absolute if the home's path is.
     pub headers: Option<PathBuf>,
+    /// Addresses of Bitcoin nodes, without a slash at the end.
+    pub bitcoind: Vec<String>,
+    /// Their cookie file, absolute if the home's path is.
+    pub bitcoind_cookie: Option<PathBuf>,
+    /// Their user.
+    pub bitcoind_user: Option<String>,
+    /// Name of the variable that holds the user's password.
+    pub bitcoind_password_env: String,
+    /// How many sources must name the same block.
+    pub quorum: usize,
+    /// A session quiet for so long looks for a newer block before its next prompt.
+    pub look_again: Duration,
     /// For all sources together.
     pub deadline: Duration,
 }
@@ -68,7 +103,7 @@ pub enum AnchorMode {
 /// `[model]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// `observer` or `openai/NAME`.
+    /// `auto`, a full id such as `ollama/NAME`, or an alias.
     pub default: String,
     /// Where an `openai/` model's server is, without a slash at the end.
     pub base_url: String,
@@ -76,8 +111,22 @@ pub struct Model {
     pub timeout: Duration,
     /// Until a connection stands.
     pub connect_timeout: Duration,
-    /// Name of the variable that holds the server's key.
+    /// Name of the variable that holds the key of an `openai/` model's server.
     pub api_key_env: String,
+    /// A command that prints the server's key.
+    pub key_cmd: Option<String>,
+    /// A private file that holds it, absolute if the home's path is.
+    pub key_file: Option<PathBuf>,
+    /// Where an Ollama is, if the file says so.
+    pub ollama_url: Option<String>,
+    /// Where an `anthropic/` model's server is.
+    pub anthropic_url: String,
+    /// Name of the variable that holds its key.
+    pub anthropic_key_env: String,
+    /// What is sent beside the question.
+    pub params: Params,
+    /// Aliases and prices.
+    pub named: Named,
 }
 
 /// `[session]`
@@ -99,7 +148,10 @@ pub enum Content {
 impl Config {
     /// Who is contacted for blocks; nobody in mode `off`.
     pub fn anchor_addresses(&self) -> Vec<String> {
-        if self.anchor.mode == AnchorMode::Off { Vec::new() } else { self.anchor.esplora.clone() }
+        if self.anchor.mode == AnchorMode::Off {
+            return Vec::new();
+        }
+        [self.anchor.bitcoind.as_slice(), self.anchor.esplora.as_slice()].concat()
     }
 
     /// Reads the configuration of a home; a missing file means the defaults.
@@ -120,6 +172,12 @@ impl Config {
                 mode: if text("anchor.mode") == "off" { AnchorMode::Off } else { AnchorMode::Auto },
                 esplora: settings.list("anchor.esplora").iter().map(|url| address(url)).collect(),
                 headers: settings.text("anchor.headers").map(|path| home.join(path)),
+                bitcoind: settings.list("anchor.bitcoind").iter().map(|url| address(url)).collect(),
+                bitcoind_cookie: settings.text("anchor.bitcoind_cookie").map(|path| home.join(path)),
+                bitcoind_user: settings.text("anchor.bitcoind_user").map(str::to_owned),
+                bitcoind_password_env: text("anchor.bitcoind_password_env"),
+                quorum: usize::try_from(number("anchor.quorum")).expect("the table's range fits usize"),
+                look_again: Duration::from_secs(number("anchor.look_again_s")),
                 deadline: Duration::from_millis(number("anchor.deadline_ms")),
             },
             model: Model {
@@ -128,12 +186,25 @@ impl Config {
                 timeout: Duration::from_secs(number("model.timeout_s")),
                 connect_timeout: Duration::from_secs(number("model.connect_timeout_s")),
                 api_key_env: text("model.api_key_env"),
+                key_cmd: settings.text("model.key_cmd").map(str::to_owned),
+                key_file: settings.text("model.key_file").map(|path| home.join(path)),
+                ollama_url: settings.text("model.ollama_url").map(address),
+                anthropic_url: address(&text("model.anthropic_url")),
+                anthropic_key_env: text("model.anthropic_key_env"),
+                params: Params {
+                    max_tokens: settings.number("model.max_tokens"),
+                    seed: settings.number("model.seed"),
+                    system: settings.text("model.system").filter(|t| !t.trim().is_empty()).map(str::to_owned),
+                    temperature: settings.text("model.temperature").and_then(|t| t.parse().ok()),
+                },
+                named: settings.named().clone(),
             },
             session: Session {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
                 host_role: text("session.host_role"),
             },
             content: Content::Sanitized,
+            passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }
     }
 }
@@ -175,13 +246,27 @@ mod tests {
     }
 
     #[test]
+    fn no_ledger_starts_with_the_explorers_of_another_chain() {
+        assert_eq!(genesis_file(Network::Bitcoin), GENESIS);
+        for (network, explorers) in [(Network::Testnet4, 1), (Network::Signet, 1), (Network::Regtest, 0)] {
+            let config = Config::from_settings(&read(&genesis_file(network)).unwrap(), Path::new("/home"));
+            assert_eq!(config.anchor.esplora.len(), explorers, "{network:?}");
+            assert!(config.anchor.esplora.iter().all(|url| url.contains(network.name())), "{network:?}");
+        }
+    }
+
+    #[test]
     fn the_defaults_are_those_of_the_issue() {
         let config = Config::from_settings(&read("").unwrap(), Path::new("/home"));
         assert_eq!(config.anchor.mode, AnchorMode::Auto);
         assert_eq!(config.anchor.esplora, ["https://blockstream.info/api", "https://mempool.space/api"]);
         assert_eq!((config.anchor.headers, config.anchor.deadline.as_millis()), (None, 3000));
+        assert_eq!((config.anchor.bitcoind.len(), config.anchor.quorum), (0, 1));
+        assert_eq!(config.anchor.look_again.as_secs(), 60);
         assert_eq!((config.model.timeout.as_secs(), config.model.connect_timeout.as_secs()), (120, 10));
-        assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("observer", "OPENAI_API_KEY"));
+        assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("auto", "OPENAI_API_KEY"));
+        assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
+        assert_eq!((&config.model.ollama_url, &config.model.params), (&None, &Params::default()));
         assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, "workstation"));
         assert_eq!(config.content, Content::Sanitized);
     }
@@ -208,9 +293,14 @@ mod tests {
             ("[empty]", "gently.toml line 1: unknown key 'empty'"),
             ("esplora = []", "gently.toml line 1: unknown key 'esplora', did you mean 'anchor.esplora'?"),
             ("anchor = 1", "gently.toml line 1: anchor is a section: [anchor]; found integer"),
+            (
+                "[anchor]\nbitcoind_password = 'x'",
+                "line 2: 'anchor.bitcoind_password' would put a password into a file",
+            ),
+            ("[anchor]\nbitcoind_password = 'x'", "gently config set anchor.bitcoind_password_env NAME"),
             ("[anchor]\nmode = true", "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true"),
             ("[anchor]\ndeadline_ms = '3000'", "a whole number from 100 to 60000; found string \"3000\""),
-            ("[model.default]\nname = 1", "model.default is a string: \"observer\" or \"openai/NAME\"; found table"),
+            ("[model.default]\nname = 1", "\"openai/NAME\" or an alias; found table"),
             ("[store]\ncontent = 'none'", "\"sanitized\" (no other value is implemented); found string \"none\""),
             ("[anchor]\nmode = 'off'\nmode = 'off'", "gently.toml line 3: not TOML"),
             ("[anchor", "gently.toml line 1: not TOML"),

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike};
 
+use super::named::{self, Named};
 use super::table::{KEYS, Key, Value};
 use super::{ConfigError, Environment};
 
@@ -33,7 +34,10 @@ impl Source {
 
 /// Every key's value and where it is from; a key without value and default is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings(BTreeMap<&'static str, (Value, Source)>);
+pub struct Settings {
+    values: BTreeMap<&'static str, (Value, Source)>,
+    named: Named,
+}
 
 impl Settings {
     /// Reads a file's text and the environment; `file` is what errors name.
@@ -44,7 +48,8 @@ impl Settings {
                 values.insert(key.name, (value, Source::Default));
             }
         }
-        for (name, value) in parse_file(text, file)? {
+        let (in_file, named) = parse_file(text, file)?;
+        for (name, value) in in_file {
             values.insert(name, (value, Source::File));
         }
         for key in KEYS {
@@ -53,30 +58,35 @@ impl Settings {
                 values.insert(key.name, (from_environment(key, &variable, value)?, Source::Environment));
             }
         }
-        Ok(Settings(values))
+        Ok(Settings { values, named })
     }
 
     /// A key's value, if it has one, and where it is from.
     pub fn get(&self, name: &str) -> Option<(&Value, Source)> {
-        self.0.get(name).map(|(value, source)| (value, *source))
+        self.values.get(name).map(|(value, source)| (value, *source))
+    }
+
+    /// What people have given names to: models and prices.
+    pub fn named(&self) -> &Named {
+        &self.named
     }
 
     pub(super) fn text(&self, name: &str) -> Option<&str> {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some((Value::Text(text), _)) => Some(text),
             _ => None,
         }
     }
 
     pub(super) fn list(&self, name: &str) -> &[String] {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some((Value::List(list), _)) => list,
             _ => &[],
         }
     }
 
     pub(super) fn number(&self, name: &str) -> Option<u64> {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some((Value::Number(number), _)) => Some(*number),
             _ => None,
         }
@@ -84,15 +94,21 @@ impl Settings {
 }
 
 /// The keys that a file sets; everything else in it is refused.
-pub(super) fn parse_file(text: &str, file: &str) -> Result<BTreeMap<&'static str, Value>, ConfigError> {
+pub(super) fn parse_file(text: &str, file: &str) -> Result<(BTreeMap<&'static str, Value>, Named), ConfigError> {
     let document = Document::parse(text)
         .map_err(|e| ConfigError::Syntax { place: place(text, file, e.span()), reason: e.message().to_owned() })?;
-    let mut values = BTreeMap::new();
+    let (mut values, mut named) = (BTreeMap::new(), Named::default());
     for (section, item) in document.as_table().iter() {
         let at = place(text, file, span_of(document.as_table(), section));
+        if section == named::PRICE {
+            named.read_prices(item, &|span| place(text, file, span))?;
+            continue;
+        }
         let known = KEYS.iter().any(|key| key.parts().0 == section);
         match item.as_table_like() {
-            Some(table) => read_section(section, table, &mut values, &|span| place(text, file, span))?,
+            Some(table) => {
+                read_section(section, table, (&mut values, &mut named), &|span| place(text, file, span))?;
+            }
             None if known => {
                 return Err(ConfigError::Wrong {
                     place: at,
@@ -107,17 +123,21 @@ pub(super) fn parse_file(text: &str, file: &str) -> Result<BTreeMap<&'static str
             Key::find(section, &at)?;
         }
     }
-    Ok(values)
+    Ok((values, named))
 }
 
 fn read_section(
     section: &str,
     table: &dyn TableLike,
-    values: &mut BTreeMap<&'static str, Value>,
+    (values, named): (&mut BTreeMap<&'static str, Value>, &mut Named),
     place: &dyn Fn(Option<Range<usize>>) -> String,
 ) -> Result<(), ConfigError> {
     for (name, item) in table.iter() {
         let at = place(table.get_key_value(name).and_then(|(key, _)| key.span()));
+        if (section, name) == named::ALIAS {
+            named.read_aliases(item, place)?;
+            continue;
+        }
         let key = Key::find(&format!("{section}.{name}"), &at)?;
         let value = match item {
             Item::Value(value) => key.accept(value, &at)?,

@@ -3,6 +3,7 @@
 use toml_edit::Value as Toml;
 
 use super::ConfigError;
+use super::rules::{COMMAND, DECIMAL, MODEL, PATH, ROLE, SOURCE, URL, USER, VARIABLE, is_prose};
 
 /// One key of `gently.toml`.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub enum Kind {
     Text(Rule),
     /// A list of strings that each pass a check.
     List(Rule),
+    /// A text of several lines, of at most so many bytes.
+    Prose(usize),
     /// A whole number in a range, both ends included.
     Number(u64, u64),
 }
@@ -33,10 +36,10 @@ pub enum Kind {
 /// A check of strings, and the words that describe what passes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    says: &'static str,
-    accepts: fn(&str) -> bool,
+    pub(super) says: &'static str,
+    pub(super) accepts: fn(&str) -> bool,
     /// Whether a refused text is shown: a key pasted where its variable's name belongs must not be.
-    shows: bool,
+    pub(super) shows: bool,
 }
 
 /// A default as the table spells it.
@@ -65,15 +68,14 @@ pub enum Value {
 
 /// All sources are asked at once; more than this is a mistake, and a burden on others.
 const MAX_LIST: usize = 16;
+/// Two lists of addresses and a file: there can't be more sources to agree.
+const MOST_QUORUM: u64 = 2 * MAX_LIST as u64 + 1;
 /// No name, path or address is longer.
 const MAX_TEXT: usize = 1024;
-
-const URL: Rule = Rule { says: "an address that starts with http:// or https://", accepts: is_url, shows: true };
-const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
-const MODEL: Rule = Rule { says: "\"observer\" or \"openai/NAME\"", accepts: is_model, shows: true };
-const VARIABLE: Rule = Rule { says: "the name of an environment variable", accepts: is_variable, shows: false };
-const ROLE: Rule =
-    Rule { says: "a string that is not blank", accepts: |text| text.trim() == text && !text.is_empty(), shows: true };
+/// A page or two of instructions.
+const MAX_PROSE: usize = 16 * 1024;
+/// What every server's signed 32 bits hold.
+pub const MAX_SEED: u64 = 2_147_483_647;
 
 /// Every key, in the order of the file.
 pub static KEYS: &[Key] = &[
@@ -85,7 +87,7 @@ pub static KEYS: &[Key] = &[
     },
     Key {
         name: "anchor.esplora",
-        kind: Kind::List(URL),
+        kind: Kind::List(SOURCE),
         default: Default::List(&["https://blockstream.info/api", "https://mempool.space/api"]),
         doc: "block explorers with the Esplora interface, all asked at once",
     },
@@ -96,6 +98,42 @@ pub static KEYS: &[Key] = &[
         doc: "a file of height,hash,header lines for hosts without network; relative to the home",
     },
     Key {
+        name: "anchor.bitcoind",
+        kind: Kind::List(SOURCE),
+        default: Default::List(&[]),
+        doc: "your own Bitcoin nodes (JSON-RPC), asked together with the explorers",
+    },
+    Key {
+        name: "anchor.bitcoind_cookie",
+        kind: Kind::Text(PATH),
+        default: Default::Unset,
+        doc: "the node's .cookie file; relative to the home",
+    },
+    Key {
+        name: "anchor.bitcoind_user",
+        kind: Kind::Text(USER),
+        default: Default::Unset,
+        doc: "the node's rpcuser, where there is no cookie file",
+    },
+    Key {
+        name: "anchor.bitcoind_password_env",
+        kind: Kind::Text(VARIABLE),
+        default: Default::Text("BITCOIND_PASSWORD"),
+        doc: "the environment variable that holds that user's password",
+    },
+    Key {
+        name: "anchor.quorum",
+        kind: Kind::Number(1, MOST_QUORUM),
+        default: Default::Number(1),
+        doc: "how many sources must name the same block",
+    },
+    Key {
+        name: "anchor.look_again_s",
+        kind: Kind::Number(0, 86_400),
+        default: Default::Number(60),
+        doc: "a session quiet for this many seconds looks for a newer block before its next prompt; 0: always",
+    },
+    Key {
         name: "anchor.deadline_ms",
         kind: Kind::Number(100, 60_000),
         default: Default::Number(3000),
@@ -104,8 +142,8 @@ pub static KEYS: &[Key] = &[
     Key {
         name: "model.default",
         kind: Kind::Text(MODEL),
-        default: Default::Text("observer"),
-        doc: "who answers: observer (built in, no language model) or openai/NAME",
+        default: Default::Text("auto"),
+        doc: "who answers: auto (the first that is there), observer (built in, no language model), PROVIDER/NAME or an alias",
     },
     Key {
         name: "model.base_url",
@@ -129,7 +167,61 @@ pub static KEYS: &[Key] = &[
         name: "model.api_key_env",
         kind: Kind::Text(VARIABLE),
         default: Default::Text("OPENAI_API_KEY"),
-        doc: "the environment variable that holds the server's key",
+        doc: "the environment variable that holds the key of an openai/ model's server",
+    },
+    Key {
+        name: "model.ollama_url",
+        kind: Kind::Text(URL),
+        default: Default::Unset,
+        doc: "where an Ollama is; unset: $OLLAMA_HOST, else http://127.0.0.1:11434",
+    },
+    Key {
+        name: "model.anthropic_url",
+        kind: Kind::Text(URL),
+        default: Default::Text("https://api.anthropic.com"),
+        doc: "where the server of an anthropic/ model is, without /v1",
+    },
+    Key {
+        name: "model.anthropic_key_env",
+        kind: Kind::Text(VARIABLE),
+        default: Default::Text("ANTHROPIC_API_KEY"),
+        doc: "the environment variable that holds the key of an anthropic/ model's server",
+    },
+    Key {
+        name: "model.system",
+        kind: Kind::Prose(MAX_PROSE),
+        default: Default::Unset,
+        doc: "your own part of the system message, after the kernel's",
+    },
+    Key {
+        name: "model.temperature",
+        kind: Kind::Text(DECIMAL),
+        default: Default::Unset,
+        doc: "how freely words are chosen, as a decimal in quotes; unset: the server's choice",
+    },
+    Key {
+        name: "model.max_tokens",
+        kind: Kind::Number(1, 1_000_000),
+        default: Default::Unset,
+        doc: "the most tokens of an answer; unset: the server's choice, and 4096 for anthropic/",
+    },
+    Key {
+        name: "model.seed",
+        kind: Kind::Number(0, MAX_SEED),
+        default: Default::Unset,
+        doc: "where sampling starts, for servers that take a seed; unset: the server's choice",
+    },
+    Key {
+        name: "model.key_cmd",
+        kind: Kind::Text(COMMAND),
+        default: Default::Unset,
+        doc: "a shell command whose first line is the server's key",
+    },
+    Key {
+        name: "model.key_file",
+        kind: Kind::Text(PATH),
+        default: Default::Unset,
+        doc: "a file of mode 0600 whose first line is the server's key; relative to the home",
     },
     Key {
         name: "session.idle_minutes",
@@ -149,11 +241,31 @@ pub static KEYS: &[Key] = &[
         default: Default::Text("sanitized"),
         doc: "what the database keeps of texts; sanitized (secrets removed) is the only value now",
     },
+    Key {
+        name: "keys.passphrase_cmd",
+        kind: Kind::Text(COMMAND),
+        default: Default::Unset,
+        doc: "a shell command whose first line is the passphrase of keys/auth.key and of backups",
+    },
+];
+
+/// What people write who look for a place for the node's password.
+const PASSWORDS: &[&str] = &[
+    "anchor.bitcoind_password",
+    "anchor.bitcoind_pass",
+    "anchor.bitcoind_rpcpassword",
+    "anchor.password",
+    "anchor.rpcpassword",
 ];
 
 impl Key {
     /// Finds a key; an unknown one is refused with the nearest name.
+    ///
+    /// A key that would hold a password is refused by name, with the way that a password can go.
     pub fn find(name: &str, place: &str) -> Result<&'static Key, ConfigError> {
+        if PASSWORDS.contains(&name) {
+            return Err(ConfigError::Password { place: place.to_owned(), key: name.to_owned() });
+        }
         KEYS.iter().find(|key| key.name == name).ok_or_else(|| ConfigError::Unknown {
             place: place.to_owned(),
             key: name.to_owned(),
@@ -190,6 +302,9 @@ impl Key {
             (Kind::Text(rule), Toml::String(text)) if rule.takes(text.value()) => {
                 Some(Value::Text(text.value().clone()))
             }
+            (Kind::Prose(most), Toml::String(text)) if is_prose(text.value(), *most) => {
+                Some(Value::Text(text.value().clone()))
+            }
             (Kind::List(rule), Toml::Array(list)) if list.len() <= MAX_LIST => {
                 let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
                 texts.collect::<Option<Vec<_>>>().map(Value::List)
@@ -205,7 +320,7 @@ impl Key {
 
     /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
     pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
-        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_));
+        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_) | Kind::Prose(_));
         let literal = holds_text && !text.trim_start().starts_with(['"', '\'', '[', '{']);
         if literal {
             return self.accept(&Toml::from(text), place);
@@ -229,6 +344,7 @@ impl Kind {
         match self {
             Kind::Text(rule) | Kind::List(rule) => rule.shows,
             Kind::Choice(_) | Kind::Number(..) => true,
+            Kind::Prose(_) => false,
         }
     }
 
@@ -240,6 +356,7 @@ impl Kind {
                 choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
             }
             Kind::Text(rule) => format!("a string: {}", rule.says),
+            Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
             Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
             Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
         }
@@ -274,8 +391,9 @@ impl std::fmt::Display for Value {
 fn shown(toml: &Toml, whole: bool) -> String {
     let text = toml.to_string();
     match (whole, text.trim()) {
-        (true, text) => format!("{} {text}", toml.type_name()),
-        (false, text) => format!("{} of {} characters", toml.type_name(), text.chars().count()),
+        // An address with a password in it has a sign that hardly anything else has.
+        (true, text) if !text.contains('@') => format!("{} {text}", toml.type_name()),
+        (_, text) => format!("{} of {} characters", toml.type_name(), text.chars().count()),
     }
 }
 
@@ -288,22 +406,6 @@ fn nearest(name: &str) -> Option<&'static str> {
     };
     let best = KEYS.iter().min_by_key(distance)?;
     (distance(&best) <= name.len().div_ceil(3)).then_some(best.name)
-}
-
-fn is_url(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains([' ', '#', '?']))
-}
-
-fn is_model(text: &str) -> bool {
-    let name = text.strip_prefix("openai/").unwrap_or_default();
-    text == "observer" || (!name.is_empty() && !name.contains(char::is_whitespace))
-}
-
-fn is_variable(text: &str) -> bool {
-    !text.starts_with(|c: char| c.is_ascii_digit())
-        && !text.is_empty()
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 #[cfg(test)]
@@ -348,6 +450,15 @@ mod tests {
             ("session.host_role", "42", text("42")),
             ("anchor.headers", "/a b.csv", text("/a b.csv")),
             ("model.default", "openai/smollm2:135m", text("openai/smollm2:135m")),
+            ("model.default", "auto", text("auto")),
+            ("model.default", "sonnet", text("sonnet")),
+            (
+                "model.default",
+                "replay:00000000-0000-8000-8000-000000000000",
+                text("replay:00000000-0000-8000-8000-000000000000"),
+            ),
+            ("model.temperature", "0.2", text("0.2")),
+            ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
             ("anchor.esplora", "[]", Value::List(Vec::new())),
             ("anchor.esplora", "['http://127.0.0.1:3000']", Value::List(vec!["http://127.0.0.1:3000".to_owned()])),
@@ -355,6 +466,11 @@ mod tests {
             assert_eq!(key(name).accept_typed(typed, "t").unwrap(), expected, "{name} {typed}");
         }
         for (name, typed) in [
+            ("anchor.quorum", "0"),
+            ("anchor.quorum", "34"),
+            ("anchor.bitcoind", "['http://u:p@127.0.0.1:8332']"),
+            ("anchor.bitcoind_user", "u:p"),
+            ("anchor.look_again_s", "86401"),
             ("anchor.mode", "on"),
             ("anchor.mode", ""),
             ("anchor.mode", "\"off"),
@@ -370,7 +486,13 @@ mod tests {
             ("anchor.esplora", "[1]"),
             ("anchor.esplora", "[\"ftp://one\"]"),
             ("model.default", "openai/"),
-            ("model.default", "gpt"),
+            ("model.default", "GPT"),
+            ("model.default", "mistral/large"),
+            ("model.default", "ollama/a b"),
+            ("model.temperature", "warm"),
+            ("model.temperature", "2.5"),
+            ("model.seed", "-1"),
+            ("model.system", "bell \u{7}"),
             ("model.base_url", "127.0.0.1"),
             ("model.base_url", "https://"),
             ("model.api_key_env", "A=B"),
@@ -384,5 +506,13 @@ mod tests {
         }
         let pasted = key("model.api_key_env").accept_typed("sk-proj-0123", "t").unwrap_err().to_string();
         assert!(!pasted.contains("sk-proj") && !pasted.contains("0123"), "{pasted}");
+        for (name, typed) in [
+            ("anchor.bitcoind", "['http://u:hunter2@127.0.0.1:8332']"),
+            ("anchor.esplora", "['https://u:hunter2@example.org']"),
+            ("anchor.bitcoind_user", "u:hunter2"),
+        ] {
+            let said = key(name).accept_typed(typed, "t").unwrap_err().to_string();
+            assert!(!said.contains("hunter2") && said.contains("password"), "{said}");
+        }
     }
 }

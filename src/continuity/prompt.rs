@@ -3,7 +3,7 @@
 //! ```text
 //! [{"content":"SYSTEM","role":"system"},{"content":"USER","role":"user"}]     canonical JSON: these bytes are hashed
 //!
-//! SYSTEM = kernel's prompt.system ‖ "\n" ‖ "<gently-context sha256:HASH>\n" ‖ bundle ‖ "\n</gently-context>\n"
+//! SYSTEM = kernel's prompt.system ‖ "\n\n" [‖ owner's text ‖ "\n\n"] ‖ "<gently-context sha256:HASH>\n" ‖ bundle ‖ "\n</gently-context>\n"
 //! ```
 //! Inside the block every `<` of the bundle is spelled `\u003c`, which is the same JSON; in the
 //! person's text a marker's `<` becomes `&lt;`. So exactly one block can be read, and it is the host's.
@@ -43,7 +43,7 @@ pub enum RenderFault {
 /// # use gently::govern::{kernel::Kernel, sanitize::redact};
 /// # use gently::continuity::compile::ContextBundle;
 /// fn without_redaction(kernel: &Kernel, bundle: &ContextBundle) {
-///     let _ = render(kernel, bundle, "password=hunter2");
+///     let _ = render(kernel, bundle, None, "password=hunter2");
 /// }
 /// ```
 ///
@@ -91,30 +91,39 @@ struct Message<'a> {
 const MARKER: &str = "gently-context";
 
 /// Renders the prompt; a function of its arguments and nothing else.
-pub fn render(kernel: &Kernel, bundle: &ContextBundle, user: &Clean) -> CompiledPrompt {
-    let system = system_message(kernel, bundle.json());
+///
+/// `own` is the owner's own part of the system message: after the kernel's, before the context.
+pub fn render(kernel: &Kernel, bundle: &ContextBundle, own: Option<&Clean>, user: &Clean) -> CompiledPrompt {
+    let system = system_message(kernel, bundle.json(), own.map(Clean::as_str));
     let user = escape_markers(user.as_str());
     let canonical = canonical_form(&system, &user);
     CompiledPrompt { system, user, canonical }
 }
 
-/// Renders a stored exchange again: the same canonical bytes, from kernel snapshot, bundle and text.
+/// Renders a stored exchange again: the same canonical bytes, from kernel snapshot, bundle, the owner's part of the
+/// system message (`system` of the stored params) and text.
 ///
 /// Gives bytes to compare and to show, not a [`CompiledPrompt`]: what is on record can't be sent again
 /// past the pipeline.
-pub fn render_again(kernel: &Kernel, bundle_json: &str, user_text: &str) -> Result<String, RenderFault> {
+pub fn render_again(
+    kernel: &Kernel,
+    bundle_json: &str,
+    own: Option<&str>,
+    user_text: &str,
+) -> Result<String, RenderFault> {
     let expected = Bundle::parse(bundle_json)?.kernel_hash.0;
     if expected != kernel.hash() {
         return Err(RenderFault::Kernel { expected, actual: kernel.hash() });
     }
-    Ok(canonical_form(&system_message(kernel, bundle_json), &escape_markers(user_text)))
+    Ok(canonical_form(&system_message(kernel, bundle_json, own), &escape_markers(user_text)))
 }
 
-fn system_message(kernel: &Kernel, bundle_json: &str) -> String {
+fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>) -> String {
     let hash = Hash32::digest(bundle_json.as_bytes());
     let head = kernel.rules().prompt.system.trim_end();
     let block = bundle_json.replace('<', "\\u003c");
-    format!("{head}\n\n<{MARKER} sha256:{hash}>\n{block}\n</{MARKER}>\n")
+    let own = own.map(|text| format!("{}\n\n", escape_markers(text))).unwrap_or_default();
+    format!("{head}\n\n{own}<{MARKER} sha256:{hash}>\n{block}\n</{MARKER}>\n")
 }
 
 fn canonical_form(system: &str, user: &str) -> String {

@@ -6,8 +6,15 @@ use std::{fmt, str};
 use subtle::{Choice, ConstantTimeEq as _};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use super::sealed::{self, WorkFactor};
 use super::{KeyError, Random, vault};
 use crate::record::hash::Hash32;
+
+/// 64 digits and a newline.
+const FILE_BYTES: usize = 65;
+
+/// Asks for the passphrase of a file.
+pub type Ask<'a> = &'a mut dyn FnMut(&str) -> Result<Zeroizing<String>, KeyError>;
 
 /// 32 random bytes made by gently, never typed by a person (format, section 4).
 ///
@@ -33,19 +40,61 @@ impl AuthKey {
         Self::parse(text.as_bytes(), place, false)
     }
 
-    /// Reads a key file; refuses one that others may read.
+    /// Reads a key file without a passphrase; refuses one that others may read.
     pub fn load(path: &Path) -> Result<Self, KeyError> {
+        Self::load_with(path, &mut |place| {
+            let reason = "none was asked for".to_owned();
+            Err(KeyError::NoPassphrase { place: place.to_owned(), reason })
+        })
+    }
+
+    /// Reads a key file; `ask` is called with the file's name only when it has a passphrase.
+    pub fn load_with(path: &Path, ask: Ask<'_>) -> Result<Self, KeyError> {
         let bytes = vault::read_private(path)?;
         let place = path.display().to_string();
-        let digits = bytes.strip_suffix(b"\n").ok_or_else(|| wrong(&place, true, bytes.len()))?;
-        Self::parse(digits, &place, true)
+        if !bytes.starts_with(sealed::ARMOR) {
+            return Self::from_file(&bytes, &place);
+        }
+        let passphrase = ask(&place)?;
+        Self::from_file(&sealed::open(&bytes, &passphrase, &place, FILE_BYTES)?, &place)
+    }
+
+    /// Whether a key file has a passphrase.
+    pub fn is_protected(path: &Path) -> Result<bool, KeyError> {
+        Ok(vault::read_private(path)?.starts_with(sealed::ARMOR))
+    }
+
+    /// Replaces a key file by the same key with a passphrase, in one step. Durable on return.
+    ///
+    /// The bytes of the old file may stay on the disk until they are overwritten.
+    pub fn protect(&self, path: &Path, passphrase: &str, work: WorkFactor) -> Result<(), KeyError> {
+        vault::replace(path, &sealed::seal(&self.file_text()[..], passphrase, work)?, vault::PRIVATE_MODE)
+    }
+
+    /// Replaces a key file by the same key without a passphrase, in one step. Durable on return.
+    pub fn unprotect(&self, path: &Path) -> Result<(), KeyError> {
+        vault::replace(path, &self.file_text()[..], vault::PRIVATE_MODE)
+    }
+
+    /// The 64 digits, for showing a new key once.
+    pub fn reveal(&self) -> Zeroizing<String> {
+        Zeroizing::new(hex::encode(self.0))
+    }
+
+    fn from_file(bytes: &[u8], place: &str) -> Result<Self, KeyError> {
+        let digits = bytes.strip_suffix(b"\n").ok_or_else(|| wrong(place, true, bytes.len()))?;
+        Self::parse(digits, place, true)
+    }
+
+    fn file_text(&self) -> Zeroizing<[u8; FILE_BYTES]> {
+        let mut text = Zeroizing::new([b'\n'; FILE_BYTES]);
+        hex::encode_to_slice(self.0, &mut text[..64]).expect("64 digits fit");
+        text
     }
 
     /// Writes a key file that must not exist yet, mode 0600. Durable on return.
     pub fn save_new(&self, path: &Path) -> Result<(), KeyError> {
-        let mut text = Zeroizing::new([b'\n'; 65]);
-        hex::encode_to_slice(self.0, &mut text[..64]).expect("64 digits fit");
-        vault::write_new(path, &text[..], vault::PRIVATE_MODE)
+        vault::write_new(path, &self.file_text()[..], vault::PRIVATE_MODE)
     }
 
     /// What stands for this key everywhere: SHA-256 of its 32 bytes.

@@ -67,6 +67,55 @@ pub enum KeyError {
         /// How long the text is.
         actual: usize,
     },
+    /// The vault file has a passphrase, and none was given.
+    #[error(
+        "{place} has a passphrase: set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or ask on a terminal ({reason})"
+    )]
+    NoPassphrase {
+        /// The file.
+        place: String,
+        /// Why it could not be asked for.
+        reason: String,
+    },
+    /// A new passphrase was not typed twice the same.
+    #[error("the two passphrases differ; nothing was changed, try again")]
+    TwoPassphrases,
+    /// Not the passphrase that it was sealed with.
+    #[error("wrong passphrase for {place}")]
+    WrongPassphrase {
+        /// The file.
+        place: String,
+    },
+    /// Not an age file with a passphrase, or a damaged one.
+    #[error("{place} can't be decrypted: {reason}; it is damaged, cut or not what gently wrote: use another copy")]
+    Sealed {
+        /// The file.
+        place: String,
+        /// The reader's words.
+        reason: String,
+    },
+    /// A command or file that should give a secret did not.
+    #[error("{place} gave no secret: {reason}")]
+    Command {
+        /// Where it stands.
+        place: String,
+        /// What went wrong; never what it printed.
+        reason: String,
+    },
+    /// A file that the configuration names for a secret is not there.
+    #[error("no file {} ({key} names it): put the key there, with mode 0600", path.display())]
+    NoSecretFile {
+        /// The configuration's key.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Encryption failed.
+    #[error("encrypting: {reason}")]
+    Seal {
+        /// The writer's words.
+        reason: String,
+    },
     /// A signing key that a passphrase protects.
     #[error("{} has a passphrase, which is not supported: remove it with `ssh-keygen -p -N '' -f {}`", path.display(), quoted(path))]
     Encrypted {

@@ -2,24 +2,27 @@
 //!
 //! ```text
 //! keys/                    0700
-//!   auth.key               0600   64 hexadecimal digits and a newline
+//!   auth.key               0600   64 hexadecimal digits and a newline; or the same inside age (a passphrase)
 //!   signing.key            0600   an OpenSSH private key, Ed25519, without a passphrase
 //!   signing.key.pub        0644   ssh-ed25519 AAAA… ledger@gently.invalid
 //!   allowed_signers        0644   one line a key, as in the ledger (format, section 5)
 //! ```
 //!
-//! Files are made once and never overwritten; private ones are read only if nobody else can.
+//! Files are made once and never overwritten (a passphrase put on or taken off replaces the file in one
+//! step); private ones are read only if nobody else can.
 
 pub mod allowed_signers;
 mod auth;
 mod error;
+pub mod sealed;
 mod signing;
 mod vault;
 
-pub use auth::AuthKey;
+pub use auth::{Ask, AuthKey};
 pub use error::KeyError;
+pub use sealed::WorkFactor;
 pub use signing::SigningKey;
-pub use vault::create_dir;
+pub use vault::{create_dir, read_secret};
 
 /// Name of the auth key's file.
 pub const AUTH_KEY: &str = "auth.key";

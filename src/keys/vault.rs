@@ -57,6 +57,26 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyE
     sync_dir_of(path)
 }
 
+/// Replaces a file in one step: a new one beside it, synced, then renamed over it.
+pub(super) fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let beside = std::path::PathBuf::from(name);
+    // Left by a process that died here; nobody else writes under this name.
+    let _ = fs::remove_file(&beside);
+    write_new(&beside, bytes, mode)?;
+    fs::rename(&beside, path).map_err(|e| {
+        let _ = fs::remove_file(&beside);
+        io_error("replace", path, e)
+    })?;
+    sync_dir_of(path)
+}
+
+/// Reads a small secret of a person's own: a regular file, mode 0600 or less; its directory is theirs.
+pub fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    read(path, Some(PRIVATE_MODE))
+}
+
 fn read(path: &Path, widest: Option<u32>) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let named = lstat(path)?;
     check_kind(path, &named, "a regular file", named.is_file())?;

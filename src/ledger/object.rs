@@ -159,9 +159,8 @@ impl<'a> Reader<'a> {
 
     fn person(&mut self, role: &'static str) -> Result<Seconds, ObjectFault> {
         let before = self.rest;
-        let wrong = || {
-            Reader { rest: before }.wrong(role, format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> SECONDS +0000"))
-        };
+        let wrong =
+            || Reader { rest: before }.wrong(role, format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> SECONDS +0000"));
         let text = self.line(role, &format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> "))?;
         let number = text.strip_suffix(" +0000").ok_or_else(wrong)?;
         let time = number.parse().ok().and_then(|n| Seconds::new(n).ok()).ok_or_else(wrong)?;

@@ -42,6 +42,11 @@ impl Batch {
         self.known.contains(id)
     }
 
+    /// How many are in it.
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
     /// Adds one.
     pub(super) fn add(&mut self, id: ObjectId, kind: Kind, data: Vec<u8>) {
         if self.known.insert(id) {
@@ -67,7 +72,10 @@ impl Ledger {
         self.paths.extend(written);
         self.paths.insert(folder);
         self.written.extend(self.batch.objects.iter().map(|(id, ..)| *id));
-        self.batch = Batch::default();
+        let batch = std::mem::take(&mut self.batch);
+        if let Some((id, ..)) = batch.objects.last() {
+            self.look_again(id);
+        }
         Ok(())
     }
 

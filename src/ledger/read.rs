@@ -163,7 +163,7 @@ impl Repository {
         parse_commit(&self.object(id, Kind::Commit)?)
     }
 
-    /// The bytes of a commit.
+    /// The bytes of a commit, signature included, so that it can be written again.
     pub fn commit_bytes(&self, id: &Oid) -> Result<Vec<u8>, ObjectFault> {
         self.object(id, Kind::Commit)
     }

@@ -57,6 +57,28 @@ impl Ledger {
         Ok(found)
     }
 
+    /// The names of all branches, torn ones and those that no ledger has included; locks are no branches.
+    pub fn branches(&self) -> Result<BTreeSet<String>, LedgerError> {
+        let mut names = BTreeSet::new();
+        if let Some(packed) = self.packed()? {
+            let all = packed.iter().map_err(|e| git("read packed-refs", self.path(), &e))?;
+            for reference in all {
+                let reference = reference.map_err(|e| git("read packed-refs", self.path(), &e))?;
+                names.insert(reference.name.as_bstr().to_string());
+            }
+            names.retain(|name| name.starts_with("refs/heads/"));
+        }
+        let folder = self.path().join("refs").join("heads");
+        for entry in fs::read_dir(&folder).map_err(|e| io_error("read", &folder, e))? {
+            let entry = entry.map_err(|e| io_error("read", &folder, e))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !name.ends_with(".lock") {
+                names.insert(format!("refs/heads/{name}"));
+            }
+        }
+        Ok(names)
+    }
+
     /// Moves a ref by compare-and-swap: it must be at `from` (none: absent), an ancestor of `to`.
     ///
     /// Fine if it is already at `to`. Anything else is an error that names expected and actual, and
@@ -114,10 +136,13 @@ impl Ledger {
 
     /// A ref that stands in `packed-refs` only, as after a stock `git pack-refs`.
     fn packed_tip(&self, name: &FullName) -> Result<Option<Oid>, LedgerError> {
-        let packed = self.repo.refs.open_packed_buffer().map_err(|e| git("read packed-refs", self.path(), &e))?;
-        let Some(packed) = packed else { return Ok(None) };
+        let Some(packed) = self.packed()? else { return Ok(None) };
         let found = packed.try_find(name.as_ref()).map_err(|e| git("read packed-refs", self.path(), &e))?;
         Ok(found.map(|reference| Oid::from_gix(&reference.target())))
+    }
+
+    fn packed(&self) -> Result<Option<gix::refs::packed::Buffer>, LedgerError> {
+        self.repo.refs.open_packed_buffer().map_err(|e| git("read packed-refs", self.path(), &e))
     }
 
     fn edit(&self, name: &str, previous: PreviousValue, to: Oid) -> Result<(), LedgerError> {

@@ -4,4 +4,5 @@
 //! [`crate::record::rules`]; here are the bytes on disk.
 
 pub mod append;
+pub mod back;
 pub mod read;

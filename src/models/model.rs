@@ -1,44 +1,87 @@
 //! The one way to call a model: with a recorded prompt.
 
+use crate::record::params::{Params, Price};
 use crate::recorder::{RecordedPrompt, Reply, Usage};
 
+use super::replay::Replay;
 use super::{Backend, ModelFault, Request, observer};
 
 /// Something that can be asked, over whatever wire.
-pub struct Model(Answerer);
+pub struct Model {
+    answerer: Answerer,
+    settings: Params,
+    price: Option<Price>,
+}
 
 enum Answerer {
     /// Built in: answers from the bundle alone.
     Observer,
     /// Over a wire.
     Wire(Box<dyn Backend>),
+    /// From the record.
+    Replay(Replay),
 }
 
-/// The id of the built-in model.
-const OBSERVER: &str = "observer";
-
 impl Model {
+    fn new(answerer: Answerer) -> Self {
+        Model { answerer, settings: Params::default(), price: None }
+    }
+
     /// The built-in model that is no language model: it tells what is in the bundle.
     pub fn observer() -> Self {
-        Model(Answerer::Observer)
+        Self::new(Answerer::Observer)
     }
 
     /// A model behind a backend.
     pub fn over(backend: Box<dyn Backend>) -> Self {
-        Model(Answerer::Wire(backend))
+        Self::new(Answerer::Wire(backend))
+    }
+
+    /// Recorded answers, given again.
+    pub fn replay(replay: Replay) -> Self {
+        Self::new(Answerer::Replay(replay))
+    }
+
+    /// With the settings that its backend was made with, and the owner's part of the system message.
+    pub fn set(self, settings: Params) -> Self {
+        Model { settings, ..self }
+    }
+
+    /// With the price of its tokens.
+    pub fn priced(self, price: Option<Price>) -> Self {
+        Model { price, ..self }
     }
 
     /// The id as it is recorded.
     pub fn id(&self) -> &str {
-        match &self.0 {
-            Answerer::Observer => OBSERVER,
+        match &self.answerer {
+            Answerer::Observer => observer::ID,
             Answerer::Wire(backend) => backend.id(),
+            Answerer::Replay(_) => super::replay::ID,
+        }
+    }
+
+    /// The owner's part of the system message, as it was written.
+    pub fn system(&self) -> Option<&str> {
+        self.settings.system.as_deref()
+    }
+
+    /// What is recorded of the settings, with the owner's text as the compiled prompt holds it.
+    pub fn params(&self, system: Option<&str>) -> Params {
+        Params { system: system.map(str::to_owned), ..self.settings.clone() }
+    }
+
+    /// What a person is told beside the answer: the exchange that was replayed, for one.
+    pub fn note(&self) -> Option<String> {
+        match &self.answerer {
+            Answerer::Replay(replay) => replay.note(),
+            Answerer::Observer | Answerer::Wire(_) => None,
         }
     }
 
     /// Asks once; takes nothing but a recorded prompt, and gives nothing that can be shown as it is.
     pub async fn invoke(&self, prompt: &RecordedPrompt) -> Result<Reply, ModelFault> {
-        match &self.0 {
+        match &self.answerer {
             Answerer::Observer => {
                 let text = observer::answer(prompt.bundle().bundle(), prompt.text().as_str());
                 Ok(Reply::new(text, Usage::default()))
@@ -46,7 +89,14 @@ impl Model {
             Answerer::Wire(backend) => {
                 let compiled = prompt.compiled();
                 let answer = backend.call(Request { system: compiled.system(), user: compiled.user() }).await?;
-                Ok(Reply::new(answer.text, answer.usage))
+                let tokens = answer.usage.prompt_tokens.zip(answer.usage.completion_tokens);
+                let cost =
+                    self.price.as_ref().zip(tokens).and_then(|(price, (input, output))| price.cost(input, output));
+                Ok(Reply::new(answer.text, answer.usage).costing(cost))
+            }
+            Answerer::Replay(replay) => {
+                let text = replay.answer(prompt.compiled().hash(), prompt.text().as_str())?;
+                Ok(Reply::new(text, Usage::default()))
             }
         }
     }

@@ -1,377 +1,250 @@
-//! Any server that speaks OpenAI's chat completions: `POST {base_url}/chat/completions`, not streamed.
+//! OpenAI's chat completions.
 //!
-//! The client is ours over reqwest because the record keeps the exact bytes. What it does on the wire:
-//! - one connection a call, HTTP/1.1, never reused: a reused connection may make the HTTP library send twice;
-//! - one more try after [`RETRY_PAUSE`] when no connection came about, never after a byte of the prompt was sent;
-//! - no redirect is followed: the prompt goes to the configured address or nowhere;
-//! - `https` anywhere; `http` to this machine (`localhost`, `127.0.0.0/8`, `::1`) with or without a key; `http` to
-//!   other machines only without a key, with [`OpenAi::warning`];
-//! - this machine is never asked through a proxy; others are as the environment (`HTTPS_PROXY` …) says.
+//! - exactly one choice, by the `assistant`; more is `malformed`, as nobody could say which one was shown;
+//! - `content` is a string (the answer, and may be empty) or a list of parts;
+//! - with tool calls or a refusal the answer is the list of the text (as a `text` part, if there is any), the
+//!   refusal (as a `refusal` part), then the tool calls as they came;
+//! - `function_call` and `audio`, which gently never asks for, are `malformed`: left out they would be lost.
 
-use std::error::Error as _;
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use futures_util::future::BoxFuture;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Response, StatusCode, Url};
-use tokio::time::{Instant, sleep, timeout_at};
-use zeroize::Zeroizing;
+use super::wire::{self, Completion, WireError, malformed};
+use super::{Request, Usage};
+use crate::record::params::Params;
 
-use super::quote::quote;
-use super::wire::{self, WireError};
-use super::{Answer, Backend, ModelFault, Request, Stage};
+/// OpenAI itself refuses `max_tokens` for its newer models; most other servers know nothing but it.
+const OFFICIAL_HOST: &str = "api.openai.com";
 
-/// Where `openai/NAME` is asked unless configured otherwise.
-pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
-/// Bytes of a model's name: longer than any provider's, short enough for a log line.
-pub const MAX_NAME: usize = 200;
-/// Bytes of a response: a thousand times a long answer, and still no danger to memory.
-pub const MAX_RESPONSE: usize = 32 * 1024 * 1024;
-/// Bytes of an error response that are read; only [`super::quote::MAX_QUOTE`] characters of it are ever shown.
-const MAX_ERROR_BODY: usize = 64 * 1024;
-/// How long a connection may take: three lost SYN packets.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a call may take in all: a small model without a GPU writes a long answer in this time.
-pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(300);
-/// The pause before the second try for a connection: a server that restarts is back by then.
-pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
-
-/// What an OpenAI-compatible model is made from.
-pub struct Config {
-    /// The model's name as the server knows it, without `openai/`.
-    pub model: String,
-    /// The API's address, with or without a slash at the end.
-    pub base_url: String,
-    /// The API key; `None` or blank sends none. White space around it is not part of it.
-    pub api_key: Option<Zeroizing<String>>,
-    /// The environment variable the key came from, for error messages.
-    pub key_variable: String,
-    /// Sent when given; otherwise the server's default holds.
-    pub temperature: Option<f64>,
-    /// The limit for one connection.
-    pub connect_timeout: Duration,
-    /// The limit for the whole call, tries and pause included.
-    pub total_timeout: Duration,
-}
-
-impl Config {
-    /// The defaults for a model: OpenAI's own address, no key, [`CONNECT_TIMEOUT`], [`TOTAL_TIMEOUT`].
-    pub fn new(model: impl Into<String>) -> Self {
-        Self {
-            model: model.into(),
-            base_url: DEFAULT_BASE_URL.to_owned(),
-            api_key: None,
-            key_variable: "OPENAI_API_KEY".to_owned(),
-            temperature: None,
-            connect_timeout: CONNECT_TIMEOUT,
-            total_timeout: TOTAL_TIMEOUT,
-        }
-    }
-}
-
-/// An OpenAI-compatible model, ready to be asked.
-pub struct OpenAi {
-    id: String,
-    model: String,
-    endpoint: Url,
-    key: Option<Zeroizing<String>>,
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: [Message<'a>; 2],
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
-    connect_timeout: Duration,
-    total_timeout: Duration,
-    client: reqwest::Client,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
 }
 
-impl fmt::Debug for OpenAi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = self.key.as_ref().map(|_| "[removed]");
-        f.debug_struct("OpenAi").field("id", &self.id).field("endpoint", &self.shown()).field("key", &key).finish()
-    }
+/// One message, for all wires that take a list of them.
+#[derive(Serialize)]
+pub(super) struct Message<'a> {
+    role: &'a str,
+    content: &'a str,
 }
 
-impl OpenAi {
-    /// Checks the configuration and makes the client; contacts nobody.
-    ///
-    /// # Errors
-    /// [`ModelFault::BadName`], [`ModelFault::BadUrl`] (not http(s), or with user info, query or fragment, which
-    /// tend to hold secrets), [`ModelFault::RefusedKey`], [`ModelFault::NoClient`].
-    pub fn new(config: Config) -> Result<Self, ModelFault> {
-        check_name(&config.model)?;
-        let endpoint = endpoint(&config.base_url)?;
-        let key = config.api_key.map(|key| Zeroizing::new(key.trim().to_owned())).filter(|key| !key.is_empty());
-        if let Some(key) = &key {
-            check_key(key, &endpoint, &config.key_variable)?;
-        }
-        let client = client(&endpoint, config.connect_timeout)?;
-        Ok(Self {
-            id: format!("openai/{}", config.model),
-            model: config.model,
-            endpoint,
-            key,
-            temperature: config.temperature,
-            connect_timeout: config.connect_timeout,
-            total_timeout: config.total_timeout,
-            client,
-        })
-    }
-
-    /// One line for the person when prompts and answers can be read on the way.
-    pub fn warning(&self) -> Option<String> {
-        let open = self.endpoint.scheme() == "http" && !is_loopback(&self.endpoint);
-        open.then(|| format!("prompts and answers travel unencrypted to {}: use https", self.shown()))
-    }
-
-    fn shown(&self) -> String {
-        self.endpoint.to_string()
-    }
-
-    fn quote(&self, words: &str) -> String {
-        quote(words, self.key.as_ref().map(|key| key.as_str()))
-    }
-
-    async fn ask(&self, request: Request<'_>) -> Result<Answer, ModelFault> {
-        let deadline = Instant::now() + self.total_timeout;
-        let wire_request = wire::request_body(&self.model, request, self.temperature);
-        let response = self.send(&wire_request, deadline).await?;
-        if response.status() != StatusCode::OK {
-            return Err(self.status_fault(response, deadline).await);
-        }
-        self.check_content_type(response.headers())?;
-        let wire_response = self.body(response, deadline).await?;
-        let read = wire::read_completion(&wire_response).map_err(|error| self.wire_fault(error))?;
-        Ok(Answer {
-            text: read.text,
-            usage: read.usage,
-            finish_reason: read.finish_reason,
-            model_reported: read.model,
-            wire_request,
-            wire_response,
-        })
-    }
-
-    /// Sends the request, at most once, and waits for the head of the response.
-    async fn send(&self, body: &[u8], deadline: Instant) -> Result<Response, ModelFault> {
-        match self.send_once(body, deadline).await {
-            Err(ModelFault::Unreachable { .. }) => {
-                if timeout_at(deadline, sleep(RETRY_PAUSE)).await.is_err() {
-                    return Err(self.timeout(Stage::Connection));
-                }
-                self.send_once(body, deadline).await
-            }
-            done => done,
-        }
-    }
-
-    async fn send_once(&self, body: &[u8], deadline: Instant) -> Result<Response, ModelFault> {
-        let mut request = self.client.post(self.endpoint.clone()).body(body.to_vec());
-        request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json");
-        if let Some(key) = &self.key {
-            request = request.header(AUTHORIZATION, bearer(key));
-        }
-        match timeout_at(deadline, request.send()).await {
-            Err(_) => Err(self.timeout(Stage::Head)),
-            Ok(Err(error)) => Err(self.send_fault(error)),
-            Ok(Ok(response)) => Ok(response),
-        }
-    }
-
-    fn send_fault(&self, error: reqwest::Error) -> ModelFault {
-        let (url, detail) = (self.shown(), self.quote(&causes(&error)));
-        if error.is_connect() && error.is_timeout() {
-            ModelFault::Timeout { url, stage: Stage::Connection, limit: self.connect_timeout }
-        } else if error.is_connect() && detail.contains("peer certificate") {
-            let mend =
-                "if you trust its issuer, add it to the system's certificates, or name its file in SSL_CERT_FILE";
-            ModelFault::Unreachable { url, detail: format!("{detail} ({mend})") }
-        } else if error.is_connect() {
-            ModelFault::Unreachable { url, detail }
-        } else if broke_off(&error) {
-            ModelFault::Cut { url, detail: format!("the connection ended before the answer began ({detail})") }
-        } else {
-            ModelFault::Malformed { url, detail: format!("expected HTTP, found something else ({detail})") }
-        }
-    }
-
-    async fn body(&self, mut response: Response, deadline: Instant) -> Result<Vec<u8>, ModelFault> {
-        let too_large = || ModelFault::TooLarge { url: self.shown(), limit: MAX_RESPONSE };
-        if response.content_length().is_some_and(|n| usize::try_from(n).map_or(true, |n| n > MAX_RESPONSE)) {
-            return Err(too_large());
-        }
-        let mut bytes = Vec::new();
-        loop {
-            match timeout_at(deadline, response.chunk()).await {
-                Err(_) => return Err(self.timeout(Stage::Body)),
-                Ok(Ok(None)) => return Ok(bytes),
-                Ok(Ok(Some(chunk))) if bytes.len() + chunk.len() > MAX_RESPONSE => return Err(too_large()),
-                Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
-                Ok(Err(error)) => {
-                    let detail = format!("{} bytes came ({})", bytes.len(), self.quote(&causes(&error)));
-                    return Err(ModelFault::Cut { url: self.shown(), detail });
-                }
-            }
-        }
-    }
-
-    async fn status_fault(&self, mut response: Response, deadline: Instant) -> ModelFault {
-        let header = |name: HeaderName| response.headers().get(name).map(|v| self.quote(&header_text(v)));
-        let retry_after = header(RETRY_AFTER).filter(|text| !text.is_empty());
-        let location = header(LOCATION).filter(|_| response.status().is_redirection());
-        let mut body = Vec::new();
-        // Best effort: the status is the news, a body that breaks off takes nothing away from it.
-        while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
-            body.extend_from_slice(&chunk);
-            if body.len() >= MAX_ERROR_BODY {
-                break;
-            }
-        }
-        let said = location.map_or_else(|| self.quote(&wire::error_text(&body)), |to| format!("go to {to}"));
-        ModelFault::Status { url: self.shown(), status: response.status().as_u16(), said, retry_after }
-    }
-
-    fn check_content_type(&self, headers: &HeaderMap) -> Result<(), ModelFault> {
-        let given = headers.get(CONTENT_TYPE).map(header_text).unwrap_or_default();
-        let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        if essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json")) {
-            return Ok(());
-        }
-        let found = if essence.is_empty() { "of no stated type".to_owned() } else { self.quote(&essence) };
-        Err(ModelFault::WrongContentType { url: self.shown(), found })
-    }
-
-    fn wire_fault(&self, error: WireError) -> ModelFault {
-        let url = self.shown();
-        let detail = self.quote(&error.to_string());
-        match error {
-            WireError::Cut { .. } => ModelFault::Cut { url, detail },
-            WireError::Malformed { .. } => ModelFault::Malformed { url, detail },
-            WireError::Empty { .. } => ModelFault::Empty { url, detail },
-            WireError::Provider { said } => ModelFault::Provider { url, said: self.quote(&said) },
-        }
-    }
-
-    fn timeout(&self, stage: Stage) -> ModelFault {
-        ModelFault::Timeout { url: self.shown(), stage, limit: self.total_timeout }
-    }
+/// The two messages of a request.
+pub(super) fn messages(request: Request<'_>) -> [Message<'_>; 2] {
+    [Message { role: "system", content: request.system }, Message { role: "user", content: request.user }]
 }
 
-impl Backend for OpenAi {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>> {
-        Box::pin(self.ask(request))
-    }
+pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params, host: &str) -> Vec<u8> {
+    let official = host == OFFICIAL_HOST;
+    serde_json::to_vec(&Body {
+        model,
+        messages: messages(request),
+        stream: false,
+        temperature: params.temperature.map(|t| t.as_f64()),
+        max_tokens: params.max_tokens.filter(|_| !official),
+        max_completion_tokens: params.max_tokens.filter(|_| official),
+        seed: params.seed,
+    })
+    .expect("strings and numbers always have a JSON form")
 }
 
-fn check_name(name: &str) -> Result<(), ModelFault> {
-    let bad = |detail: &str| Err(ModelFault::BadName { detail: detail.to_owned() });
-    match name {
-        "" => bad("empty"),
-        _ if name.len() > MAX_NAME => bad(&format!("{} bytes long", name.len())),
-        _ if name.chars().any(|c| c.is_control() || c.is_whitespace()) => bad("one with white space in it"),
-        _ => Ok(()),
-    }
+#[derive(Deserialize)]
+struct Response {
+    error: Option<Value>,
+    choices: Option<Vec<Choice>>,
+    model: Option<Value>,
+    usage: Option<Value>,
 }
 
-/// `{base_url}/chat/completions`. Errors never repeat the address: it may hold a password.
-fn endpoint(base_url: &str) -> Result<Url, ModelFault> {
-    let bad = |detail: &str| ModelFault::BadUrl { detail: detail.to_owned() };
-    let mut url = Url::parse(base_url.trim()).map_err(|error| bad(&error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(bad("neither http nor https"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(bad("a user name or password is in it; an API key belongs into the environment"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(bad("a `?` or `#` is in it"));
-    }
-    url.path_segments_mut().map_err(|()| bad("it has no path"))?.pop_if_empty().extend(["chat", "completions"]);
-    Ok(url)
+#[derive(Deserialize)]
+struct Choice {
+    message: Option<Said>,
+    finish_reason: Option<Value>,
 }
 
-fn check_key(key: &str, endpoint: &Url, variable: &str) -> Result<(), ModelFault> {
-    let refused = |detail: &str| {
-        let (url, variable) = (endpoint.to_string(), variable.to_owned());
-        Err(ModelFault::RefusedKey { url, variable, detail: detail.to_owned() })
+#[derive(Deserialize)]
+struct Said {
+    role: Option<String>,
+    content: Option<Value>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<Value>>,
+    function_call: Option<Value>,
+    audio: Option<Value>,
+}
+
+pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
+    let response: Response = wire::parse(body, "a chat completion")?;
+    if let Some(error) = response.error {
+        return Err(WireError::Provider { said: wire::error_words(&error) });
+    }
+    let choices = response.choices.ok_or_else(|| malformed("expected a key `choices`, found none"))?;
+    let mut choices = choices.into_iter();
+    let choice = choices.next().ok_or_else(|| WireError::Empty { detail: "the list of choices is empty".into() })?;
+    if choices.next().is_some() {
+        return Err(malformed("expected one choice, found several"));
+    }
+    let finish_reason = wire::words(choice.finish_reason.as_ref());
+    let said = choice.message.ok_or_else(|| malformed("expected a `message` in the choice, found none"))?;
+    let text = answer_text(said, finish_reason.as_deref())?;
+    let count = |key: &str| wire::count(response.usage.as_ref().and_then(|u| u.get(key)));
+    let usage = Usage { prompt_tokens: count("prompt_tokens"), completion_tokens: count("completion_tokens") };
+    let model = wire::words(response.model.as_ref());
+    Ok(Completion { text, usage, finish_reason, model })
+}
+
+fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireError> {
+    if let Some(role) = said.role.filter(|r| r != "assistant") {
+        return Err(malformed(&format!("expected a message of the role `assistant`, found `{role}`")));
+    }
+    if said.function_call.is_some() || said.audio.is_some() {
+        return Err(malformed(
+            "expected text or tool calls, found `function_call` or `audio`, which were not asked for",
+        ));
+    }
+    let tools = said.tool_calls.unwrap_or_default();
+    if tools.iter().any(|call| !call.is_object()) {
+        return Err(malformed("expected objects in `tool_calls`, found something else"));
+    }
+    let refusal = said.refusal.filter(|text| !text.is_empty());
+    let mut parts = match said.content {
+        Some(Value::String(text)) if tools.is_empty() && refusal.is_none() => return Ok(text),
+        Some(Value::String(text)) if !text.is_empty() => vec![wire::text_part(&text)],
+        Some(Value::Array(parts)) => wire::checked_parts(parts)?,
+        None | Some(Value::String(_)) => Vec::new(),
+        Some(_) => return Err(malformed("expected `content` to be a string or a list, found something else")),
     };
-    if !key.bytes().all(|b| b.is_ascii_graphic()) {
-        return refused("it holds white space or characters outside ASCII, which no key has. Set it anew");
+    parts.extend(refusal.map(|text| json!({"type": "refusal", "refusal": text})));
+    parts.extend(tools);
+    wire::answer_of(&parts, finish_reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUEST: Request<'static> = Request { system: "be \"brief\"", user: "wie geht's?\n" };
+
+    #[test]
+    fn the_request_is_these_bytes() {
+        let plain = r#"{"model":"m","messages":[{"role":"system","content":"be \"brief\""},{"role":"user","content":"wie geht's?\n"}],"stream":false}"#;
+        let body = |params: &Params, host| String::from_utf8(request_body("m", REQUEST, params, host)).unwrap();
+        assert_eq!(body(&Params::default(), "127.0.0.1"), plain);
+        let all = Params {
+            temperature: Some("0.2".parse().unwrap()),
+            max_tokens: Some(9),
+            seed: Some(7),
+            system: Some("is in the prompt already".into()),
+        };
+        let there = plain.replace("false}", r#"false,"temperature":0.2,"max_tokens":9,"seed":7}"#);
+        assert_eq!(body(&all, "127.0.0.1"), there);
+        assert_eq!(body(&all, "api.openai.com"), there.replace("max_tokens", "max_completion_tokens"));
     }
-    if endpoint.scheme() == "http" && !is_loopback(endpoint) {
-        return refused(
-            "http is not encrypted, so others could read it. Use https, or a tunnel to this machine (ssh -L), or \
-             unset the variable if the server wants no key",
-        );
+
+    fn message(inner: &str) -> String {
+        format!(r#"{{"choices":[{{"index":0,"message":{{{inner}}},"finish_reason":"stop"}}],"model":"m-1"}}"#)
     }
-    Ok(())
-}
 
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
-}
-
-fn client(endpoint: &Url, connect_timeout: Duration) -> Result<reqwest::Client, ModelFault> {
-    // The first one in the process wins; ring is the only provider built in, so it does not matter whose.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("gently/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(connect_timeout)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .pool_max_idle_per_host(0);
-    if is_loopback(endpoint) {
-        // `localhost` is this machine whatever a hosts file or resolver says.
-        let here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        builder = builder.no_proxy().resolve_to_addrs("localhost", &here.map(|ip| SocketAddr::new(ip, 0)));
-    }
-    if endpoint.scheme() == "http" {
-        // Without TLS no certificates are wanted: a machine that has none can still ask a local model.
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build().map_err(|error| ModelFault::NoClient { url: endpoint.to_string(), detail: causes(&error) })
-}
-
-fn bearer(key: &str) -> HeaderValue {
-    let text = Zeroizing::new(format!("Bearer {key}"));
-    let mut value = HeaderValue::from_str(&text).expect("check_key lets only graphic ASCII through");
-    value.set_sensitive(true);
-    value
-}
-
-fn header_text(value: &HeaderValue) -> String {
-    String::from_utf8_lossy(value.as_bytes()).into_owned()
-}
-
-/// The error and what caused it, without addresses.
-fn causes(error: &reqwest::Error) -> String {
-    let mut words: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        // The HTTP library's own layer says nothing that its cause does not say better; others repeat each other.
-        if !text.starts_with("client error") && !words.iter().any(|earlier| earlier.contains(&text)) {
-            words.push(text);
+    #[test]
+    fn answers() {
+        let table = [
+            (r#""role":"assistant","content":"Hi. \u00e9""#, "Hi. é"),
+            (r#""role":"assistant","content":"""#, ""),
+            (r#""content":" kept as it is\n","refusal":null,"tool_calls":[]"#, " kept as it is\n"),
+            (r#""content":"shown","reasoning_content":"thought""#, "shown"),
+            (r#""content":[{"type":"text","text":"one"}]"#, "one"),
+            (r#""content":[{"type":"text","text":"one","note":1}]"#, r#"[{"note":1,"text":"one","type":"text"}]"#),
+            (
+                r#""content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
+                r#"[{"text":"a","type":"text"},{"text":"b","type":"text"}]"#,
+            ),
+            (r#""content":[{"type":"image_url","image_url":"x"}]"#, r#"[{"image_url":"x","type":"image_url"}]"#),
+            (r#""content":null,"tool_calls":[{"type":"function","id":"1"}]"#, r#"[{"id":"1","type":"function"}]"#),
+            (r#""content":"","tool_calls":[{"id":"1"}]"#, r#"[{"id":"1"}]"#),
+            (r#""content":"t","tool_calls":[{"id":"1"}]"#, r#"[{"text":"t","type":"text"},{"id":"1"}]"#),
+            (r#""content":null,"refusal":"no""#, r#"[{"refusal":"no","type":"refusal"}]"#),
+        ];
+        for (inner, text) in table {
+            let read = read_completion(message(inner).as_bytes()).unwrap();
+            assert_eq!(read.text, text);
+            assert_eq!((read.finish_reason.as_deref(), read.model.as_deref()), (Some("stop"), Some("m-1")));
+            assert_eq!(read.usage, Usage::default());
         }
-        next = cause.source();
     }
-    if words.is_empty() { "no cause given".to_owned() } else { words.join(": ") }
-}
 
-/// Whether the other side ended the connection, rather than answering in another protocol.
-fn broke_off(error: &reqwest::Error) -> bool {
-    let mut next = error.source();
-    while let Some(cause) = next {
-        // hyper's own kind is not public through reqwest; its words are.
-        let words = cause.to_string();
-        if cause.downcast_ref::<std::io::Error>().is_some() || words.contains("before message completed") {
-            return true;
+    #[test]
+    fn counts_are_whole_numbers_or_unknown() {
+        for (usage, prompt, answer) in [
+            (r#"{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}"#, Some(3), Some(4)),
+            (r#"{"prompt_tokens":-3,"completion_tokens":4.5}"#, None, None),
+            ("null", None, None),
+            ("[]", None, None),
+        ] {
+            let body = format!(r#"{{"choices":[{{"message":{{"content":"x"}}}}],"model":7,"usage":{usage}}}"#);
+            let read = read_completion(body.as_bytes()).unwrap();
+            assert_eq!(read.usage, Usage { prompt_tokens: prompt, completion_tokens: answer });
+            assert_eq!((read.model, read.finish_reason), (None, None));
         }
-        next = cause.source();
     }
-    false
+
+    #[test]
+    fn every_prefix_of_a_response_is_cut() {
+        let whole = message(r#""role":"assistant","content":"é \u00e9""#);
+        for end in 1..whole.len() {
+            let error = read_completion(&whole.as_bytes()[..end]).unwrap_err();
+            assert!(matches!(error, WireError::Cut { bytes } if bytes == end), "{end}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer() {
+        let kind = |body: &[u8]| match read_completion(body).unwrap_err() {
+            WireError::Unfinished => "unfinished".to_owned(),
+            WireError::Cut { .. } => "cut".to_owned(),
+            WireError::Malformed { .. } => "malformed".to_owned(),
+            WireError::Empty { .. } => "empty".to_owned(),
+            WireError::Provider { said } => said,
+        };
+        let table: &[(&[u8], &str)] = &[
+            (b"", "empty"),
+            (b" \n\r\n ", "empty"),
+            (br#"{"choices":[]}"#, "empty"),
+            (br#"{"choices":[{"message":{}}]}"#, "empty"),
+            (br#"{"choices":[{"message":{"content":null}}]}"#, "empty"),
+            (br#"{"choices":[{"message":{"content":[],"refusal":""}}]}"#, "empty"),
+            (b"<html>", "malformed"),
+            (b"data: {}", "malformed"),
+            (b"{}", "malformed"),
+            (b"[]", "malformed"),
+            (b"\"text\"", "malformed"),
+            (b"\xef\xbb\xbf{}", "malformed"),
+            (br#"{"choices":{}}"#, "malformed"),
+            (br#"{"choices":[{}]}"#, "malformed"),
+            (br#"{"choices":[{"text":"old dialect"}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"content":1}}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"content":"a","content":"b"}}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"content":["a"]}}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"content":"a"}},{"message":{"content":"b"}}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"role":"user","content":"a"}}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"content":"a","tool_calls":[1]}}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"content":"a","function_call":{}}}]}"#, "malformed"),
+            (br#"{"choices":[{"message":{"content":"\ud800"}}]}"#, "malformed"),
+            (b"{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}", "malformed"),
+            (br#"{"choices":[{"message":{"content":"a"}}]} {}"#, "malformed"),
+            (br#"{"error":{"message":"overloaded","code":529}}"#, "overloaded"),
+            (br#"{"error":"no"}"#, "no"),
+            (br#"{"error":{"code":1}}"#, r#"{"code":1}"#),
+        ];
+        for (body, expected) in table {
+            assert_eq!(kind(body), *expected, "{}", String::from_utf8_lossy(body));
+        }
+    }
 }

@@ -169,6 +169,14 @@ impl Event {
         }
     }
 
+    /// Keys and decoded values of DETAILS, in their order.
+    pub fn fields(&self) -> Vec<(String, String)> {
+        match self {
+            Event::Unknown { details, .. } => details.clone(),
+            known => known.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+        }
+    }
+
     pub(crate) fn session_field(&self) -> SessionField {
         match self {
             Event::Genesis { .. }

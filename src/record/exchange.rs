@@ -11,6 +11,7 @@ use super::canon::{self, CanonError};
 use super::commitment::{Role, Salt, Scheme, commit};
 use super::documents::{AuthorityState, Format};
 use super::hash::Hash32;
+use super::params::{Cost, ParamsNamed};
 use super::time::Seconds;
 
 /// Derives the id of a row from what it belongs to: version 8 over a labelled hash.
@@ -77,6 +78,8 @@ pub struct ExchangeDoc {
     pub compiled_prompt: Option<Hash32>,
     /// As the model reported.
     pub completion_tokens: Option<u64>,
+    /// By the price table of its time, if it names the model.
+    pub cost: Option<Cost>,
     /// `allow`, `deny` or `none`.
     pub decision: String,
     /// In the order of their lines.
@@ -93,6 +96,8 @@ pub struct ExchangeDoc {
     pub model: String,
     /// `answered`, `failed` or `denied`.
     pub outcome: String,
+    /// What the call was made with, if there was one to make; its text is in the compiled prompt.
+    pub params: Option<ParamsNamed>,
     /// As the model reported.
     pub prompt_tokens: Option<u64>,
     /// Code, for failed and denied.

@@ -44,7 +44,10 @@ pub enum RecorderError {
     /// Database, log and ledger disagree in a way that no crash explains.
     #[error(
         "{ahead} is ahead of {behind} ({place}: expected {expected}, found {actual}); nothing was written. \
-             This is a restored backup, a mixed-up home or a changed record: look with `gently audit verify`"
+             No crash does this: it is a restored backup, a mixed-up home or a changed record. Bring back the \
+             gently.db, ledger.git and audit.log that belong together; or, if the database is the older one, \
+             `gently audit adopt --own` takes over what ledger.git and audit.log hold beyond it. \
+             `gently audit verify` shows what holds"
     )]
     Disagree {
         /// Which of the three has more.
@@ -77,6 +80,22 @@ pub enum RecorderError {
         /// At hand.
         actual: String,
     },
+    /// The home was restored from a backup, and nobody said yet what became of the history after it.
+    #[error(
+        "this home was restored from a backup ({path}), and writes nothing before you say what was published after it: \
+             `gently audit adopt --from LEDGER` takes over a newer published ledger (git clone --mirror URL LEDGER), \
+             `gently audit adopt --nothing-newer` says that there is none"
+    )]
+    Restored {
+        /// The marker.
+        path: PathBuf,
+    },
+    /// A newer ledger that can't be taken over.
+    #[error(transparent)]
+    Adopt(#[from] super::adopt::AdoptFault),
+    /// An auth key that can't be added, revoked or used.
+    #[error(transparent)]
+    AuthKey(#[from] super::auth::AuthKeyFault),
     /// The session is not open.
     #[error("session {session} is not open; ask again, and a new one is opened")]
     NotOpen {
@@ -119,6 +138,12 @@ pub enum RecorderError {
     /// The batch is in the database; git and log are behind it.
     #[error("{0}")]
     Unfinished(Arc<RecorderError>),
+    /// The database failed while it committed, and can't be read since.
+    #[error("the database failed while it committed ({reason}); whether this was recorded shows at the next start")]
+    Unknown {
+        /// The database's words.
+        reason: String,
+    },
     /// The recorder's thread is gone.
     #[error("the recorder stopped before it answered; whether this was recorded shows at the next start")]
     Stopped,

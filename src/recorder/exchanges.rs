@@ -5,20 +5,23 @@ use std::path::Path;
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
-use crate::record::bundle::{ArtifactRef, Exclusion};
+use crate::record::bundle::ArtifactRef;
 use crate::record::canon;
 use crate::record::chain;
 use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
 use crate::record::commitment::{Role, Salt, commit};
 use crate::record::documents::{AuthorityState, Format, Record};
 use crate::record::entry::Event;
-use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
+use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
+use crate::record::params::Params;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
 
 use super::RecorderError;
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
+use super::drift::{drift_lines, drift_rows};
+use super::exchange_doc::{Texts, exchange_hash};
 use super::lock::InFlight;
 use super::sessions::{open_session, take_anchor};
 use super::turn::{
@@ -39,6 +42,7 @@ struct Asked<'a> {
     authority_state: AuthorityState,
     salt: &'a Salt,
     compiled: Option<(&'a ContextBundle, Hash32)>,
+    params: Option<&'a Params>,
     now: Seconds,
 }
 
@@ -78,6 +82,7 @@ fn ask(
         decision: asked.decision.to_owned(),
         authority_state: asked.authority_state,
         exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
+        params: asked.params.map(Params::canonical).transpose().map_err(unrecordable("params"))?,
         salt: Some(asked.salt.clone()),
         prompt_commitment: prompt_hash,
         prompt_line: line.n,
@@ -137,6 +142,7 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
         authority_state: prompt.authority_state,
         salt: &prompt.salt,
         compiled: Some((&prompt.bundle, prompt.compiled.hash())),
+        params: Some(&prompt.params),
         now: prompt.now,
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
@@ -149,6 +155,7 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
         text: prompt.text,
         bundle: prompt.bundle,
         compiled: prompt.compiled,
+        params: prompt.params,
         _in_flight: lock,
     })
 }
@@ -169,6 +176,7 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
         authority_state: refused.authority_state,
         salt: &refused.salt,
         compiled: None,
+        params: None,
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
@@ -227,6 +235,7 @@ fn no_answer(
         answered_at,
         prompt_tokens: None,
         completion_tokens: None,
+        cost: None,
         response_commitment: None,
         exchange_commitment: Hash32::ZERO,
         chain_entry: None,
@@ -271,6 +280,7 @@ pub fn answer(
         answered_at: time,
         prompt_tokens: judged.usage.prompt_tokens,
         completion_tokens: judged.usage.completion_tokens,
+        cost: judged.cost.clone(),
         response_commitment: Some(response_hash),
         exchange_commitment: Hash32::ZERO,
         chain_entry: Some(chain_entry),
@@ -297,6 +307,7 @@ pub fn answer(
         commit,
         drift_ids,
         usage: judged.usage,
+        cost: judged.cost,
         redacted: judged.stored.found.iter().map(|f| f.kind.to_owned()).collect(),
         text: judged.text,
         judgement: judged.judgement,
@@ -380,130 +391,4 @@ fn interaction(
     session.interactions += 1;
     session.last_at = line.time;
     Ok((line, id.to_string()))
-}
-
-fn drift_rows(
-    session: &SessionRow,
-    row: &ExchangeRow,
-    judged: &Judged,
-    response: Hash32,
-    now: Seconds,
-) -> Vec<DriftRow> {
-    let events = judged.judgement.events().iter().enumerate();
-    events
-        .map(|(i, event)| DriftRow {
-            drift_id: row_id(&format!("drift/{i}"), session.id, row.seq).to_string(),
-            exchange: row.exchange_id,
-            class: event.class.name().to_owned(),
-            severity: event.severity.clone(),
-            prompt_hash: row.prompt_commitment,
-            response_hash: response,
-            summary: event.summary.clone(),
-            created_at: now,
-        })
-        .collect()
-}
-
-fn drift_lines(
-    draft: &mut Draft<'_>,
-    session: &SessionRow,
-    drift: &[DriftRow],
-    seq: u64,
-    time: Seconds,
-) -> Result<Vec<String>, RecorderError> {
-    let mut ids = Vec::new();
-    for row in drift {
-        let class = crate::record::entry::DriftClass::ALL.into_iter().find(|c| c.name() == row.class);
-        let class =
-            class.ok_or_else(|| RecorderError::Unrecordable { what: "drift class", reason: row.class.clone() })?;
-        let event = Event::Drift { class, severity: row.severity.clone(), seq, id: row.drift_id.clone() };
-        draft.line_at(time, session.anchor.block.height, Some(session.id), event)?;
-        ids.push(row.drift_id.clone());
-    }
-    Ok(ids)
-}
-
-/// Texts of an answered exchange that its document commits to.
-struct Texts<'a> {
-    aurora: &'a str,
-    compiled: &'a str,
-}
-
-/// The commitment to the exchange document that the rows give.
-fn exchange_hash(
-    draft: &Draft<'_>,
-    session: &SessionRow,
-    row: &ExchangeRow,
-    update: &OutcomeUpdate,
-    texts: Option<&Texts<'_>>,
-    drift: &[DriftRow],
-) -> Result<Hash32, RecorderError> {
-    let scheme = draft.genesis.commitments;
-    let salt = row.salt.as_ref().ok_or(RecorderError::NotOpen { session: session.id })?;
-    let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
-    let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
-    let exclusions: Vec<Exclusion> = serde_json::from_str(&row.exclusions)
-        .map_err(|e| RecorderError::Unrecordable { what: "exclusions", reason: e.to_string() })?;
-    let validator = update.validator_summary.as_deref().map(serde_json::from_str).transpose();
-    let artifacts = draft.tx.artifact_refs(row.exchange_id)?.into_iter().map(|r| ArtifactNamed {
-        artifact_id: r.artifact_id,
-        artifact_type: r.artifact_type,
-        freshness_s: r.freshness_s,
-        included_reason: r.included_reason,
-        observed_at: r.observed_at,
-        risk_flags: r.risk_flags,
-    });
-    let drift = drift.iter().map(|d| DriftNamed {
-        class: d.class.clone(),
-        id: d.drift_id.clone(),
-        severity: d.severity.clone(),
-        summary: d.summary.clone(),
-    });
-    let doc = ExchangeDoc {
-        answered_at: update.answered_at,
-        artifacts: artifacts.collect(),
-        asked_at: row.created_at,
-        aurora_text: texts.map(|t| commit_to(Role::AuroraText, t.aurora)),
-        authority_state: row.authority_state,
-        bundle: row.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
-        compiled_prompt: compiled_commitment(draft, session, row, texts, &commit_to)?,
-        completion_tokens: update.completion_tokens,
-        decision: row.decision.clone(),
-        drift: drift.collect(),
-        exchange_id: row.exchange_id,
-        exclusions,
-        format: Format,
-        kernel_hash: session.kernel_hash,
-        model: row.model.clone(),
-        outcome: update.outcome.name().to_owned(),
-        prompt_tokens: update.prompt_tokens,
-        reason: update.reason.clone(),
-        refusal: update.refusal,
-        seq: row.seq,
-        session_id: session.id,
-        user_text: commit_to(Role::UserText, &user),
-        validator: validator
-            .map_err(|e: serde_json::Error| RecorderError::Unrecordable { what: "validator", reason: e.to_string() })?,
-    };
-    doc.commitment(scheme, salt).map_err(unrecordable("the exchange document"))
-}
-
-/// The compiled prompt's commitment: from the text at hand, or rendered again for a call that failed.
-fn compiled_commitment(
-    draft: &Draft<'_>,
-    session: &SessionRow,
-    row: &ExchangeRow,
-    texts: Option<&Texts<'_>>,
-    commit_to: &dyn Fn(Role, &str) -> Hash32,
-) -> Result<Option<Hash32>, RecorderError> {
-    if let Some(texts) = texts {
-        return Ok(Some(commit_to(Role::CompiledPrompt, texts.compiled)));
-    }
-    let Some(bundle) = &row.bundle_json else { return Ok(None) };
-    let wrong = |reason: String| RecorderError::Unrecordable { what: "the compiled prompt", reason };
-    let json = draft.tx.kernel(session.kernel_hash)?.ok_or_else(|| wrong("its kernel is gone".into()))?;
-    let kernel = crate::govern::kernel::Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
-    let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
-    let text = crate::continuity::prompt::render_again(&kernel, bundle, &user).map_err(|e| wrong(e.to_string()))?;
-    Ok(Some(commit_to(Role::CompiledPrompt, &text)))
 }

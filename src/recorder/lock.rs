@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::RecorderError;
 
 /// How long another writer is waited for; a batch takes milliseconds.
-const WAIT: Duration = Duration::from_secs(10);
+pub const WAIT: Duration = Duration::from_secs(10);
 /// How often the lock is tried.
 const POLL: Duration = Duration::from_millis(5);
 
@@ -21,12 +21,7 @@ pub struct WriterLock {
 }
 
 impl WriterLock {
-    /// Takes the lock, polling for 10 seconds; the error names the holder.
-    pub fn acquire(path: &Path) -> Result<Self, RecorderError> {
-        Self::acquire_within(path, WAIT)
-    }
-
-    /// Takes the lock, polling for `wait`.
+    /// Takes the lock, polling for `wait`; the error names the holder.
     pub fn acquire_within(path: &Path, wait: Duration) -> Result<Self, RecorderError> {
         let failed = |e: std::io::Error| RecorderError::Lock { path: path.to_owned(), reason: e.to_string() };
         let mut file = open_private(path).map_err(failed)?;
@@ -93,7 +88,8 @@ impl InFlight {
     pub fn is_held(folder: &Path, exchange: Uuid) -> Result<bool, RecorderError> {
         let path = folder.join(format!("{exchange}.lock"));
         match OpenOptions::new().read(true).write(true).open(&path) {
-            Ok(file) => match file.try_lock() {
+            // Shared, so that two who look at once don't take each other for the one who waits.
+            Ok(file) => match file.try_lock_shared() {
                 Ok(()) => Ok(false),
                 Err(TryLockError::WouldBlock) => Ok(true),
                 Err(TryLockError::Error(e)) => Err(RecorderError::Lock { path, reason: e.to_string() }),
@@ -124,7 +120,7 @@ mod tests {
     fn a_second_writer_waits_and_is_told_who_holds_it() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("lock");
-        let held = WriterLock::acquire(&path).unwrap();
+        let held = WriterLock::acquire_within(&path, WAIT).unwrap();
         match WriterLock::acquire_within(&path, Duration::from_millis(20)) {
             Err(RecorderError::Locked { holder, .. }) => assert!(holder.contains(&std::process::id().to_string())),
             other => panic!("{other:?}"),

@@ -10,11 +10,17 @@
 //! durable in the database and written to git and log; the sync of those two, and the mark, follow
 //! while the model thinks or the person reads, and end before the recorder does.
 
+mod adopt;
 mod apply;
+mod auth;
 mod draft;
+mod drift;
 mod error;
+mod exchange_doc;
 mod exchanges;
+mod first;
 mod lock;
+mod restored;
 mod sessions;
 mod step;
 mod turn;
@@ -22,6 +28,7 @@ mod writer;
 
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -32,16 +39,20 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
-pub use apply::Paths;
+pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
+pub use apply::{Paths, check};
+pub use auth::AuthKeyFault;
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
+pub use first::{FirstRecords, create};
+pub use lock::{WAIT, WriterLock};
+pub use restored::{MARKER, Restored, is_marked, nothing_newer, taken_over};
 pub use sessions::{Closed, SessionTerms, resumable};
 pub use step::{Step, Watch, unwatched};
 pub use turn::{
     Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, Reply,
     TurnIds, Usage,
 };
-pub use writer::{FirstRecords, create};
 
 use draft::Draft;
 use writer::{Job, Writer};
@@ -62,7 +73,30 @@ impl Recorder {
     /// `now` is the time of the `recover` line, if one is due. Refuses when database, log and ledger
     /// disagree in a way that no crash explains.
     pub fn open(paths: Paths, key: SigningKey, now: Seconds, watch: Watch) -> Result<Self, RecorderError> {
-        let mut writer = Writer::open(paths.clone(), key, watch)?;
+        Self::open_within(paths, key, now, watch, lock::WAIT)
+    }
+
+    /// The same with a wait of one's own for other writers, here and before every batch.
+    pub fn open_within(
+        paths: Paths,
+        key: SigningKey,
+        now: Seconds,
+        watch: Watch,
+        wait: Duration,
+    ) -> Result<Self, RecorderError> {
+        restored::refuse(&paths)?;
+        Self::open_unchecked(paths, key, now, watch, wait)
+    }
+
+    /// The same in a home that was restored; only for what lets it write again.
+    fn open_unchecked(
+        paths: Paths,
+        key: SigningKey,
+        now: Seconds,
+        watch: Watch,
+        wait: Duration,
+    ) -> Result<Self, RecorderError> {
+        let mut writer = Writer::open(paths.clone(), key, watch, wait)?;
         writer.heal(now)?;
         let (jobs, queue) = mpsc::channel();
         let thread = std::thread::Builder::new()
@@ -89,11 +123,19 @@ impl Recorder {
         anchor: Anchor,
         now: Seconds,
     ) -> Result<(SessionRow, bool), RecorderError> {
-        self.record(now, move |draft| match resumable(&*draft.tx, &terms)? {
-            Some(session) => Ok((session, false)),
-            None => Ok((sessions::open(draft, &terms, &anchor, now)?, true)),
+        self.record(now, move |draft| {
+            auth::check(&*draft.tx, terms.auth_key_hash)?;
+            match resumable(&*draft.tx, &terms)? {
+                Some(session) => Ok((session, false)),
+                None => Ok((sessions::open(draft, &terms, &anchor, now)?, true)),
+            }
         })
         .await
+    }
+
+    /// Resumes the open session that fits the terms; none when there is none (any more).
+    pub async fn resume(&self, terms: SessionTerms, now: Seconds) -> Result<Option<SessionRow>, RecorderError> {
+        self.record(now, move |draft| resumable(&*draft.tx, &terms)).await
     }
 
     /// Opens a session, whether or not another fits.
@@ -103,7 +145,11 @@ impl Recorder {
         anchor: Anchor,
         now: Seconds,
     ) -> Result<SessionRow, RecorderError> {
-        self.record(now, move |draft| sessions::open(draft, &terms, &anchor, now)).await
+        self.record(now, move |draft| {
+            auth::check(&*draft.tx, terms.auth_key_hash)?;
+            sessions::open(draft, &terms, &anchor, now)
+        })
+        .await
     }
 
     /// Logs a newer block for an open session; false when it was not newer.
@@ -133,7 +179,11 @@ impl Recorder {
     /// Records a prompt; without this no model can be called.
     pub async fn prompt(&self, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
         let (in_flight, now) = (self.paths.in_flight(), prompt.now);
-        self.record_once(now, prompt, move |draft, prompt| exchanges::prompt(draft, &in_flight, prompt)).await
+        self.record_once(now, prompt, move |draft, prompt| {
+            auth::check_session(&*draft.tx, prompt.session)?;
+            exchanges::prompt(draft, &in_flight, prompt)
+        })
+        .await
     }
 
     /// Records a prompt together with why no model gets it, in one step.
@@ -149,9 +199,10 @@ impl Recorder {
         judged: Judged,
         now: Seconds,
     ) -> Result<RecordedAnswer, RecorderError> {
-        // The prompt's own lock is dropped with it, after the answer is on record.
-        self.record_once(now, (prompt, judged), move |draft, (prompt, judged)| {
-            exchanges::answer(draft, &prompt, judged, now)
+        let mut judged = Some(judged);
+        // The prompt stays in the job, and its lock is held, until the batch is over.
+        self.record_outcome(now, move |draft| {
+            exchanges::answer(draft, &prompt, judged.take().ok_or(RecorderError::Stopped)?, now)
         })
         .await
     }
@@ -163,7 +214,7 @@ impl Recorder {
         reason: String,
         now: Seconds,
     ) -> Result<RecordedFailure, RecorderError> {
-        self.record(now, move |draft| exchanges::fail(draft, prompt.ids(), &reason, now)).await
+        self.record_outcome(now, move |draft| exchanges::fail(draft, prompt.ids(), &reason, now)).await
     }
 
     /// Records a wrong or missing auth key, gathered per minute and reason.
@@ -185,8 +236,26 @@ impl Recorder {
         now: Seconds,
         work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {
+        self.enqueue(now, false, work).await
+    }
+
+    /// The same for the outcome of a prompt that is on record.
+    async fn record_outcome<T: Send + 'static>(
+        &self,
+        now: Seconds,
+        work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
+    ) -> Result<T, RecorderError> {
+        self.enqueue(now, true, work).await
+    }
+
+    async fn enqueue<T: Send + 'static>(
+        &self,
+        now: Seconds,
+        is_outcome: bool,
+        work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
+    ) -> Result<T, RecorderError> {
         let (reply, answer) = oneshot::channel();
-        let job = writer::Task::new(now, work, reply);
+        let job = writer::Task::new(now, is_outcome, work, reply);
         let jobs = self.jobs.as_ref().ok_or(RecorderError::Stopped)?;
         jobs.send(Box::new(job)).map_err(|_| RecorderError::Stopped)?;
         answer.await.map_err(|_| RecorderError::Stopped)?

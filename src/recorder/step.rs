@@ -13,12 +13,18 @@ pub enum Step {
     BeforeCommit,
     /// Just after the commit point.
     AfterCommit,
+    /// Before the objects of one commit are written; once for each commit.
+    Object,
     /// Objects of the batch are written, refs not moved.
     AfterObjects,
+    /// Before one ref is moved; once for each ref.
+    Ref,
     /// Refs are moved, lines not appended.
     AfterRefs,
     /// Lines are appended, nothing is synced.
     AfterLog,
+    /// The ledger is synced, the log is not.
+    AfterLedgerSync,
     /// Everything is synced, the mark is not moved.
     AfterSync,
     /// The mark is moved.
@@ -27,13 +33,16 @@ pub enum Step {
 
 impl Step {
     /// All steps, in order.
-    pub const ALL: [Step; 8] = [
+    pub const ALL: [Step; 11] = [
         Step::Lock,
         Step::BeforeCommit,
         Step::AfterCommit,
+        Step::Object,
         Step::AfterObjects,
+        Step::Ref,
         Step::AfterRefs,
         Step::AfterLog,
+        Step::AfterLedgerSync,
         Step::AfterSync,
         Step::AfterMark,
     ];
@@ -44,9 +53,12 @@ impl Step {
             Step::Lock => "lock",
             Step::BeforeCommit => "before-commit",
             Step::AfterCommit => "after-commit",
+            Step::Object => "object",
             Step::AfterObjects => "after-objects",
+            Step::Ref => "ref",
             Step::AfterRefs => "after-refs",
             Step::AfterLog => "after-log",
+            Step::AfterLedgerSync => "after-ledger-sync",
             Step::AfterSync => "after-sync",
             Step::AfterMark => "after-mark",
         }

@@ -17,6 +17,7 @@ use crate::record::block::Anchor;
 use crate::record::commitment::Salt;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
+use crate::record::params::{Cost, Params};
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
@@ -33,6 +34,8 @@ pub struct Prompt {
     pub bundle: ContextBundle,
     /// The compiled prompt, which was rendered from both.
     pub compiled: CompiledPrompt,
+    /// What the call is made with; its `system` is the one that `compiled` was rendered with.
+    pub params: Params,
     /// The allowing decision's state.
     pub authority_state: AuthorityState,
     /// Fresh randomness.
@@ -122,6 +125,7 @@ pub struct RecordedPrompt {
     pub(super) text: Clean,
     pub(super) bundle: ContextBundle,
     pub(super) compiled: CompiledPrompt,
+    pub(super) params: Params,
     pub(super) _in_flight: InFlight,
 }
 
@@ -144,6 +148,11 @@ impl RecordedPrompt {
     /// What the model is shown.
     pub fn bundle(&self) -> &ContextBundle {
         &self.bundle
+    }
+
+    /// What the call is made with.
+    pub fn params(&self) -> &Params {
+        &self.params
     }
 
     /// The exact messages.
@@ -177,6 +186,7 @@ const MAX_TOKENS: u64 = (1 << 53) - 1;
 pub struct Reply {
     text: String,
     usage: Usage,
+    cost: Option<Cost>,
 }
 
 impl Reply {
@@ -186,14 +196,19 @@ impl Reply {
         let sane = |count: Option<u64>| count.filter(|n| *n <= MAX_TOKENS);
         let usage =
             Usage { prompt_tokens: sane(usage.prompt_tokens), completion_tokens: sane(usage.completion_tokens) };
-        Reply { text, usage }
+        Reply { text, usage, cost: None }
+    }
+
+    /// With what it cost.
+    pub(crate) fn costing(self, cost: Option<Cost>) -> Self {
+        Reply { cost, ..self }
     }
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
         let judgement = judge(kernel, prompt.bundle.bundle(), &prompt.text, &self.text);
         let stored = redact(&self.text);
-        Judged { text: self.text, stored, usage: self.usage, judgement }
+        Judged { text: self.text, stored, usage: self.usage, cost: self.cost, judgement }
     }
 }
 
@@ -211,6 +226,7 @@ pub struct Judged {
     pub(super) text: String,
     pub(super) stored: Redaction,
     pub(super) usage: Usage,
+    pub(super) cost: Option<Cost>,
     pub(super) judgement: Judgement,
 }
 
@@ -244,6 +260,8 @@ pub struct RecordedAnswer {
     pub drift_ids: Vec<String>,
     /// Token counts.
     pub usage: Usage,
+    /// By the price table, if it names the model and the model told its tokens.
+    pub cost: Option<Cost>,
     /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it came).
     pub redacted: Vec<String>,
 }

@@ -2,26 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use crate::keys::SigningKey;
-use crate::ledger::write::Ledger;
-use crate::record::commit::{CommitKind, MAIN, Subject};
-use crate::record::commitment::Salt;
 use crate::record::documents::Genesis;
 use crate::record::entry::Event;
-use crate::record::exchange::ArtifactDoc;
-use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::record::tree::Frontier;
 use crate::record::{canon, signature::PublicKey};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Applied, AuthKeyRow, Head, Read, Store, StoreError};
+use crate::store::{Head, Read, Store, StoreError};
 
 use super::RecorderError;
 use super::apply::{self, Paths, Written};
-use super::draft::{Draft, Files, NewCommit, document};
+use super::draft::Draft;
 use super::lock::WriterLock;
 use super::step::{Step, Watch, pass};
 
@@ -34,6 +29,9 @@ const GATHER_SECONDS: u64 = 60;
 pub trait Job: Send {
     /// The clock of whoever asked.
     fn now(&self) -> Seconds;
+    /// Whether this is the outcome of a prompt on record: worth keeping in the database even while git
+    /// and log are out of reach. Anything else is refused then, before a model is called for nothing.
+    fn is_outcome(&self) -> bool;
     /// Fills the draft; keeps its value until [`Job::finish`].
     fn run(&mut self, draft: &mut Draft<'_>);
     /// Whether [`Job::run`] failed, so that the draft has to be restored.
@@ -63,6 +61,7 @@ impl From<BatchFault> for RecorderError {
 /// A job that sends a value to whoever waits.
 pub struct Task<T, W> {
     now: Seconds,
+    is_outcome: bool,
     work: W,
     value: Option<Result<T, RecorderError>>,
     reply: oneshot::Sender<Result<T, RecorderError>>,
@@ -70,14 +69,18 @@ pub struct Task<T, W> {
 
 impl<T, W> Task<T, W> {
     /// Wraps work and the place of its answer.
-    pub fn new(now: Seconds, work: W, reply: oneshot::Sender<Result<T, RecorderError>>) -> Self {
-        Task { now, work, value: None, reply }
+    pub fn new(now: Seconds, is_outcome: bool, work: W, reply: oneshot::Sender<Result<T, RecorderError>>) -> Self {
+        Task { now, is_outcome, work, value: None, reply }
     }
 }
 
 impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job for Task<T, W> {
     fn now(&self) -> Seconds {
         self.now
+    }
+
+    fn is_outcome(&self) -> bool {
+        self.is_outcome
     }
 
     fn run(&mut self, draft: &mut Draft<'_>) {
@@ -103,26 +106,28 @@ impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job f
 
 /// The writer of one home.
 pub struct Writer {
-    paths: Paths,
-    store: Sqlite,
-    genesis: Genesis,
-    key: SigningKey,
-    watch: Watch,
+    pub(super) paths: Paths,
+    pub(super) store: Sqlite,
+    pub(super) genesis: Genesis,
+    pub(super) key: SigningKey,
+    pub(super) watch: Watch,
+    /// How long another writer is waited for.
+    pub(super) wait: Duration,
 }
 
 impl Writer {
     /// Opens the database and checks that the key at hand is the one in force.
-    pub fn open(paths: Paths, key: SigningKey, watch: Watch) -> Result<Self, RecorderError> {
+    pub fn open(paths: Paths, key: SigningKey, watch: Watch, wait: Duration) -> Result<Self, RecorderError> {
         let store = Sqlite::open(&paths.database())?;
         let genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;
         check_signer(&store.head()?.signer, &key)?;
-        Ok(Writer { paths, store, genesis, key, watch })
+        Ok(Writer { paths, store, genesis, key, watch, wait })
     }
 
     /// Finishes what a crash left unapplied, and says so in the log.
     pub fn heal(&mut self, now: Seconds) -> Result<(), RecorderError> {
-        let _lock = WriterLock::acquire(&self.paths.lock())?;
+        let _lock = WriterLock::acquire_within(&self.paths.lock(), self.wait)?;
         self.catch_up(now)
     }
 
@@ -139,12 +144,22 @@ impl Writer {
         }
     }
 
-    fn batch(&mut self, mut jobs: Vec<Box<dyn Job>>) {
-        let lock = match WriterLock::acquire(&self.paths.lock()) {
+    fn batch(&mut self, jobs: Vec<Box<dyn Job>>) {
+        let lock = match WriterLock::acquire_within(&self.paths.lock(), self.wait) {
             Ok(lock) => lock,
             Err(e) => return finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
         };
-        let outcome = self.commit(&mut jobs).and_then(|head| Ok((self.apply(&head)?, head)));
+        let now = jobs.iter().map(|job| job.now()).max().unwrap_or(Seconds::ZERO);
+        match pass(&self.watch, Step::Lock).and_then(|()| self.catch_up(now)) {
+            Ok(()) => self.record_and_apply(jobs, now),
+            Err(e @ RecorderError::Unapplied { .. }) => self.record_outcomes(jobs, now, e),
+            Err(e) => finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
+        }
+        drop(lock);
+    }
+
+    fn record_and_apply(&mut self, mut jobs: Vec<Box<dyn Job>>, now: Seconds) {
+        let outcome = self.commit(&mut jobs, now).and_then(|head| Ok((self.apply(&head)?, head)));
         match outcome {
             Ok((written, head)) => {
                 finish_all(jobs, Ok(()));
@@ -152,15 +167,22 @@ impl Writer {
             }
             Err(fault) => finish_all(jobs, Err(fault)),
         }
-        drop(lock);
+    }
+
+    /// Git or log are out of reach: what models have answered is kept in the database and applied later,
+    /// everything else is refused.
+    fn record_outcomes(&mut self, jobs: Vec<Box<dyn Job>>, now: Seconds, cause: RecorderError) {
+        let cause = Arc::new(cause);
+        let (mut outcomes, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.is_outcome());
+        finish_all(others, Err(BatchFault::NotRecorded(cause.clone())));
+        if !outcomes.is_empty() {
+            let fault = self.commit(&mut outcomes, now).err().unwrap_or(BatchFault::Unapplied(cause));
+            finish_all(outcomes, Err(fault));
+        }
     }
 
     /// The commit point: everything before it leaves no trace, everything after it is finished sooner or later.
-    fn commit(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Head, BatchFault> {
-        let not_recorded = |e: RecorderError| BatchFault::NotRecorded(Arc::new(e));
-        pass(&self.watch, Step::Lock).map_err(not_recorded)?;
-        let now = jobs.iter().map(|job| job.now()).max().unwrap_or(Seconds::ZERO);
-        self.catch_up(now).map_err(not_recorded)?;
+    fn commit(&mut self, jobs: &mut [Box<dyn Job>], now: Seconds) -> Result<Head, BatchFault> {
         let watch = self.watch.clone();
         self.transact(|draft| {
             for job in jobs.iter_mut() {
@@ -177,11 +199,11 @@ impl Writer {
             }
             pass(&watch, Step::BeforeCommit)
         })
-        .map_err(not_recorded)
+        .map_err(|e| BatchFault::NotRecorded(Arc::new(e)))
     }
 
     /// Fills one transaction; returns the head after it.
-    fn transact(
+    pub(super) fn transact(
         &mut self,
         mut fill: impl FnMut(&mut Draft<'_>) -> Result<(), RecorderError>,
     ) -> Result<Head, RecorderError> {
@@ -202,7 +224,11 @@ impl Writer {
         match (committed, outcome) {
             (Ok(()), Some(filled)) => filled,
             // A commit may be reported as failed and stand all the same; the head tells.
-            (Err(_), Some(Ok(head))) if self.store.head()? == head => Ok(head),
+            (Err(e), Some(Ok(head))) => match self.store.head() {
+                Ok(found) if found == head => Ok(head),
+                Ok(_) => Err(e.into()),
+                Err(_) => Err(RecorderError::Unknown { reason: e.to_string() }),
+            },
             (Err(_), Some(Err(own))) => Err(own),
             (Err(e), _) => Err(e.into()),
             (Ok(()), None) => Err(RecorderError::Stopped),
@@ -217,37 +243,46 @@ impl Writer {
 
     /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies again.
     fn settle(&mut self, mut written: Written, head: &Head) {
-        let settled = written
-            .sync()
-            .and_then(|()| pass(&self.watch, Step::AfterSync))
-            .and_then(|()| Ok(self.store.mark_applied(&apply::all_applied(head))?))
-            .and_then(|()| pass(&self.watch, Step::AfterMark));
-        if settled.is_ok() {
+        if self.sync_and_mark(&mut written, head).is_ok() {
             written.tidy();
         }
+    }
+
+    fn sync_and_mark(&mut self, written: &mut Written, head: &Head) -> Result<(), RecorderError> {
+        let failed = |e: RecorderError| RecorderError::Unapplied { what: "syncing", reason: e.to_string() };
+        written.sync(&self.watch)?;
+        pass(&self.watch, Step::AfterSync).map_err(failed)?;
+        self.store.mark_applied(&apply::all_applied(head))?;
+        pass(&self.watch, Step::AfterMark).map_err(failed)
+    }
+
+    /// Applies everything up to a head, durably; returns how much was missing.
+    pub(super) fn finish(&mut self, head: &Head) -> Result<u64, RecorderError> {
+        let mut written = apply::apply(&self.store, head, &self.paths, &self.watch)?;
+        let missing = written.missing;
+        self.sync_and_mark(&mut written, head)?;
+        Ok(missing)
     }
 
     /// Applies what is behind the head, and logs `recover` when something was missing.
     fn catch_up(&mut self, now: Seconds) -> Result<(), RecorderError> {
         let head = self.store.head()?;
-        if head.applied == apply::all_applied(&head) {
-            return apply::check(&self.store, &head, &self.paths);
+        if head.applied == apply::all_applied(&head) && apply::is_in_place(&self.store, &head, &self.paths)? {
+            return Ok(());
         }
         apply::set_aside_torn(&self.paths)?;
-        let mut written = apply::apply(&self.store, &head, &self.paths, &super::unwatched())?;
-        let missing = written.missing;
-        written.sync()?;
-        self.store.mark_applied(&apply::all_applied(&head))?;
+        let missing = self.finish(&head)?;
         if missing == 0 {
             return Ok(());
         }
+        let watch = self.watch.clone();
         let head = self.transact(|draft| {
             // A clock that is behind stops new records, and must not stop the mending of old ones.
             let (time, height) = (draft.head.time.max(now), draft.head.height);
-            draft.line_at(time, height, None, Event::Recover { applied: missing }).map(|_| ())
+            draft.line_at(time, height, None, Event::Recover { applied: missing })?;
+            pass(&watch, Step::BeforeCommit)
         })?;
-        apply::apply(&self.store, &head, &self.paths, &super::unwatched())?.sync()?;
-        Ok(self.store.mark_applied(&apply::all_applied(&head))?)
+        self.finish(&head).map(|_| ())
     }
 }
 
@@ -284,7 +319,8 @@ fn flush_auth_failures(draft: &mut Draft<'_>, now: Seconds) -> Result<(), Record
         return Ok(());
     }
     for (reason, since, count) in draft.tx.auth_failures()? {
-        if count > 0 && now.since(since) >= GATHER_SECONDS {
+        // A clock that was set back ends the minute, too.
+        if count > 0 && (since > now || now.since(since) >= GATHER_SECONDS) {
             let height = draft.head.height;
             draft.line(now, height, None, Event::AuthFail { reason: reason.clone(), count })?;
             draft.tx.set_auth_failure(&reason, now, 0)?;
@@ -299,84 +335,8 @@ pub fn clock_set(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderErro
         return Err(RecorderError::ClockFine { last: draft.head.time, now });
     }
     let height = draft.head.height;
-    draft.line_at(now, height, None, Event::ClockSet { to: now }).map(|_| ())
-}
-
-/// What a new ledger's first records are made from.
-#[derive(Clone, Debug)]
-pub struct FirstRecords {
-    /// `genesis.json`.
-    pub genesis: Genesis,
-    /// The kernel's hash and canonical JSON.
-    pub kernel: (Hash32, String),
-    /// Salt of the kernel's artifact.
-    pub salt: Salt,
-    /// Hash of the first auth key, and its name.
-    pub auth_key: (Hash32, String),
-}
-
-/// Makes database, ledger and log of a new home, with genesis and the kernel on record.
-///
-/// The paths must not exist. Durable on return; a failure leaves files that the caller removes.
-pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<Head, RecorderError> {
-    let store = Sqlite::create(&paths.database())?;
-    Ledger::create(&paths.ledger())?.sync()?;
-    let (text, record) = document("genesis.json", &first.genesis)?;
-    let text = String::from_utf8(text)
-        .map_err(|e| RecorderError::Unrecordable { what: "genesis.json", reason: e.to_string() })?;
-    let watch = super::unwatched();
-    let mut writer = Writer { paths: paths.clone(), store, genesis: first.genesis.clone(), key, watch };
-    let empty = empty_head(&first.genesis);
-    writer.store.transact(&mut |tx| tx.create_head(&empty, &text))?;
-    let head = writer.transact(|draft| first_records(draft, first, &text, record))?;
-    apply::apply(&writer.store, &head, paths, &writer.watch)?.sync()?;
-    writer.store.mark_applied(&apply::all_applied(&head))?;
-    Ok(head)
-}
-
-fn empty_head(genesis: &Genesis) -> Head {
-    Head {
-        signer: genesis.signer,
-        lines: 0,
-        hash: Hash32::GENESIS,
-        time: Seconds::ZERO,
-        height: 0,
-        bytes: 0,
-        frontier: Frontier::new().to_bytes(),
-        commits: 0,
-        segment_lines: 0,
-        segment_at: genesis.created_at,
-        last_branch: None,
-        applied: Applied::default(),
-    }
-}
-
-fn first_records(draft: &mut Draft<'_>, first: &FirstRecords, text: &str, record: Hash32) -> Result<(), RecorderError> {
-    let now = first.genesis.created_at;
-    let line = draft.line_at(now, 0, None, Event::Genesis { record })?;
-    let signers = first.genesis.signer.allowed_signers_line().into_bytes();
-    let files = Files::from([("allowed_signers", signers), ("genesis.json", text.as_bytes().to_vec())]);
-    let new = NewCommit {
-        subject: Subject::Genesis,
-        record,
-        line,
-        files: &files,
-        reference: MAIN.to_owned(),
-        parents: Vec::new(),
-        segment: None,
-        tree_of: None,
-    };
-    draft.commit(CommitKind::Genesis, new)?;
-    let (hash, kernel) = &first.kernel;
-    draft.tx.put_kernel(*hash, kernel)?;
-    let (auth, name) = &first.auth_key;
-    draft.tx.put_auth_key(&AuthKeyRow { hash: *auth, name: name.clone(), added_at: now, revoked_at: None })?;
-    let doc = ArtifactDoc {
-        content: serde_json::from_str(kernel)
-            .map_err(|e| RecorderError::Unrecordable { what: "the kernel", reason: e.to_string() })?,
-        format: crate::record::documents::Format,
-        id: format!("kernel-{}", hash.short16()),
-        kind: "kernel".to_owned(),
-    };
-    draft.artifact(now, None, &doc, first.salt.clone()).map(|_| ())
+    draft.line_at(now, height, None, Event::ClockSet { to: now })?;
+    // Else the next checkpoint would wait for the wrong clock's hour.
+    draft.head.segment_at = draft.head.segment_at.min(now);
+    Ok(())
 }

@@ -4,9 +4,11 @@
 //! lists them column by column. [`Read`] is all that a verifier gets; [`Write`] exists only inside
 //! [`Store::transact`], which is *the* commit point of a turn.
 
+mod find;
 mod rows;
 pub mod sqlite;
 
+pub use find::Find;
 pub use rows::{
     Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
     SessionProgress, SessionRow, TurnRow,
@@ -94,6 +96,10 @@ pub trait Read {
     ) -> Result<(), StoreError>;
     /// One exchange.
     fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError>;
+    /// The newest answer to a compiled prompt (SHA-256 of it); replays don't count.
+    fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError>;
+    /// The newest answer to a user's text (SHA-256 of it as stored); replays don't count.
+    fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError>;
     /// Exchanges of a session that have no outcome.
     fn in_flight(&self, session: Uuid) -> Result<Vec<ExchangeRow>, StoreError>;
     /// One turn.
@@ -149,6 +155,8 @@ pub trait Write: Read {
     fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError>;
     /// Adds an auth key's hash.
     fn put_auth_key(&mut self, key: &AuthKeyRow) -> Result<(), StoreError>;
+    /// Marks an auth key as revoked; true when it was not before.
+    fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError>;
     /// Remembers a block that a line names; the same one twice is fine.
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError>;
     /// Adds a session.

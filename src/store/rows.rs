@@ -7,6 +7,7 @@ use crate::record::commit::CommitKind;
 use crate::record::commitment::Salt;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
+use crate::record::params::Cost;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
@@ -190,6 +191,8 @@ pub struct ExchangeRow {
     pub authority_state: AuthorityState,
     /// JSON list of what was left out and why.
     pub exclusions: String,
+    /// Canonical JSON of `record::params::Params`; none when no call was to be made.
+    pub params: Option<String>,
     /// None once erased.
     pub salt: Option<Salt>,
     /// The ledger's commitment to the prompt.
@@ -221,6 +224,8 @@ pub struct OutcomeUpdate {
     pub prompt_tokens: Option<u64>,
     /// As the model reported.
     pub completion_tokens: Option<u64>,
+    /// By the price table of its time.
+    pub cost: Option<Cost>,
     /// The ledger's commitment to the answer.
     pub response_commitment: Option<Hash32>,
     /// The ledger's commitment to the exchange document.

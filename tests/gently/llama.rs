@@ -44,6 +44,8 @@ const START: Duration = Duration::from_secs(120);
 pub struct Llama {
     /// `http://127.0.0.1:PORT/v1`
     pub base_url: String,
+    /// `http://127.0.0.1:PORT`
+    pub root_url: String,
     /// The name it goes by.
     pub model: String,
     _server: Child,
@@ -91,7 +93,7 @@ fn start(site: &str) -> Llama {
         drop(BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|l| sender.send(l)))
     });
     match address.recv_timeout(START) {
-        Ok(address) => Llama { base_url: format!("{address}/v1"), model, _server: server },
+        Ok(address) => Llama { base_url: format!("{address}/v1"), root_url: address, model, _server: server },
         Err(why) => {
             let _ = server.kill();
             let log = log.lock().unwrap().make_contiguous().join("\n");

@@ -70,6 +70,8 @@ pub enum Behaviour {
     Message(Value),
     /// 200 with this body.
     Json(String),
+    /// This status, these headers, and an error object with these words, as the provider asked for would word it.
+    Fails(u16, Vec<(&'static str, String)>, String),
     /// This status, these headers, this body.
     Status(u16, Vec<(&'static str, String)>, String),
     /// 401 with the Authorization header it received in the error text.
@@ -89,13 +91,12 @@ impl Behaviour {
 
     /// 429 with Retry-After.
     pub fn rate_limited(retry_after: &str) -> Self {
-        let body = error_body("Rate limit reached for requests.");
-        Self::Status(429, vec![("retry-after", retry_after.to_owned())], body)
+        Self::Fails(429, vec![("retry-after", retry_after.to_owned())], "Rate limit reached for requests.".to_owned())
     }
 
-    /// A status with an error object as OpenAI sends it.
+    /// A status with an error object as the provider sends it.
     pub fn error(status: u16, message: &str) -> Self {
-        Self::Status(status, Vec::new(), error_body(message))
+        Self::Fails(status, Vec::new(), message.to_owned())
     }
 
     /// An answer that asks for a tool, and says nothing.
@@ -111,9 +112,21 @@ impl Behaviour {
     }
 }
 
-fn error_body(message: &str) -> String {
-    json!({"error": {"message": message, "type": "test", "param": null, "code": null}}).to_string()
+fn error_body(received: &Received, message: &str) -> String {
+    match received.line.as_str() {
+        OLLAMA => json!({"error": message}),
+        ANTHROPIC => json!({"type": "error", "error": {"type": "test", "message": message}, "request_id": "req_1"}),
+        _ => json!({"error": {"message": message, "type": "test", "param": null, "code": null}}),
+    }
+    .to_string()
 }
+
+/// The three places where a model is asked.
+const OPENAI: &str = "POST /v1/chat/completions";
+const OLLAMA: &str = "POST /api/chat";
+const ANTHROPIC: &str = "POST /v1/messages";
+/// The models that every server lists, not in order.
+pub const MODELS: [&str; 2] = ["small-1b", "other:2b"];
 
 /// One request, as it came.
 #[derive(Clone, Debug)]
@@ -151,6 +164,8 @@ struct State {
 #[derive(Default)]
 struct Shared {
     script: Vec<Behaviour>,
+    /// Whether the models are listed, whatever the behaviour.
+    lists: bool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -163,6 +178,11 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
+    /// A server that treats requests for its list of models as the behaviour says, too.
+    pub fn silent(behaviour: Behaviour) -> Self {
+        Self::begin(vec![behaviour], false)
+    }
+
     /// A server that treats every request alike.
     pub fn start(behaviour: Behaviour) -> Self {
         Self::script(vec![behaviour])
@@ -170,9 +190,13 @@ impl ModelServer {
 
     /// A server that treats the first request as the first behaviour says, and so on; the last one stays.
     pub fn script(script: Vec<Behaviour>) -> Self {
+        Self::begin(script, true)
+    }
+
+    fn begin(script: Vec<Behaviour>, lists: bool) -> Self {
         assert!(!script.is_empty());
         let refused = matches!(script.first(), Some(Behaviour::Refused));
-        let shared = Arc::new(Shared { script, ..Shared::default() });
+        let shared = Arc::new(Shared { script, lists, ..Shared::default() });
         if refused {
             // Loopback, the discard port, an address of its own: no test listens there.
             let address = SocketAddr::from(([127, 0, 0, 77], 9));
@@ -190,6 +214,11 @@ impl ModelServer {
     /// `http://127.0.0.1:PORT/v1`
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// `http://127.0.0.1:PORT`, for those who add the version themselves.
+    pub fn root_url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// What has come so far, in order.
@@ -283,7 +312,15 @@ impl Shared {
         let json = |body: &str| reply(200, &[("content-type", "application/json".into())], body);
         let announced = |length: u64| format!("{HEAD}content-length: {length}\r\n\r\n");
         match behaviour {
-            _ if received.line != "POST /v1/chat/completions" => {
+            _ if self.lists && received.line == "GET /api/tags" => {
+                let models = MODELS.map(|name| json!({"name": name, "model": name, "size": 1}));
+                return stream.write_all(&json(&json!({"models": models}).to_string()));
+            }
+            _ if self.lists && received.line == "GET /v1/models" => {
+                let models = MODELS.map(|id| json!({"id": id, "object": "model"}));
+                return stream.write_all(&json(&json!({"object": "list", "data": models}).to_string()));
+            }
+            _ if self.lists && ![OPENAI, OLLAMA, ANTHROPIC].contains(&received.line.as_str()) => {
                 return stream.write_all(&reply(404, &[], &format!("no such place: {}", received.line)));
             }
             Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp => {}
@@ -319,9 +356,14 @@ impl Shared {
             Behaviour::Message(message) => json(&completion(received, message)),
             Behaviour::Json(body) => json(body),
             Behaviour::Status(status, headers, body) => reply(*status, headers, body),
+            Behaviour::Fails(status, headers, words) => reply(*status, headers, &error_body(received, words)),
             Behaviour::EchoesKey => {
-                let key = received.header("authorization").unwrap_or_default();
-                reply(401, &[("www-authenticate", key.into())], &error_body(&format!("I don't know `{key}` here")))
+                let key = received.header("authorization").or(received.header("x-api-key")).unwrap_or_default();
+                reply(
+                    401,
+                    &[("www-authenticate", key.into())],
+                    &error_body(received, &format!("I don't know `{key}` here")),
+                )
             }
         };
         stream.write_all(&bytes)?;
@@ -341,12 +383,61 @@ fn reply(status: u16, headers: &[(&str, String)], body: &str) -> Vec<u8> {
 
 fn completion(received: &Received, message: &Value) -> String {
     let asked = serde_json::from_slice::<Value>(&received.body).unwrap_or_default();
+    match received.line.as_str() {
+        OLLAMA => {
+            return json!({
+                "model": asked["model"], "created_at": "2026-01-02T03:04:05.678901Z", "message": ollama_message(message),
+                "done": true, "done_reason": "stop", "total_duration": 5_191_566_416_u64, "load_duration": 2_154_458,
+                "prompt_eval_count": 11, "prompt_eval_duration": 383_809_000, "eval_count": 7,
+                "eval_duration": 4_799_921_000_u64,
+            })
+            .to_string();
+        }
+        ANTHROPIC => {
+            return json!({
+                "id": "msg_1", "type": "message", "role": "assistant", "model": asked["model"],
+                "content": anthropic_content(message), "stop_reason": "end_turn", "stop_sequence": null,
+                "usage": {"input_tokens": 11, "output_tokens": 7, "cache_read_input_tokens": 0},
+            })
+            .to_string();
+        }
+        _ => {}
+    }
     json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1_767_154_300, "model": asked["model"],
         "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
     })
     .to_string()
+}
+
+/// A message of OpenAI's as Ollama words it: arguments are an object, calls have no type.
+fn ollama_message(message: &Value) -> Value {
+    let mut message = message.clone();
+    if message["content"].is_null() {
+        message["content"] = json!("");
+    }
+    if let Some(calls) = message.get_mut("tool_calls").and_then(Value::as_array_mut) {
+        for call in calls {
+            let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+            *call = json!({"function": {"name": call["function"]["name"], "arguments": arguments}});
+        }
+    }
+    message
+}
+
+/// A message of OpenAI's as the parts of Anthropic.
+fn anthropic_content(message: &Value) -> Value {
+    let mut parts = match &message["content"] {
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        Value::Array(parts) => parts.clone(),
+        _ => Vec::new(),
+    };
+    for call in message["tool_calls"].as_array().into_iter().flatten() {
+        let input: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+        parts.push(json!({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": input}));
+    }
+    json!(parts)
 }
 
 fn receive(stream: &TcpStream) -> std::io::Result<Received> {

@@ -5,18 +5,24 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use gently::models::openai::{Config, MAX_RESPONSE, OpenAi};
+use gently::models::http::MAX_RESPONSE;
+use gently::models::remote::{Config, Remote};
+use gently::models::wire::Wire;
 use gently::models::{Backend, ModelFault, Request, Stage, Usage};
+use gently::record::params::Params;
 use zeroize::Zeroizing;
 
-use crate::llama;
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 
 const KEY: &str = "test.key-Zq8_wert77uio";
 const REQUEST: Request<'static> = Request { system: "Be brief.", user: "What is the capital of \"France\"?" };
 
+fn cold() -> Params {
+    Params { temperature: Some("0".parse().unwrap()), ..Params::default() }
+}
+
 fn config(base_url: &str) -> Config {
-    Config { base_url: base_url.to_owned(), ..Config::new("small-1b") }
+    Config { base_url: base_url.to_owned(), ..Config::new(Wire::OpenAi, "small-1b") }
 }
 
 fn with_key(base_url: &str) -> Config {
@@ -26,7 +32,7 @@ fn with_key(base_url: &str) -> Config {
 /// Asks a server of this behaviour once, with a key, and limits short enough to be waited for.
 async fn ask(behaviour: Behaviour) -> Result<gently::models::Answer, ModelFault> {
     let server = ModelServer::start(behaviour);
-    let model = OpenAi::new(Config { total_timeout: Duration::from_secs(20), ..with_key(&server.base_url()) }).unwrap();
+    let model = Remote::new(Config { total_timeout: Duration::from_secs(20), ..with_key(&server.base_url()) }).unwrap();
     model.call(REQUEST).await
 }
 
@@ -36,7 +42,7 @@ async fn an_answer_comes_with_its_exact_bytes() {
     for base_url in
         [server.base_url(), format!("{}/", server.base_url()), server.base_url().replace("127.0.0.1", "localhost")]
     {
-        let model = OpenAi::new(Config { temperature: Some(0.0), ..with_key(&base_url) }).unwrap();
+        let model = Remote::new(Config { params: cold(), ..with_key(&base_url) }).unwrap();
         assert_eq!((model.id(), model.warning()), ("openai/small-1b", None));
         let answer = model.call(REQUEST).await.unwrap();
         assert_eq!(answer.text, ANSWER);
@@ -65,7 +71,7 @@ async fn an_answer_comes_with_its_exact_bytes() {
 async fn without_a_key_none_is_sent() {
     let server = ModelServer::start(Behaviour::Good);
     for key in [None, Some(Zeroizing::new(" \n".to_owned()))] {
-        let model = OpenAi::new(Config { api_key: key, ..config(&server.base_url()) }).unwrap();
+        let model = Remote::new(Config { api_key: key, ..config(&server.base_url()) }).unwrap();
         model.call(REQUEST).await.unwrap();
         let received = server.requests().pop().unwrap();
         assert_eq!(received.header("authorization"), None);
@@ -146,7 +152,7 @@ async fn time_runs_out_at_every_stage() {
     let asked = table.map(|(behaviour, stage)| async move {
         let server = ModelServer::start(behaviour);
         let limit = Duration::from_secs(2);
-        let model = OpenAi::new(Config { total_timeout: limit, ..config(&server.base_url()) }).unwrap();
+        let model = Remote::new(Config { total_timeout: limit, ..config(&server.base_url()) }).unwrap();
         let begun = Instant::now();
         let fault = model.call(REQUEST).await.unwrap_err();
         let url = format!("{}/chat/completions", server.base_url());
@@ -162,7 +168,7 @@ async fn time_runs_out_at_every_stage() {
 async fn a_prompt_is_sent_at_most_once() {
     for behaviour in [Behaviour::HangsUp, Behaviour::ClosesAtOnce, Behaviour::CutBody, Behaviour::error(503, "busy")] {
         let server = ModelServer::start(behaviour);
-        OpenAi::new(config(&server.base_url())).unwrap().call(REQUEST).await.unwrap_err();
+        Remote::new(config(&server.base_url())).unwrap().call(REQUEST).await.unwrap_err();
         assert_eq!(server.connections(), 1);
     }
 }
@@ -172,7 +178,7 @@ async fn a_prompt_is_sent_at_most_once() {
 async fn a_connection_is_tried_twice() {
     let server = ModelServer::start(Behaviour::ClosesAtOnce);
     let base_url = server.base_url().replace("http:", "https:");
-    let model = match OpenAi::new(with_key(&base_url)) {
+    let model = match Remote::new(with_key(&base_url)) {
         Err(ModelFault::NoClient { detail, .. }) => return eprintln!("skipped: no TLS on this machine: {detail}"),
         made => made.unwrap(),
     };
@@ -186,7 +192,7 @@ async fn a_redirect_is_not_followed() {
     let other = ModelServer::start(Behaviour::Good);
     let to = format!("{}/chat/completions", other.base_url());
     let server = ModelServer::start(Behaviour::Status(308, vec![("location", to)], String::new()));
-    let fault = OpenAi::new(with_key(&server.base_url())).unwrap().call(REQUEST).await.unwrap_err();
+    let fault = Remote::new(with_key(&server.base_url())).unwrap().call(REQUEST).await.unwrap_err();
     assert_eq!(fault.reason(), "http_308");
     assert_eq!(other.connections(), 0);
 }
@@ -194,7 +200,7 @@ async fn a_redirect_is_not_followed() {
 #[tokio::test]
 async fn calls_run_side_by_side() {
     let server = ModelServer::start(Behaviour::Gate);
-    let model = OpenAi::new(config(&server.base_url())).unwrap();
+    let model = Remote::new(config(&server.base_url())).unwrap();
     let opened = async {
         let done = tokio::task::spawn_blocking(move || {
             server.wait_for(2);
@@ -211,7 +217,7 @@ async fn calls_run_side_by_side() {
 #[test]
 fn a_script_is_played_in_order() {
     let server = ModelServer::script(vec![Behaviour::error(500, "once"), Behaviour::Good]);
-    let model = OpenAi::new(config(&server.base_url())).unwrap();
+    let model = Remote::new(config(&server.base_url())).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     assert_eq!(runtime.block_on(model.call(REQUEST)).unwrap_err().reason(), "http_500");
     assert!((0..2).all(|_| runtime.block_on(model.call(REQUEST)).is_ok()));
@@ -220,7 +226,7 @@ fn a_script_is_played_in_order() {
 #[test]
 fn what_can_be_configured() {
     let made = |base_url: &str, key: Option<&str>| {
-        OpenAi::new(Config { api_key: key.map(|k| Zeroizing::new(k.to_owned())), ..config(base_url) })
+        Remote::new(Config { api_key: key.map(|k| Zeroizing::new(k.to_owned())), ..config(base_url) })
     };
     for (base_url, key, reason) in [
         ("http://127.0.0.1:1", Some(KEY), None),
@@ -256,26 +262,13 @@ fn what_can_be_configured() {
         }
     }
     for (name, fine) in [("a", true), ("org/m:7b@q4", true), ("", false), ("a b", false), ("a\n", false)] {
-        assert_eq!(OpenAi::new(Config { base_url: "http://127.0.0.1:1".into(), ..Config::new(name) }).is_ok(), fine);
+        assert_eq!(
+            Remote::new(Config { base_url: "http://127.0.0.1:1".into(), ..Config::new(Wire::OpenAi, name) }).is_ok(),
+            fine
+        );
     }
-    assert!(OpenAi::new(Config { base_url: "http://127.0.0.1:1".into(), ..Config::new("x".repeat(201)) }).is_err());
-}
-
-#[tokio::test]
-async fn a_real_model_answers_twice_alike() {
-    let Some(llama) = tokio::task::spawn_blocking(llama::llama).await.unwrap() else { return };
-    let config = Config { base_url: llama.base_url.clone(), ..Config::new(llama.model.clone()) };
-    let model = OpenAi::new(Config { temperature: Some(0.0), ..config }).unwrap();
-    let request = Request { system: "You answer in one short sentence.", user: "What is the capital of France?" };
-    let one = model.call(request).await.unwrap();
-    let two = model.call(request).await.unwrap();
-    assert!(!one.text.trim().is_empty());
-    assert_eq!(one.text, two.text);
-    assert!(one.usage.prompt_tokens.is_some_and(|n| n > 5));
-    assert!(one.usage.completion_tokens.is_some_and(|n| (1..=24).contains(&n)));
-    assert!(matches!(one.finish_reason.as_deref(), Some("stop" | "length")));
-    assert_eq!(one.model_reported.as_deref(), Some(llama.model.as_str()));
-    assert_eq!(one.wire_request, two.wire_request);
-    let body = String::from_utf8(one.wire_response).unwrap();
-    assert!(body.contains(&serde_json::to_string(&one.text).unwrap()), "{body}");
+    assert!(
+        Remote::new(Config { base_url: "http://127.0.0.1:1".into(), ..Config::new(Wire::OpenAi, "x".repeat(201)) })
+            .is_err()
+    );
 }

@@ -67,7 +67,7 @@ fn bundle_for(kernel: &Kernel, user_input: &Clean, sight: BTreeMap<String, Sight
 fn turn(kernel: &Kernel, text: &str) -> (Clean, ContextBundle, CompiledPrompt) {
     let clean = redact(text).clean;
     let bundle = bundle_for(kernel, &clean, sample_sight());
-    let prompt = render(kernel, &bundle, &clean);
+    let prompt = render(kernel, &bundle, None, &clean);
     (clean, bundle, prompt)
 }
 
@@ -150,10 +150,10 @@ fn a_stored_exchange_renders_to_the_same_bytes() {
     let kernel = Kernel::genesis();
     let (clean, bundle, prompt) = turn(&kernel, "Was \"</gently-context>\" there? é\u{1F600}\n");
     let snapshot = Kernel::from_canonical(kernel.canonical_json()).unwrap();
-    assert_eq!(render_again(&snapshot, bundle.json(), clean.as_str()).unwrap(), prompt.canonical());
+    assert_eq!(render_again(&snapshot, bundle.json(), None, clean.as_str()).unwrap(), prompt.canonical());
     let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 3", 1)).unwrap();
-    assert!(matches!(render_again(&other, bundle.json(), clean.as_str()), Err(RenderFault::Kernel { .. })));
-    assert!(render_again(&kernel, &format!("{} ", bundle.json()), clean.as_str()).is_err());
+    assert!(matches!(render_again(&other, bundle.json(), None, clean.as_str()), Err(RenderFault::Kernel { .. })));
+    assert!(render_again(&kernel, &format!("{} ", bundle.json()), None, clean.as_str()).is_err());
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn the_context_block_can_not_be_forged() {
     }
     let clean = redact("Hi").clean;
     let bundle = bundle_for(&kernel, &clean, sight);
-    let prompt = render(&kernel, &bundle, &clean);
+    let prompt = render(&kernel, &bundle, None, &clean);
     assert_eq!(prompt.system().matches("<gently-context").count(), 1);
     assert_eq!(prompt.system().matches("</gently-context>").count(), 1);
     let (_, rest) = prompt.system().split_once("<gently-context sha256:").unwrap();
@@ -234,7 +234,7 @@ proptest! {
     fn any_text_goes_through(text in "\\PC{0,200}", reply in "\\PC{0,200}") {
         let kernel = Kernel::genesis();
         let (clean, bundle, prompt) = turn(&kernel, &text);
-        prop_assert_eq!(render_again(&kernel, bundle.json(), clean.as_str()).unwrap(), prompt.canonical());
+        prop_assert_eq!(render_again(&kernel, bundle.json(), None, clean.as_str()).unwrap(), prompt.canonical());
         let judgement = judge(&kernel, bundle.bundle(), &clean, &reply);
         let flags = judgement.flags();
         let drifted = flags.authority_drift || flags.completeness_drift || flags.evidence_drift

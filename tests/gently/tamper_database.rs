@@ -23,6 +23,7 @@ fn gently(home: &Path, args: &[&str]) -> Output {
         .args(args)
         .env("GENTLY_HOME", home)
         .env_remove("GENTLY_AUTH_KEY")
+        .env("GENTLY_MODEL_DEFAULT", "observer")
         .output()
         .unwrap();
     assert!(output.status.code().is_some());

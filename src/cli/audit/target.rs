@@ -11,7 +11,7 @@ use super::TargetArgs;
 
 /// Why nothing could be looked at.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TargetError {
+pub(in crate::cli) enum TargetError {
     /// Neither a home nor `--repo`.
     #[error("no home to look at; run `gently init`, or name a ledger with --repo PATH-OR-BUNDLE")]
     NoHome,
@@ -109,7 +109,7 @@ fn own_signer(home: &Path) -> Result<Option<PublicKey>, TargetError> {
     files.iter().find(|file| file.is_file()).map(|file| first_key(file)).transpose()
 }
 
-fn read_signer(text: &str) -> Result<PublicKey, TargetError> {
+pub(in crate::cli) fn read_signer(text: &str) -> Result<PublicKey, TargetError> {
     if text.starts_with("ssh-ed25519 ") { key_in(text, text) } else { first_key(Path::new(text)) }
 }
 

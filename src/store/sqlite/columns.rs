@@ -10,6 +10,7 @@ use crate::record::canon;
 use crate::record::commitment::Salt;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
+use crate::record::params::Cost;
 use crate::record::time::Seconds;
 use crate::store::{Outcome, StoreError};
 
@@ -99,6 +100,18 @@ impl Columns<'_, '_> {
         let text = self.text(block)?;
         let block: Block = canon::parse(text.as_bytes()).map_err(|e| corrupt(block, "a block document", e))?;
         Ok(Anchor { block, header: self.parsed_opt(header, "a block header")? })
+    }
+
+    /// Amount and currency, both or neither.
+    pub fn cost_opt(&self, micro: &'static str, currency: &'static str) -> Result<Option<Cost>, StoreError> {
+        match (self.count_opt(micro)?, self.text_opt(currency)?) {
+            (Some(micro), Some(currency)) => Ok(Some(Cost { currency, micro })),
+            (None, None) => Ok(None),
+            (_, found) => {
+                let found = found.unwrap_or_else(|| "null".to_owned());
+                Err(corrupt(currency, "a currency with every cost, and none without", found))
+            }
+        }
     }
 
     pub fn authority(&self, place: &'static str) -> Result<AuthorityState, StoreError> {

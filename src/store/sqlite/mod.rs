@@ -1,6 +1,7 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
 mod columns;
+mod find;
 mod read;
 mod write;
 
@@ -15,6 +16,9 @@ use super::{Applied, Store, StoreError, Write};
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// Pages copied at a time; the source is a snapshot, so nothing has to be let in between.
+const COPY_PAGES: std::ffi::c_int = 4096;
 
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
 const MIGRATIONS: &[(&str, &str)] =
@@ -31,6 +35,10 @@ type Tx<'a> = Handle<Transaction<'a>>;
 fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited_s: BUSY_WAIT.as_secs() },
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Sqlite {
+            what,
+            reason: format!("{error}: is the disk full, or a limit on the size of files set? Make room and ask again"),
+        },
         _ => StoreError::Sqlite { what, reason: error.to_string() },
     }
 }
@@ -62,7 +70,11 @@ impl Sqlite {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        if cannot_share(&connection) && !has_wal(path) {
+            let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+            connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(failed("open"))?;
+        }
         connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
         Ok(Handle(Box::new(connection)))
     }
@@ -75,6 +87,21 @@ impl Sqlite {
     /// Ends what [`Sqlite::begin_read`] began.
     pub fn end_read(&self) -> Result<(), StoreError> {
         self.0.execute_batch("COMMIT").map_err(failed("end reading"))
+    }
+
+    /// Copies the database, as [`Sqlite::begin_read`] sees it, to a new file of mode 0600. Durable on return.
+    pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        private_file(path)?;
+        let what = "copy the database";
+        let mut copy = Connection::open(path).map_err(failed(what))?;
+        {
+            let backup = rusqlite::backup::Backup::new(&self.0, &mut copy).map_err(failed(what))?;
+            backup.run_to_completion(COPY_PAGES, Duration::ZERO, None).map_err(failed(what))?;
+        }
+        copy.close().map_err(|(_, e)| failed(what)(e))?;
+        std::fs::File::open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(|e| StoreError::Sqlite { what, reason: e.to_string() })
     }
 
     /// SQLite's own check of the file: its words, `ok` when it is sound.
@@ -115,6 +142,25 @@ impl Sqlite {
         }
         runner.run(&mut *self.0).map(|_| ()).map_err(refused)
     }
+}
+
+/// Whether the database can't be read for want of a place for the readers' shared memory: on a read-only disk.
+fn cannot_share(connection: &Connection) -> bool {
+    let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    matches!(read, Err(rusqlite::Error::SqliteFailure(e, _)) if e.code == rusqlite::ErrorCode::CannotOpen)
+}
+
+/// Whether the newest state may be in the write-ahead log, beside the database.
+fn has_wal(path: &Path) -> bool {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    std::fs::metadata(wal).is_ok_and(|file| file.len() > 0)
+}
+
+/// The database as a file that nobody changes, which a file on a read-only disk is.
+fn immutable_uri(path: &Path) -> String {
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{escaped}?immutable=1")
 }
 
 fn last(migrations: &[Migration]) -> Option<(i32, u64)> {

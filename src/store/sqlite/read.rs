@@ -17,6 +17,12 @@ use crate::store::{
     SessionRow, StoreError, TurnRow,
 };
 
+/// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a turn.
+pub(super) const REFS: &str = "WITH RECURSIVE known(ref) AS (
+       SELECT min(ref) FROM ledger_commit
+       UNION ALL SELECT (SELECT min(ref) FROM ledger_commit WHERE ref > known.ref) FROM known WHERE ref IS NOT NULL)
+     SELECT ref FROM known WHERE ref IS NOT NULL ORDER BY ref";
+
 impl<C: Deref<Target = Connection>> Handle<C> {
     fn each<T>(
         &self,
@@ -34,7 +40,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         Ok(())
     }
 
-    fn list<T>(
+    pub(super) fn list<T>(
         &self,
         what: &'static str,
         sql: &str,
@@ -49,7 +55,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         Ok(out)
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         what: &'static str,
         sql: &str,
@@ -88,7 +94,7 @@ fn height(c: &Columns<'_, '_>, place: &'static str) -> Result<u32, StoreError> {
     u32::try_from(value).map_err(|_| StoreError::Corrupt { place, expected: "a height", actual: value.to_string() })
 }
 
-fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
+pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
     let tier = c.count("chat_session.tier")?;
     Ok(SessionRow {
         uuid: c.uuid("chat_session.session_id")?,
@@ -149,6 +155,7 @@ fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
         answered_at: c.time("llm_exchange.answered_at")?,
         prompt_tokens: c.count_opt("llm_exchange.prompt_tokens")?,
         completion_tokens: c.count_opt("llm_exchange.completion_tokens")?,
+        cost: c.cost_opt("llm_exchange.cost_micro", "llm_exchange.cost_currency")?,
         response_commitment: c.hash_opt("llm_exchange.response_commitment")?,
         exchange_commitment: c.hash("llm_exchange.exchange_commitment")?,
         chain_entry: c.hash_opt("llm_exchange.chain_entry")?,
@@ -156,7 +163,7 @@ fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
     }))
 }
 
-fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
+pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
     c.null("llm_exchange.prompt_compiled")?;
     c.null("llm_exchange.response_sanitized")?;
     Ok(ExchangeRow {
@@ -172,6 +179,7 @@ fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
         decision: c.text("llm_exchange.decision")?,
         authority_state: c.authority("llm_exchange.authority_state")?,
         exclusions: c.text("llm_exchange.exclusions")?,
+        params: c.text_opt("llm_exchange.params")?,
         salt: c.salt_opt("llm_exchange.salt")?,
         prompt_commitment: c.hash("llm_exchange.prompt_commitment")?,
         prompt_line: c.count("llm_exchange.prompt_line")?,
@@ -217,7 +225,7 @@ fn artifact(c: &Columns<'_, '_>) -> Result<ArtifactRow, StoreError> {
     })
 }
 
-fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
+pub(super) fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
     let kind = c.text("ledger_commit.kind")?;
     let segment = match (c.count_opt("ledger_commit.segment_from")?, c.count_opt("ledger_commit.segment_to")?) {
         (None, None) => None,
@@ -290,6 +298,19 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         self.one("read an exchange", sql, [id.to_string()], exchange)
     }
 
+    fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let sql = "SELECT * FROM llm_exchange WHERE prompt_hash = ?1 AND outcome = 'answered' AND model <> 'replay'
+                   ORDER BY outcome_line DESC LIMIT 1";
+        self.one("find an answered prompt", sql, [prompt_hash.to_string()], exchange)
+    }
+
+    fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let sql = "SELECT e.* FROM chat_turn t JOIN llm_exchange e ON e.turn_user_id = t.turn_id
+                   WHERE t.content_hash = ?1 AND t.speaker = 'user' AND e.outcome = 'answered' AND e.model <> 'replay'
+                   ORDER BY e.outcome_line DESC LIMIT 1";
+        self.one("find an answered text", sql, [content_hash.to_string()], exchange)
+    }
+
     fn in_flight(&self, of: Uuid) -> Result<Vec<ExchangeRow>, StoreError> {
         let sql = "SELECT * FROM llm_exchange WHERE session_id = ?1 AND outcome IS NULL ORDER BY seq";
         self.list("read prompts in flight", sql, [of.to_string()], exchange)
@@ -324,7 +345,7 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn auth_keys(&self) -> Result<Vec<AuthKeyRow>, StoreError> {
-        self.list("read auth keys", "SELECT * FROM auth_key ORDER BY added_at, name", [], |c| {
+        self.list("read auth keys", "SELECT * FROM auth_key ORDER BY added_at, rowid", [], |c| {
             Ok(AuthKeyRow {
                 hash: c.hash("auth_key.auth_key_hash")?,
                 name: c.text("auth_key.name")?,
@@ -355,9 +376,7 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn refs(&self) -> Result<Vec<String>, StoreError> {
-        self.list("read refs", "SELECT DISTINCT ref FROM ledger_commit ORDER BY ref", [], |c| {
-            c.text("ledger_commit.ref")
-        })
+        self.list("read refs", REFS, [], |c| c.text("ledger_commit.ref"))
     }
 
     fn files(&self, commit: u64) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {

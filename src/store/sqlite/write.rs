@@ -149,6 +149,11 @@ impl Write for Tx<'_> {
         .map(|_| ())
     }
 
+    fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError> {
+        let sql = "UPDATE auth_key SET revoked_at = ?2 WHERE auth_key_hash = ?1 AND revoked_at IS NULL";
+        Ok(self.change("revoke an auth key", sql, params![hash.to_string(), at.as_i64()])? == 1)
+    }
+
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError> {
         let Some(header) = anchor.header else { return Ok(()) };
         self.change(
@@ -231,7 +236,7 @@ impl Write for Tx<'_> {
             "add an exchange",
             "INSERT INTO llm_exchange (exchange_id, session_id, turn_user_id, context_bundle_hash, context_bundle_json,
                prompt_hash, created_at, seq, model, decision, authority_state, exclusions, salt, prompt_commitment,
-               prompt_line) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+               prompt_line, params) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             params![
                 e.exchange_id.to_string(),
                 e.session.to_string(),
@@ -248,6 +253,7 @@ impl Write for Tx<'_> {
                 e.salt.as_ref().map(|s| s.as_bytes().to_vec()),
                 e.prompt_commitment.to_string(),
                 int(e.prompt_line),
+                e.params,
             ],
         )?;
         match &e.outcome {
@@ -261,7 +267,8 @@ impl Write for Tx<'_> {
             "record an outcome",
             "UPDATE llm_exchange SET outcome = ?2, reason = ?3, turn_aurora_id = ?4, response_hash = ?5,
                validator_summary = ?6, refusal = ?7, answered_at = ?8, prompt_tokens = ?9, completion_tokens = ?10,
-               response_commitment = ?11, exchange_commitment = ?12, chain_entry = ?13, outcome_line = ?14
+               response_commitment = ?11, exchange_commitment = ?12, chain_entry = ?13, outcome_line = ?14,
+               cost_micro = ?15, cost_currency = ?16
              WHERE exchange_id = ?1 AND outcome IS NULL",
             params![
                 exchange.to_string(),
@@ -278,6 +285,8 @@ impl Write for Tx<'_> {
                 o.exchange_commitment.to_string(),
                 opt_hash(o.chain_entry),
                 int(o.outcome_line),
+                o.cost.as_ref().map(|c| int(c.micro)),
+                o.cost.as_ref().map(|c| c.currency.as_str()),
             ],
         )?;
         must_change(changed, "llm_exchange.outcome", "an exchange in flight", &exchange)

@@ -1,0 +1,1717 @@
+#!/usr/bin/env python3
+"""Checks a gently ledger: a second opinion that shares no code with gently.
+
+    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--json]
+    scripts/verify.py --log FILE                    judges the lines of a log alone
+
+Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
+library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database, OpenTimestamps
+proofs and cosignatures are not looked at, and the answers say so.
+
+Exit 0: consistent and complete, and nothing is `no`. 1: something was found. 2: could not look.
+
+How it reads: git is asked for raw objects only (`cat-file --batch`) and every object's name is computed
+again here. Every Ed25519 signature is checked here (strictly: canonical S, A and R, no small order);
+`ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one as well, or
+about all of them with --every-signature (some 5 ms each). The log is streamed segment by segment.
+"""
+import argparse
+import base64
+import binascii
+import datetime
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+GENESIS = "39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69"
+ZERO = "0" * 64
+QUESTIONS = ("consistent", "complete", "unique", "not_before", "not_after", "signed_by")
+MAX_LINE = 65535                # section "Format questions", 24
+MAX_NUMBER = 2 ** 64 - 1        # numbers in the log; heights below
+MAX_HEIGHT = 2 ** 32 - 1
+MAX_JSON_NUMBER = 2 ** 53 - 1
+# The page sets no size of an object; these only keep a hostile ledger from filling the memory.
+MAX_COMMIT, MAX_TREE, MAX_FILE, MAX_SEGMENT = 64 << 10, 4 << 10, 1 << 20, 256 << 20
+FINDINGS_SHOWN = 100
+HEX64 = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class CannotLook(Exception):
+    """Nothing could be checked."""
+
+
+def sha256(data):
+    return hashlib.sha256(data)
+
+
+def hexhash(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+# ---------------------------------------------------------------- Ed25519 (RFC 8032), verifying only
+
+P = 2 ** 255 - 19
+L = 2 ** 252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+SQRT_M1 = pow(2, (P - 1) // 4, P)
+IDENTITY = (0, 1, 1, 0)
+
+
+def decompress(data):
+    """The point of 32 canonical bytes, or None."""
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & ((1 << 255) - 1)
+    if y >= P:
+        return None
+    u, v = (y * y - 1) % P, (D * y * y + 1) % P
+    x = u * pow(v, 3, P) * pow(u * pow(v, 7, P), (P - 5) // 8, P) % P
+    if v * x * x % P == -u % P:
+        x = x * SQRT_M1 % P
+    elif v * x * x % P != u:
+        return None
+    if x == 0 and sign:
+        return None
+    if x & 1 != sign:
+        x = P - x
+    return (x, y, 1, x * y % P)
+
+
+def add_points(p, q):
+    a = (p[1] - p[0]) * (q[1] - q[0]) % P
+    b = (p[1] + p[0]) * (q[1] + q[0]) % P
+    c, d = 2 * D * p[3] * q[3] % P, 2 * p[2] * q[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return (e * f % P, g * h % P, f * g % P, e * h % P)
+
+
+def small_order(p):
+    for _ in range(3):
+        p = add_points(p, p)
+    return p[0] % P == 0 and (p[1] - p[2]) % P == 0
+
+
+class Multiples:
+    """n·16^i·Q for n < 16 and i < 64, each as (y+x, y-x, 2dxy): one addition for four bits."""
+
+    def __init__(self, point):
+        rows, flat = [], []
+        for _ in range(64):
+            row = [point]
+            for _ in range(14):
+                row.append(add_points(row[-1], point))
+            flat.extend(row)
+            point = add_points(row[-1], point)
+        running, prefix = 1, []
+        for p in flat:
+            prefix.append(running)
+            running = running * p[2] % P
+        inverse = pow(running, P - 2, P)
+        for i in range(len(flat) - 1, -1, -1):
+            x, y, z, _ = flat[i]
+            zi, inverse = inverse * prefix[i] % P, inverse * z % P
+            x, y = x * zi % P, y * zi % P
+            flat[i] = ((y + x) % P, (y - x) % P, 2 * D * x * y % P)
+        for i in range(64):
+            rows.append([None] + flat[15 * i:15 * i + 15])
+        self.rows = rows
+
+    def add_times(self, n, p):
+        """p + n·Q."""
+        x1, y1, z1, t1 = p
+        for row in self.rows:
+            q = row[n & 15]
+            n >>= 4
+            if q is None:
+                continue
+            a, b = (y1 - x1) * q[1] % P, (y1 + x1) * q[0] % P
+            c, d = t1 * q[2] % P, 2 * z1
+            e, f, g, h = b - a, d - c, d + c, b + a
+            x1, y1, z1, t1 = e * f % P, g * h % P, f * g % P, e * h % P
+        return (x1, y1, z1, t1)
+
+
+class Ed25519:
+    """Checks signatures; keeps the multiples of every key it has seen."""
+
+    def __init__(self):
+        y = 4 * pow(5, P - 2, P) % P
+        self.base = Multiples(decompress(y.to_bytes(32, "little")))
+        self.keys = {}
+
+    def verify(self, key, message, signature):
+        if key not in self.keys:
+            point = decompress(key)
+            good = point is not None and not small_order(point)
+            self.keys[key] = Multiples((-point[0] % P, point[1], 1, -point[3] % P)) if good else None
+        minus_key = self.keys[key]
+        r, s = signature[:32], int.from_bytes(signature[32:], "little")
+        if minus_key is None or len(signature) != 64 or s >= L:
+            return False
+        h = int.from_bytes(hashlib.sha512(r + key + message).digest(), "little") % L
+        q = minus_key.add_times(h, self.base.add_times(s, IDENTITY))
+        z = pow(q[2], P - 2, P)
+        x, y = q[0] * z % P, q[1] * z % P
+        return (y | (x & 1) << 255).to_bytes(32, "little") == r and not small_order(q)
+
+
+# ---------------------------------------------------------------- spellings
+
+def ssh_string(data):
+    return len(data).to_bytes(4, "big") + data
+
+
+def key_text(key):
+    return "ssh-ed25519 " + base64.b64encode(ssh_string(b"ssh-ed25519") + ssh_string(key)).decode()
+
+
+def read_key(text):
+    """The 32 bytes of 'ssh-ed25519 BASE64', or None."""
+    words = text.split(" ")
+    if len(words) != 2:
+        return None
+    try:
+        blob = base64.b64decode(words[1], validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    key = blob[-32:]
+    return key if len(blob) == 51 and key_text(key) == text else None
+
+
+EPOCH = datetime.datetime(1970, 1, 1)
+TIME = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})Z\Z")
+
+
+def read_time(text):
+    """Seconds since 1970 of YYYY-MM-DDTHH:MM:SSZ, or None."""
+    match = TIME.match(text)
+    if not match:
+        return None
+    try:
+        moment = datetime.datetime(*map(int, match.groups()))
+    except ValueError:
+        return None
+    seconds = (moment - EPOCH) // datetime.timedelta(seconds=1)
+    return seconds if seconds >= 0 else None
+
+
+def read_number(text, most=MAX_NUMBER, least=0):
+    if not re.match(r"(0|[1-9][0-9]{0,19})\Z", text):
+        return None
+    number = int(text)
+    return number if least <= number <= most else None
+
+
+def read_json(data):
+    """The value of canonical JSON (RFC 8785, no fractions). ValueError with the reason."""
+    def pairs(items):
+        keys = [key for key, _ in items]
+        if len(set(keys)) != len(keys):
+            raise ValueError("a key stands twice")
+        return dict(items)
+
+    def refuse(what):
+        raise ValueError("a number that is no integer: " + what)
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_float=refuse, parse_constant=refuse)
+        printed = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8")
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if printed != data:
+        raise ValueError("it is not spelled as a writer prints it")
+    return value
+
+
+def is_hash(value):
+    return isinstance(value, str) and HEX64.match(value) is not None
+
+
+def is_count(value):
+    return type(value) is int and 0 <= value <= MAX_JSON_NUMBER
+
+
+def is_text(value):
+    return isinstance(value, str)
+
+
+def is_flag(value):
+    return type(value) is bool
+
+
+def is_key(value):
+    return isinstance(value, str) and read_key(value) is not None
+
+
+def one_of(*words):
+    return lambda value: isinstance(value, str) and value in words
+
+
+def is_origin(value):
+    return isinstance(value, str) and value != "" and "+" not in value and not any(
+        c.isspace() or ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 for c in value)
+
+
+def fields(value, schema):
+    """What keeps a JSON object from having exactly these keys and kinds, or None."""
+    if not isinstance(value, dict):
+        return "it is no object"
+    for key in sorted(set(value) ^ set(schema)):
+        return ("key '%s' does not belong here" if key in value else "key '%s' is missing") % key
+    for key, good in schema.items():
+        if not good(value[key]):
+            return "value of '%s': %s" % (key, json.dumps(value[key])[:80])
+    return None
+
+
+def has_fields(schema):
+    return lambda value: fields(value, schema) is None
+
+
+def is_time(value):
+    return is_count(value) and value <= 253402300799
+
+
+NETWORK = one_of("bitcoin", "testnet4", "signet", "regtest")
+BLOCK = {"hash": is_hash, "height": lambda v: is_count(v) and v <= MAX_HEIGHT, "network": NETWORK,
+         "source": one_of("esplora", "bitcoind", "file", "local"), "time": is_time}
+FORMAT = one_of("gently/1")
+DOCUMENTS = {
+    "genesis.json": {"commitments": one_of("hmac-sha256", "sha256"), "created_at": is_time, "format": FORMAT,
+                     "genesis": one_of(GENESIS), "network": NETWORK, "origin": is_origin, "signer": is_key},
+    "session.json": {"auth_key_hash": is_hash, "block": has_fields(BLOCK), "branch": is_text, "format": FORMAT,
+                     "host_role": is_text, "kernel_hash": is_hash, "model": is_text, "opened_at": is_time,
+                     "phase": is_text, "prev_log": is_hash, "session_id": is_hash, "tier": is_count},
+    "record.json": {"asked_at": is_time, "authority_state": one_of("ok", "insufficient", "blocked"),
+                    "chain_entry": is_hash, "exchange_hash": is_hash, "format": FORMAT, "kernel_hash": is_hash,
+                    "model": is_text, "prev": is_hash, "prompt_hash": is_hash, "refusal": is_flag,
+                    "response_hash": is_hash, "seq": is_count, "session_id": is_hash, "timestamp": is_time,
+                    "validator": has_fields({k: is_flag for k in (
+                        "authority_drift", "completeness_drift", "evidence_drift", "schema_ok", "tone_drift")})},
+    "close.json": {"block": has_fields(BLOCK), "closed_at": is_time, "final_chain_hash": is_hash, "format": FORMAT,
+                   "interactions": is_count, "session_close_hash": is_hash, "session_id": is_hash},
+    "checkpoint.json": {"block": has_fields(BLOCK), "created_at": is_time, "format": FORMAT, "log_head": is_hash,
+                        "sessions_open": is_count},
+    "rotate.json": {"created_at": is_time, "format": FORMAT, "new_signer": is_key, "old_signer": is_key},
+}
+# kind: (document, the other files, the document's time)
+KINDS = {
+    "genesis": ("genesis.json", ("allowed_signers",), "created_at"),
+    "session_start": ("session.json", ("btc_header",), "opened_at"),
+    "interaction": ("record.json", ("chain_entry", "prompt_hash", "response_hash", "session"), "timestamp"),
+    "session_end": ("close.json", ("audit.log", "btc_header", "checkpoint"), "closed_at"),
+    "checkpoint": ("checkpoint.json", ("audit.log", "checkpoint"), "created_at"),
+    "key_rotate": ("rotate.json", ("allowed_signers", "audit.log", "checkpoint"), "created_at"),
+}
+ON_MAIN = ("genesis", "close", "checkpoint", "key_rotate")
+CLASSES = {"authority_drift": "authority", "evidence_drift": "evidence", "tone_drift": "tone",
+           "completeness_drift": "completeness"}
+
+
+# ---------------------------------------------------------------- Bitcoin headers, section 9
+
+EASIEST = {"bitcoin": 0x1d00ffff, "testnet4": 0x1d00ffff, "signet": 0x1e0377ae, "regtest": 0x207fffff}
+EPOCH_BLOCKS = 2016
+
+
+def target_of(bits):
+    """The number that compact bits stand for, or None when they are not its one spelling."""
+    size, word = bits >> 24, bits & 0xffffff
+    if word & 0x800000 or word == 0:
+        return None
+    target = word << 8 * (size - 3) if size >= 3 else word >> 8 * (3 - size)
+    again = (target.bit_length() + 7) // 8
+    small = target >> 8 * (again - 3) if again >= 3 else target << 8 * (3 - again)
+    if small & 0x800000:
+        small, again = small >> 8, again + 1
+    return target if again << 24 | small == bits and target < 1 << 256 else None
+
+
+def read_epochs():
+    """The table of genesis/btc-epochs.csv beside this script: [(bits, last hash or '-')], or None."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "genesis", "btc-epochs.csv")
+    try:
+        with open(path, encoding="ascii") as file:
+            rows = [line.strip().split(",") for line in file if line[:1].isdigit()]
+    except (OSError, UnicodeDecodeError):
+        return None
+    return [(int(bits, 16), last) for _, bits, last in rows] or None
+
+
+def header_faults(header, block_hash, height, time, network, epochs):
+    """What keeps a header of 160 digits from being accepted; an empty list when nothing does."""
+    raw = bytes.fromhex(header)
+    work = sha256(sha256(raw).digest()).digest()[::-1]
+    if work.hex() != block_hash:
+        return ["the header's double SHA-256 is " + work.hex()]
+    seconds, bits = int.from_bytes(raw[68:72], "little"), int.from_bytes(raw[72:76], "little")
+    target = target_of(bits)
+    if target is None:
+        return ["bits %08x spell no target" % bits]
+    faults = []
+    if int.from_bytes(work, "big") > target:
+        faults.append("the hash is above the target of bits %08x" % bits)
+    if time is not None and seconds != time:
+        faults.append("the header's time is %d" % seconds)
+    if network in EASIEST and target > target_of(EASIEST[network]):
+        faults.append("bits %08x are easier than %s allows" % (bits, network))
+    if network == "bitcoin" and epochs:
+        epoch = height // EPOCH_BLOCKS
+        if epoch < len(epochs):
+            due, last = epochs[epoch]
+            if bits != due:
+                faults.append("bits %08x are not those of epoch %d" % (bits, epoch))
+            if height % EPOCH_BLOCKS == EPOCH_BLOCKS - 1 and last not in ("-", block_hash):
+                faults.append("the last block of epoch %d is %s" % (epoch, last))
+        else:
+            steps = min(epoch - len(epochs) + 1, 128)
+            most = min(target_of(epochs[-1][0]) << 2 * steps, target_of(EASIEST["bitcoin"]))
+            if target > most:
+                faults.append("bits %08x are easier than epoch %d can be" % (bits, epoch))
+    return faults
+
+
+# ---------------------------------------------------------------- git
+
+class Git:
+    """Raw objects and refs of one repository, without its replace refs, hooks or remotes."""
+
+    def __init__(self, path):
+        # A promisor remote, or a transport, must not run anything.
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        self.env.update(GIT_NO_REPLACE_OBJECTS="1", GIT_NO_LAZY_FETCH="1", GIT_CONFIG_NOSYSTEM="1", GIT_TERMINAL_PROMPT="0",
+                        GIT_CONFIG_GLOBAL=os.devnull, GIT_OPTIONAL_LOCKS="0", LC_ALL="C",
+                        GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.abspath(path)))
+        self.unpacked, self.batch = None, None
+        if os.path.isfile(path):
+            self.unpacked = tempfile.mkdtemp(prefix="gently-verify-")
+            target = os.path.join(self.unpacked, "ledger.git")
+            self.run("clone", "--quiet", "--mirror", "--template=", "--", os.path.abspath(path), target)
+            path = target
+        if not os.path.isdir(path):
+            raise CannotLook("no repository or bundle at %s" % path)
+        self.folder = self.run("-C", path, "rev-parse", "--absolute-git-dir").stdout.decode().strip()
+        self.base = ["git", "-c", "safe.directory=*", "-c", "protocol.allow=never", "-c", "core.fsmonitor=false",
+                     "--git-dir", self.folder]
+        kind = self.run("--git-dir", self.folder, "rev-parse", "--show-object-format").stdout.strip()
+        if kind != b"sha1":
+            raise CannotLook("a ledger has SHA-1 object names; this repository has %s" % kind.decode())
+
+    def run(self, *args):
+        try:
+            done = subprocess.run(["git", "-c", "safe.directory=*", *args], env=self.env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        except OSError as error:
+            raise CannotLook("git does not run (%s); install git" % error) from None
+        if done.returncode:
+            raise CannotLook("git %s: %s" % (args[0], done.stderr.decode(errors="replace").strip()))
+        return done
+
+    def refs(self):
+        """[(name, object, what it points to when symbolic)], and git's complaints."""
+        done = self.run("--git-dir", self.folder, "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)")
+        rows = [line.split("\0") for line in done.stdout.decode(errors="replace").splitlines()]
+        return rows, done.stderr.decode(errors="replace").splitlines()
+
+    def read_many(self, wanted):
+        """The objects of [(name, kind, most bytes)]: their bytes, or a sentence that says what is wrong."""
+        for attempt in (1, 2):
+            if self.batch is None:
+                self.batch = subprocess.Popen(self.base + ["cat-file", "--batch"], env=self.env, stdin=subprocess.PIPE,
+                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            try:
+                self.batch.stdin.write("".join(name + "\n" for name, _, _ in wanted).encode())
+                self.batch.stdin.flush()
+                return [self.answer(*want) for want in wanted]
+            except (OSError, EOFError):
+                # git ends itself over a damaged object: find which, one at a time.
+                self.close_batch()
+                if len(wanted) == 1:
+                    return ["the object is damaged: git can't read it"]
+                if attempt == 1:
+                    return [self.read_many([want])[0] for want in wanted]
+        return []
+
+    def answer(self, name, kind, most):
+        pipe = self.batch.stdout
+        head = pipe.readline()
+        if not head.endswith(b"\n"):
+            raise EOFError
+        words = head.decode().split()
+        if len(words) != 3:
+            return "the object is missing"
+        size, digest, parts = int(words[2]), hashlib.sha1(), []
+        digest.update(("%s %d\0" % (words[1], size)).encode())
+        left = size
+        while left:
+            part = pipe.read(min(left, 1 << 20))
+            if not part:
+                raise EOFError
+            left -= len(part)
+            digest.update(part)
+            if size <= most:
+                parts.append(part)
+        pipe.read(1)
+        if digest.hexdigest() != name:
+            return "the object's content has another name: " + digest.hexdigest()
+        if words[1] != kind:
+            return "the object is a %s, not a %s" % (words[1], kind)
+        return b"".join(parts) if size <= most else "the %s has %d bytes; a reader takes %d" % (kind, size, most)
+
+    def read(self, name, kind, most):
+        return self.read_many([(name, kind, most)])[0]
+
+    def close_batch(self):
+        if self.batch is not None:
+            self.batch.kill()
+            self.batch.communicate()
+            self.batch = None
+
+    def close(self):
+        self.close_batch()
+        if self.unpacked:
+            shutil.rmtree(self.unpacked, ignore_errors=True)
+
+
+HEAD = re.compile(
+    rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)"
+    rb"author gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
+    rb"committer gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
+    rb"(gpgsig -----BEGIN SSH SIGNATURE-----\n((?: [A-Za-z0-9+/=]+\n)+) -----END SSH SIGNATURE-----\n)"
+    rb"\n(.*)\Z", re.DOTALL)
+SUBJECT = re.compile(rb"(genesis|session_start|interaction|session_end|close|checkpoint|key_rotate)\b")
+
+
+class Node:
+    """What is kept of a commit between the walk and its check."""
+    __slots__ = ("parents", "log", "kind")
+
+    def __init__(self, raw):
+        head, _, message = raw.partition(b"\n\n")
+        self.parents = tuple(line[7:].decode("latin-1") for line in head.split(b"\n") if line.startswith(b"parent "))
+        log = re.search(rb"^Log: ([0-9a-f]{64})$", message, re.MULTILINE)
+        self.log = log.group(1).decode() if log else None
+        subject = SUBJECT.match(message)
+        self.kind = subject.group(1).decode() if subject else None
+
+
+# ---------------------------------------------------------------- the log
+
+CODE = re.compile(r"[a-z0-9_.]+\Z")
+
+
+def is_branch(text):
+    return re.match(r"branch-[1-7]\Z", text) is not None
+
+
+def log_hash(text):
+    return HEX64.match(text) is not None
+
+
+def number(least=0, most=MAX_NUMBER):
+    return lambda text: read_number(text, most, least) is not None
+
+
+def code(text):
+    return CODE.match(text) is not None
+
+
+def anything(text):
+    return text != ""
+
+
+HEIGHT, SEQ = number(0, MAX_HEIGHT), number(1)
+EVENTS = {
+    "genesis": [("record", log_hash)],
+    "session_start": [("btc", HEIGHT), ("branch", is_branch), ("block", log_hash), ("auth", log_hash), ("record", log_hash)],
+    "branch_create": [("branch", is_branch)],
+    "branch_switch": [("from", is_branch), ("to", is_branch)],
+    "auth_ok": [("auth", lambda t: re.match(r"[0-9a-f]{16}\Z", t) is not None)],
+    "auth_fail": [("reason", code), ("count", number(1))],
+    "prompt": [("hash", log_hash), ("seq", SEQ)],
+    "response": [("hash", log_hash), ("seq", SEQ), ("model", anything), ("chain", log_hash), ("record", log_hash)],
+    "response_fail": [("seq", SEQ), ("model", anything), ("reason", code), ("exchange", log_hash)],
+    "denied": [("seq", SEQ), ("reason", code), ("exchange", log_hash)],
+    "btc_anchor": [("btc", HEIGHT), ("block", log_hash), ("header", lambda t: re.match(r"[0-9a-f]{160}\Z", t) is not None)],
+    "drift": [("class", lambda t: t in ("authority", "evidence", "tone", "schema", "completeness")), ("severity", code),
+              ("seq", SEQ), ("id", anything)],
+    "artifact": [("kind", code), ("id", anything), ("hash", log_hash)],
+    "session_end": [("btc", HEIGHT), ("interactions", number(0)), ("block", log_hash), ("close", log_hash), ("record", log_hash)],
+    "checkpoint": [("record", log_hash)],
+    "key_rotate": [("record", log_hash)],
+    "recover": [("applied", number(1))],
+    "clock_set": [("to", lambda t: read_time(t) is not None)],
+}
+NEVER_IN_SESSION = ("genesis", "checkpoint", "key_rotate", "recover", "clock_set")
+EITHER = ("auth_fail", "artifact")
+KIND_OF = {"genesis": "genesis", "session_start": "session_start", "response": "interaction", "session_end": "session_end",
+           "checkpoint": "checkpoint", "key_rotate": "key_rotate"}
+PLAIN = re.compile(rb"(?:[ -$&-+\--{}~]|%[0-9A-F]{2})+\Z")
+
+
+def read_value(raw):
+    """The text of a value in DETAILS. ValueError when a writer would not have written it."""
+    if not PLAIN.match(raw):
+        raise ValueError("value %r is not spelled as a writer would" % raw[:60])
+    if b"%" not in raw:
+        return raw.decode("ascii")
+    parts = raw.split(b"%")
+    out = [parts[0]]
+    for part in parts[1:]:
+        byte = int(part[:2], 16)
+        if 0x20 <= byte <= 0x7e and byte not in b"%|,":
+            raise ValueError("the byte %02X needs no escape" % byte)
+        out.append(bytes([byte]) + part[2:])
+    return b"".join(out).decode("utf-8")
+
+
+class Line:
+    """One parsed line. ValueError when its form is wrong."""
+    __slots__ = ("number", "place", "hash", "height", "time", "stamp", "event", "session", "details", "prev")
+
+    def __init__(self, raw, number_, place, prev):
+        self.number, self.place, self.prev = number_, place, prev
+        if len(raw) > MAX_LINE:
+            raise ValueError("%d bytes, and %d is the most" % (len(raw), MAX_LINE))
+        parts = raw.split(b"|")
+        if len(parts) != 6:
+            raise ValueError("%d fields" % len(parts))
+        try:
+            self.hash, height, self.stamp, self.event, session = (p.decode("ascii") for p in parts[:5])
+        except UnicodeDecodeError:
+            raise ValueError("bytes outside ASCII") from None
+        if not HEX64.match(self.hash):
+            raise ValueError("HASH %r" % self.hash[:80])
+        self.height, self.time = read_number(height, MAX_HEIGHT), read_time(self.stamp)
+        if self.height is None:
+            raise ValueError("BTC_HEIGHT %r" % height[:80])
+        if self.time is None:
+            raise ValueError("TIMESTAMP %r" % self.stamp[:80])
+        if not re.match(r"[a-z0-9_]+\Z", self.event):
+            raise ValueError("EVENT_TYPE %r" % self.event[:80])
+        if session != "-" and not HEX64.match(session):
+            raise ValueError("SESSION_ID %r" % session[:80])
+        self.session = None if session == "-" else session
+        self.details = self.read_details(parts[5])
+        self.check_event()
+
+    @staticmethod
+    def read_details(raw):
+        details = {}
+        for pair in [] if raw == b"-" else raw.split(b","):
+            key, colon, value = pair.partition(b":")
+            if not colon or not re.match(rb"[a-z_]+\Z", key):
+                raise ValueError("DETAILS hold %r" % pair[:60])
+            key = key.decode("ascii")
+            if key in details:
+                raise ValueError("key '%s' stands twice" % key)
+            details[key] = read_value(value)
+        return details
+
+    def check_event(self):
+        form = EVENTS.get(self.event)
+        if form is None:
+            return
+        if list(self.details) != [key for key, _ in form]:
+            raise ValueError("%s has the keys %s" % (self.event, ",".join(self.details) or "-"))
+        for key, good in form:
+            if not good(self.details[key]):
+                raise ValueError("%s:%s in a %s line" % (key, self.details[key][:80], self.event))
+        if self.event in NEVER_IN_SESSION and self.session or (
+                self.event not in NEVER_IN_SESSION + EITHER and not self.session):
+            raise ValueError("SESSION_ID %s of a %s line" % (self.session or "-", self.event))
+
+    def int(self, key):
+        return int(self.details[key])
+
+
+class TreeHash:
+    """RFC 6962's root over the lines so far."""
+
+    def __init__(self):
+        self.size, self.stack = 0, []
+
+    def add(self, line):
+        node, n = sha256(b"\0" + line).digest(), self.size
+        while n & 1:
+            node, n = sha256(b"\1" + self.stack.pop() + node).digest(), n >> 1
+        self.stack.append(node)
+        self.size += 1
+
+    def root(self):
+        if not self.stack:
+            return sha256(b"").digest()
+        node = self.stack[-1]
+        for left in reversed(self.stack[:-1]):
+            node = sha256(b"\1" + left + node).digest()
+        return node
+
+
+class Session:
+    __slots__ = ("id", "branch", "height", "auth", "final", "prompts", "open_prompts", "answered", "answers", "drift_due",
+                 "start_place")
+
+    def __init__(self, id_, branch, height, auth, place):
+        self.id, self.branch, self.height, self.auth, self.start_place = id_, branch, height, auth, place
+        self.final, self.prompts, self.answers = None, 0, 0
+        self.open_prompts = {}          # seq: (commitment, time)
+        self.answered = {}              # seq: classes of drift its record names, None when it can't be read
+        self.drift_due = {}             # (seq, class): place of the record
+
+
+# ---------------------------------------------------------------- the checks
+
+class Check:
+    def __init__(self, git, log, pinned, every_signature):
+        self.git, self.log_path, self.pinned = git, log, pinned
+        self.findings, self.counts = [], dict.fromkeys(QUESTIONS, 0)
+        self.ed25519, self.every_signature = None, every_signature
+        self.epochs = read_epochs()
+        self.nodes, self.refs, self.main, self.by_log, self.closes = {}, {}, [], {}, {}
+        self.claimed, self.commits, self.tree_heads = set(), {}, []
+        # the log
+        self.number, self.head, self.time, self.highest, self.records = 0, GENESIS, 0, 0, set()
+        self.tree, self.sessions, self.ended, self.branches = TreeHash(), {}, set(), set()
+        self.last_branch, self.due, self.last_prompt, self.blocks = None, [], None, {}
+        self.in_segments = 0
+        # the ledger
+        self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
+        self.key, self.next_key, self.allowed = None, None, b""
+        self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
+        # headers and signatures
+        self.headers, self.anchors, self.unseen_headers, self.local_starts, self.headless = 0, 0, 0, 0, []
+        self.signed, self.sample, self.last_signed, self.asked, self.remarks = 0, [], None, 0, []
+
+    # ---- findings
+
+    def find(self, question, place, expected, actual):
+        for one in question.split("+"):
+            self.counts[one] += 1
+            if len(self.findings) < FINDINGS_SHOWN:
+                self.findings.append({"question": one, "place": place, "expected": str(expected), "actual": str(actual)})
+
+    def same(self, place, what, expected, actual, question="consistent"):
+        if expected == actual:
+            return True
+        self.find(question, place, "%s %s" % (what, expected), "%s %s" % (what, actual))
+        return False
+
+    # ---- refs and commits
+
+    def run(self):
+        if self.git is None:
+            self.run_log_alone()
+            return
+        log_size = None
+        if self.log_path:
+            # Noted before the refs: a writer moves refs before it appends lines.
+            log_size = os.stat(self.log_path).st_size
+        self.read_refs()
+        for oid in list(self.refs.values()):
+            self.walk(oid)
+        if not self.nodes:
+            raise CannotLook("nothing to check: no commit of a ledger can be read at %s" % self.git.folder)
+        self.index()
+        self.read_genesis()
+        for item in self.lines(log_size):
+            if isinstance(item, str):
+                self.end_of_segment(item)
+            else:
+                self.take(*item)
+        self.finish()
+
+    def run_log_alone(self):
+        with open(self.log_path, "rb") as file:
+            for item in self.file_lines(file, os.fstat(file.fileno()).st_size):
+                self.take(*item)
+        if self.number == 0 and not any(self.counts.values()):
+            raise CannotLook("nothing to check: %s is empty" % self.log_path)
+        self.finish_log()
+
+    def read_refs(self):
+        rows, complaints = self.git.refs()
+        for complaint in complaints:
+            self.find("consistent", "refs", "refs that git can read", complaint)
+        for name, oid, symbolic in rows:
+            if re.match(r"refs/heads/(main|branch-[1-7])\Z", name):
+                self.refs[name[11:]] = oid
+            elif name not in ("refs/notes/ots", "refs/notes/witness"):
+                self.find("consistent", name, "no other refs than main, branch-1 to branch-7 and the notes", oid)
+                continue
+            if symbolic:
+                self.find("consistent", name, "a ref to a commit", "a symbolic ref to " + symbolic)
+            if name.startswith("refs/notes/"):
+                self.remarks.append("%s was not looked at" % name)
+        if "main" not in self.refs:
+            self.find("consistent", "refs/heads/main", "the ref", "it is missing")
+
+    def walk(self, tip):
+        todo = [tip]
+        while todo:
+            wanted = []
+            for oid in todo:
+                if oid not in self.nodes:
+                    self.nodes[oid] = None
+                    wanted.append((oid, "commit", MAX_COMMIT))
+            todo = []
+            for (oid, _, _), raw in zip(wanted, self.git.read_many(wanted) if wanted else []):
+                if isinstance(raw, str):
+                    self.find("consistent", "commit " + oid, "a commit", raw)
+                    del self.nodes[oid]
+                    continue
+                node = self.nodes[oid] = Node(raw)
+                todo.extend(p for p in node.parents if p not in self.nodes)
+
+    def index(self):
+        for oid, node in self.nodes.items():
+            self.commits[node.kind] = self.commits.get(node.kind, 0) + 1
+            if node.kind == "close":
+                self.closes.setdefault(node.log, []).append(oid)
+            elif node.log and node.kind:
+                self.by_log.setdefault(node.log, []).append(oid)
+            else:
+                self.find("consistent", "commit " + oid, "a subject and a Log trailer of section 6", "neither or one")
+                self.claimed.add(oid)
+        oid, seen = self.refs.get("main"), set()
+        while oid in self.nodes and oid not in seen:
+            seen.add(oid)
+            self.main.append(oid)
+            oid = self.nodes[oid].parents[0] if self.nodes[oid].parents else None
+        self.main.reverse()
+
+    def place(self, oid, file=None):
+        node = self.nodes.get(oid)
+        kind = " (%s)" % node.kind if node and node.kind else ""
+        return "commit %s%s%s" % (oid, kind, ", file " + file if file else "")
+
+    def read_tree(self, oid, place):
+        """{name: object} of a tree; reports what a writer would not have written."""
+        raw = self.git.read(oid, "tree", MAX_TREE)
+        if isinstance(raw, str):
+            self.find("consistent", place + ", tree " + oid, "a tree", raw)
+            return None
+        files, at, names = {}, 0, []
+        while at < len(raw):
+            nul = raw.find(b"\0", at)
+            mode, _, name = raw[at:nul].partition(b" ")
+            shown = name.decode("utf-8", "replace")
+            if nul < 0 or nul + 21 > len(raw):
+                self.find("consistent", place, "a whole tree", "it breaks off")
+                return None
+            if mode != b"100644":
+                self.find("consistent", "%s, file %s" % (place, shown), "mode 100644", "mode " + mode.decode("latin-1"))
+            else:
+                files[shown] = raw[nul + 1:nul + 21].hex()
+            names.append(name)
+            at = nul + 21
+        if names != sorted(set(names)):
+            self.find("consistent", place, "files in order, each once", ", ".join(n.decode("utf-8", "replace") for n in names))
+        return files
+
+    def read_genesis(self):
+        root = self.main[0] if self.main else None
+        node = self.nodes.get(root)
+        if node is None or node.kind != "genesis":
+            self.find("consistent", "refs/heads/main", "a root commit of kind genesis", self.place(root))
+            self.key_unknown = True
+            return
+        raw = self.git.read(root, "commit", MAX_COMMIT)
+        tree = HEAD.match(raw) if isinstance(raw, bytes) else None
+        files = self.read_tree(tree.group(1).decode(), self.place(root)) if tree else None
+        blob = self.git.read(files["genesis.json"], "blob", MAX_FILE) if files and "genesis.json" in files else None
+        try:
+            document = read_json(blob) if isinstance(blob, bytes) else {}
+        except ValueError:
+            document = {}
+        # What is wrong with it is reported where the commit is checked; here its say is taken.
+        document = document if isinstance(document, dict) else {}
+        self.key_unknown = "signer" not in document
+        good = {key: document.get(key) for key, fine in DOCUMENTS["genesis.json"].items() if fine(document.get(key))}
+        self.genesis, self.network, self.origin = good.get("genesis"), good.get("network"), good.get("origin")
+        if "signer" not in good and self.pinned:
+            self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned), "none that can be read")
+        if "signer" in good:
+            self.key = read_key(good["signer"])
+            self.signers.append(good["signer"])
+            if self.pinned and self.key != self.pinned:
+                self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned),
+                          "signer " + good["signer"])
+
+    # ---- lines of the log
+
+    def lines(self, log_size):
+        """Yields (line, place), and a commit of main after its segment's last line."""
+        file = open(self.log_path, "rb") if self.log_path else None
+        state = "as main" if file else "none"
+        for oid in self.main[1:]:
+            segment = self.read_segment(oid)
+            if segment is None:
+                continue
+            if state == "as main":
+                held = file.read(len(segment))
+                if held != segment:
+                    state = self.compare(held, segment)
+            lines = segment.split(b"\n")
+            if lines.pop() != b"" or not lines:
+                self.find("consistent", self.place(oid, "audit.log"), "whole lines", "no newline at its end")
+            for line in lines:
+                yield line, "log line %d (segment of commit %s)" % (self.number + 1, oid)
+            self.in_segments = self.number
+            yield oid
+        if state == "differs":
+            # Section 12: the file begins with the segments. What is newer stands behind as many lines.
+            file.seek(0)
+            for n in range(self.number):
+                if not file.readline(MAX_LINE + 2).endswith(b"\n"):
+                    self.find("complete", "audit.log line %d" % (n + 1), "the %d lines that main holds" % self.number, "fewer")
+                    break
+        if state in ("as main", "differs"):
+            yield from self.file_lines(file, log_size - file.tell())
+        if file:
+            file.close()
+
+    def compare(self, held, segment):
+        """Reports how the file's bytes differ from the segment's."""
+        n = next((i for i, (a, b) in enumerate(zip(held, segment)) if a != b), len(held))
+        place = "audit.log line %d" % (self.number + 1 + segment[:n].count(b"\n"))
+        if n == len(held):
+            self.find("complete", place, "the lines that main holds, and newer ones", "the end of the file")
+            return "ended"
+        self.find("consistent", place, "the line that the segment in main has",
+                  held[held.rfind(b"\n", 0, n) + 1:].split(b"\n")[0][:200].decode("utf-8", "replace"))
+        return "differs"
+
+    def file_lines(self, file, left):
+        while left > 0:
+            line = file.readline(min(left, MAX_LINE + 2))
+            left -= len(line)
+            place = "audit.log line %d" % (self.number + 1)
+            if line.endswith(b"\n"):
+                yield line[:-1], place
+            elif len(line) == MAX_LINE + 2:
+                self.find("consistent", place, "at most %d bytes" % MAX_LINE, "more")
+                return
+            else:
+                self.find("complete", place, "a newline at the end", "a torn line of %d bytes" % len(line))
+                return
+
+    def read_segment(self, oid):
+        place, raw = self.place(oid), self.git.read(oid, "commit", MAX_COMMIT)
+        head = re.match(rb"tree ([0-9a-f]{40})\n", raw) if isinstance(raw, bytes) else None
+        files = self.read_tree(head.group(1).decode(), place) if head else None
+        if not files or "audit.log" not in files:
+            self.find("consistent", place, "a file audit.log with the segment", "none")
+            return None
+        segment = self.git.read(files["audit.log"], "blob", MAX_SEGMENT)
+        if isinstance(segment, str):
+            self.find("consistent", place + ", file audit.log", "the segment", segment)
+            return None
+        return segment
+
+    def end_of_segment(self, oid):
+        place, node = self.place(oid), self.nodes[oid]
+        self.same(place + ", file audit.log", "last line", node.log, self.head)
+        raw = self.git.read(oid, "commit", MAX_COMMIT)
+        files = self.read_tree(raw[5:45].decode(), place) or {}
+        note = self.git.read(files["checkpoint"], "blob", MAX_FILE) if "checkpoint" in files else "it is missing"
+        place += ", file checkpoint"
+        if isinstance(note, str):
+            self.find("consistent", place, "a tree head", note)
+            return
+        root = self.tree.root()
+        self.tree_heads.append({"size": self.tree.size, "root": root.hex()})
+        text = ("%s\n%d\n%s\n" % (self.origin, self.tree.size, base64.b64encode(root).decode())).encode()
+        match = re.match(rb"(.*\n)\n\xe2\x80\x94 ([^ \n]+) ([A-Za-z0-9+/]+=*)\n\Z", note, re.DOTALL)
+        if not match:
+            self.find("consistent", place, "a signed note with one signature", note[:300].decode("utf-8", "replace"))
+            return
+        if match.group(1) != text:
+            self.find("consistent", place, text.decode().replace("\n", " "),
+                      match.group(1)[:300].decode("utf-8", "replace").replace("\n", " "))
+        if self.key is None or self.origin is None:
+            return
+        name = self.origin.encode()
+        blob = decode_base64(match.group(3))
+        key_id = sha256(name + b"\n\x01" + self.key).digest()[:4]
+        if match.group(2) != name or blob is None or len(blob) != 68 or blob[:4] != key_id:
+            self.find("consistent+signed_by", place, "one signature of %s with key id %s" % (self.origin, key_id.hex()),
+                      "name %s, key id %s" % (match.group(2).decode("utf-8", "replace"), (blob or b"")[:4].hex()))
+        elif not self.holds(match.group(1), blob[4:]):
+            self.find("consistent+signed_by", place, "a signature by " + key_text(self.key), "it does not hold")
+
+    def holds(self, message, signature):
+        if self.ed25519 is None:
+            self.ed25519 = Ed25519()
+        return self.ed25519.verify(self.key, message, signature)
+
+    def take(self, raw, place):
+        """One line: its hash, its form, what it may follow, and the commit that belongs to it."""
+        if self.next_key:
+            self.key, self.next_key = self.next_key, None
+        self.number += 1
+        self.tree.add(raw)
+        first, bar, rest = raw.partition(b"|")
+        computed = hexhash(self.head.encode() + b"|" + rest)
+        prev = self.head
+        try:
+            line = Line(raw, self.number, place, prev)
+        except ValueError as error:
+            self.find("consistent", place, "a line as section 4 has it", error)
+            self.head = first.decode() if bar and re.match(rb"[0-9a-f]{64}\Z", first) else computed
+            self.same(place, "HASH", computed, first[:80].decode("utf-8", "replace"))
+            self.due = []
+            return
+        self.same(place, "HASH", computed, line.hash)
+        self.head = line.hash
+        self.check_time(line)
+        if (self.number == 1) != (line.event == "genesis"):
+            self.find("consistent", place, "genesis first, and once", "a %s line" % line.event)
+        self.check_record_once(line)
+        self.follow(line)
+        self.last_prompt = (line.session, line.int("seq")) if line.event == "prompt" else None
+        self.highest = max(self.highest, line.height)
+
+    def check_time(self, line):
+        if line.event == "clock_set":
+            self.same(line.place, "TIMESTAMP", line.details["to"], line.stamp)
+        elif line.time < self.time:
+            self.find("consistent", line.place, "a time not before that of the line before", line.stamp)
+        self.time = line.time
+
+    def check_record_once(self, line):
+        record = line.details.get("record") if line.event in KIND_OF else None
+        if record is None:
+            return
+        if record in self.records:
+            self.find("consistent", line.place, "a record that no line before names", record)
+        self.records.add(record)
+
+    def follow(self, line):
+        """What the lines before allow."""
+        place, session = line.place, None
+        due, self.due = self.due, []
+        if due:
+            want, values = due[0]
+            session = self.sessions.get(line.session)
+            if (line.event, line.session) == (want, self.last_start):
+                for key, value in values.items():
+                    self.same(place, key, value, line.details[key])
+                self.same(place, "BTC_HEIGHT", session.height, line.height)
+                self.due = due[1:]
+                return
+            self.find("consistent", place, "%s of session %s" % (want, self.last_start),
+                      "%s of session %s" % (line.event, line.session or "-"))
+        if line.event in ("branch_create", "branch_switch", "auth_ok"):
+            self.find("consistent", place, "%s only where a session starts, when it is due" % line.event, "it stands here")
+            return
+        if line.session is None:
+            self.same(place, "BTC_HEIGHT", self.highest, line.height)
+        elif line.event == "session_start":
+            self.start(line)
+            return
+        else:
+            session = self.sessions.get(line.session)
+            if session is None:
+                what = "it has ended" if line.session in self.ended else "it never started"
+                self.find("consistent", place, "a session that is open", "session %s: %s" % (line.session, what))
+                if line.event in KIND_OF:
+                    self.commit_of(line, None)
+                return
+            if line.event not in ("btc_anchor", "session_end"):
+                self.same(place, "BTC_HEIGHT", session.height, line.height)
+        handler = getattr(self, "on_" + line.event, None) if line.event in EVENTS else None
+        if handler:
+            handler(line, session)
+
+    def check_block_named(self, line):
+        self.same(line.place, "BTC_HEIGHT", line.int("btc"), line.height)
+        if (line.int("btc") == 0) != (line.details["block"] == ZERO):
+            self.find("consistent", line.place, "height 0 and 64 zeros together", "btc:%(btc)s,block:%(block)s" % line.details)
+        self.blocks[line.int("btc")] = line.details["block"]
+
+    def start(self, line):
+        details, place = line.details, line.place
+        self.check_block_named(line)
+        branch, height = details["branch"], line.int("btc")
+        self.same(place, "branch", "branch-%d" % (height % 7 + 1), branch)
+        ident = hexhash(bytes.fromhex(details["auth"]) + details["block"].encode() + bytes.fromhex(line.prev))
+        self.same(place, "SESSION_ID", ident, line.session)
+        if line.session in self.sessions or line.session in self.ended:
+            self.find("consistent", place, "a session that has not started before", line.session)
+            return
+        session = Session(line.session, branch, height, details["auth"], place)
+        session.final = bytes.fromhex(line.session)
+        self.sessions[line.session] = session
+        if branch not in self.branches:
+            self.due.append(("branch_create", {"branch": branch}))
+        elif branch != self.last_branch:
+            self.due.append(("branch_switch", {"from": self.last_branch, "to": branch}))
+        self.due.append(("auth_ok", {"auth": details["auth"][:16]}))
+        self.branches.add(branch)
+        self.last_branch, self.last_start = branch, line.session
+        self.commit_of(line, session)
+
+    def on_genesis(self, line, _session):
+        self.commit_of(line, None)
+
+    def on_prompt(self, line, session):
+        seq = line.int("seq")
+        self.same(line.place, "seq", session.prompts + 1, seq)
+        session.prompts = max(seq, session.prompts)
+        if seq in session.open_prompts:
+            self.find("complete", line.place, "one outcome of each prompt", "two prompts of seq %d" % seq)
+        if seq in session.open_prompts or seq in session.answered:
+            self.find("consistent", line.place, "a number that is new", "seq %d" % seq)
+        session.open_prompts[seq] = (line.details["hash"], line.time)
+
+    def outcome(self, line, session):
+        """The prompt that a line ends, or None."""
+        prompt = session.open_prompts.pop(line.int("seq"), None)
+        if prompt is None:
+            self.find("consistent", line.place, "a prompt without an outcome, with this seq, before", "%s of seq %s" % (
+                line.event, line.details["seq"]))
+        return prompt
+
+    def directly(self, line):
+        if self.last_prompt != (line.session, line.int("seq")):
+            self.find("consistent", line.place, "the line of prompt %s directly before" % line.details["seq"], "another line")
+
+    def on_response_fail(self, line, session):
+        self.outcome(line, session)
+        if re.match(r"compile(\Z|[._])", line.details["reason"]):
+            self.directly(line)
+
+    def on_denied(self, line, session):
+        self.outcome(line, session)
+        self.directly(line)
+
+    def on_response(self, line, session):
+        prompt = self.outcome(line, session)
+        details = line.details
+        if prompt:
+            entry = chain_entry(session.final, prompt[0], details["hash"], line.time)
+            self.same(line.place, "chain", entry, details["chain"])
+        session.answers += 1
+        session.answered[line.int("seq")] = None
+        document = self.commit_of(line, session, prompt)
+        session.final = bytes.fromhex(details["chain"])
+        if document:
+            self.note_drift(session, document, self.place(self.by_log[line.hash][0], "record.json"))
+
+    @staticmethod
+    def note_drift(session, document, place):
+        flags = document["validator"]
+        classes = {name for flag, name in CLASSES.items() if flags[flag]}
+        if not flags["schema_ok"]:
+            classes.add("schema")
+        session.answered[document["seq"]] = classes
+        for name in classes:
+            session.drift_due[document["seq"], name] = place
+
+    def on_drift(self, line, session):
+        seq, name = line.int("seq"), line.details["class"]
+        if seq not in session.answered:
+            self.find("consistent", line.place, "drift of an answered seq", "seq %d" % seq)
+        elif session.answered[seq] is not None and name not in session.answered[seq]:
+            self.find("consistent", line.place, "a record of seq %d that says %s" % (seq, name), "it does not")
+        session.drift_due.pop((seq, name), None)
+
+    def on_btc_anchor(self, line, session):
+        height = line.int("btc")
+        self.check_block_named(line)
+        if height <= session.height:
+            self.find("consistent", line.place, "a height above the session's %d" % session.height, height)
+        session.height = height
+        self.check_header(line.details["header"], line.details["block"], height, None, line.place, session.id)
+
+    def on_session_end(self, line, session):
+        details = line.details
+        self.check_block_named(line)
+        self.same(line.place, "interactions", session.answers, line.int("interactions"))
+        final = session.final if session.answers else bytes(32)
+        close = hexhash(bytes.fromhex(session.id) + details["block"].encode() + final)
+        self.same(line.place, "close", close, details["close"])
+        self.commit_of(line, session)
+        self.unanswered(session, line.place)
+        self.missing_drift(session, "consistent")
+        del self.sessions[session.id]
+        self.ended.add(session.id)
+
+    def unanswered(self, session, place):
+        for seq in session.open_prompts:
+            self.find("complete", place, "an outcome of prompt %d of session %s" % (seq, session.id), "none in the log")
+
+    def missing_drift(self, session, question):
+        for (seq, name), place in session.drift_due.items():
+            self.find(question, place, "a drift line of class %s with seq %d" % (name, seq), "none in the log")
+
+    def on_checkpoint(self, line, _session):
+        self.commit_of(line, None)
+
+    def on_key_rotate(self, line, _session):
+        if self.sessions:
+            self.find("consistent", line.place, "no open session at a rotation", "%d open" % len(self.sessions))
+        self.commit_of(line, None)
+
+    # ---- headers
+
+    def check_header(self, header, block_hash, height, time, place, session):
+        """Section 9; True when the header is accepted."""
+        self.headers += 1
+        faults = header_faults(header, block_hash, height, time, self.network, self.epochs)
+        for fault in faults:
+            self.find("not_before", place, "a header that shows the work of block %d of %s" % (height, self.network), fault)
+        if faults:
+            self.headless.append(session)
+        return not faults
+
+    def check_block(self, block, files, place, session):
+        """A block of a start or end, with its file btc_header."""
+        if self.network and block["network"] != self.network:
+            self.find("consistent+not_before", place, "network %s" % self.network, "network " + block["network"])
+        if not self.check_local(block, place):
+            return
+        header = files.get("btc_header")
+        if not isinstance(header, bytes) or not re.match(rb"[0-9a-f]{160}\n\Z", header):
+            self.headers += 1
+            self.find("not_before", place, "a header of block %d" % block["height"], "none that can be read")
+            if header is not None:
+                self.find("consistent", place, "btc_header of 160 digits and a newline", header[:200])
+            return
+        good = self.check_header(header[:160].decode(), block["hash"], block["height"], block["time"], place, session)
+        if good and self.network in (None, block["network"]):
+            self.anchors += 1
+
+    def check_local(self, block, place):
+        """True for a block that is not local; reports one that is half so."""
+        marks = {block["hash"] == ZERO, block["height"] == 0, block["source"] == "local"}
+        if len(marks) == 2:
+            self.find("consistent", place, "64 zeros, height 0 and source local together", json.dumps(block, sort_keys=True))
+        return marks == {False}
+
+    # ---- commits
+
+    def commit_of(self, line, session, prompt=None):
+        """Checks the commit of a line with a record; gives its document."""
+        if self.git is None:
+            return None
+        found = self.by_log.get(line.hash, [])
+        kind = KIND_OF[line.event]
+        document = None
+        if len(found) != 1:
+            self.find("consistent", line.place, "one commit with this Log", "%d" % len(found))
+            if kind in ("session_start", "session_end") and line.int("btc"):
+                self.unseen_headers += 1
+        for oid in found:
+            self.claimed.add(oid)
+            document = self.commit(oid, kind, line, session, prompt) or document
+        if kind == "session_end":
+            self.close_of(line, session, found[0] if found else None)
+        return document
+
+    def parse(self, oid, place):
+        raw = self.git.read(oid, "commit", MAX_COMMIT)
+        match = HEAD.match(raw) if isinstance(raw, bytes) else None
+        if not match:
+            self.find("consistent", place, "a commit in the form of section 6.1",
+                      raw if isinstance(raw, str) else "its headers, or what is not one of them, differ")
+            if isinstance(raw, bytes) and b"\ngpgsig " not in raw.partition(b"\n\n")[0]:
+                self.find("signed_by", place, "a signature by the key in force", "none")
+            return None
+        return raw, match
+
+    def commit(self, oid, kind, line, session, prompt):
+        place, node = self.place(oid), self.nodes[oid]
+        if node.kind != kind:
+            self.find("consistent", place, "a commit of kind %s, as %s says" % (kind, line.place if line else "its subject"),
+                      node.kind)
+            return None
+        parsed = self.parse(oid, place)
+        if not parsed:
+            self.advance(kind, oid, session)
+            return None
+        raw, match = parsed
+        self.signature(raw, match, place)
+        document, blobs, record = self.read_files(match.group(1).decode(), kind, place)
+        if document is None:
+            self.check_dates(match, line.time if line else None, place)
+            self.check_parents(kind, node.parents, session, place)
+            self.advance(kind, oid, session)
+            if kind in ("session_start", "session_end"):
+                self.unseen_headers += 1
+            return None
+        doc_place = "%s, file %s" % (place, KINDS[kind][0])
+        if line:
+            self.same(doc_place, "SHA-256", line.details["record"], record)
+            self.same(doc_place, KINDS[kind][2], line.time, document[KINDS[kind][2]])
+        if session is None and line is None:
+            session = self.session_of(kind, document, doc_place)
+        self.check_dates(match, document[KINDS[kind][2]], place)
+        getattr(self, "document_of_" + kind)(document, blobs, line, session, prompt, doc_place)
+        self.check_message(match.group(7), kind, document, record, line.hash if line else node.log, place)
+        self.check_parents(kind, node.parents, session, place)
+        self.advance(kind, oid, session)
+        return document
+
+    def check_dates(self, match, time, place):
+        if time is None:
+            return
+        for name, group in (("author", 3), ("committer", 4)):
+            self.same(place, name + " date", time, int(match.group(group)))
+
+    def signature(self, raw, match, place):
+        armor = match.group(6)
+        text = armor.replace(b"\n ", b"").strip()
+        blob = decode_base64(text)
+        lines = b"".join(b" " + text[i:i + 70] + b"\n" for i in range(0, len(text), 70))
+        key, signature = (blob[33:65], blob[-64:]) if blob else (b"", b"")
+        head = b"SSHSIG\0\0\0\1" + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(key))
+        rest = ssh_string(b"git") + ssh_string(b"") + ssh_string(b"sha512")
+        whole = head + rest + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(signature))
+        if lines != armor:
+            self.find("consistent", place, "an armor of 70 digits a line", "it is spelled otherwise")
+        if blob != whole:
+            self.find("consistent+signed_by", place, "an SSH signature as section 6.1 has it", "it is made otherwise")
+            return
+        if self.key is None:
+            return
+        expected = "a signature by the key in force, " + key_text(self.key)
+        if key != self.key:
+            self.find("consistent+signed_by", place, expected, "a signature by " + key_text(key))
+            return
+        payload = raw[:match.start(5)] + raw[match.end(5):]
+        digest = ssh_string(hashlib.sha512(payload).digest())
+        if not self.holds(b"SSHSIG" + rest + digest, signature):
+            self.find("consistent+signed_by", place, expected, "a signature that does not hold")
+            return
+        self.signed += 1
+        self.last_signed = (place, self.key, payload, armor)
+        if self.every_signature or self.signed & (self.signed - 1) == 0:
+            self.ask_ssh_keygen(*self.last_signed)
+            self.last_signed = None
+
+    def ask_ssh_keygen(self, place, key, payload, armor):
+        with tempfile.TemporaryDirectory(prefix="gently-verify-") as folder:
+            signers, signature = os.path.join(folder, "signers"), os.path.join(folder, "signature")
+            with open(signers, "w", encoding="ascii") as file:
+                file.write('ledger@gently.invalid namespaces="git" %s\n' % key_text(key))
+            with open(signature, "wb") as file:
+                file.write(b"-----BEGIN SSH SIGNATURE-----\n" + armor.replace(b" ", b"") + b"-----END SSH SIGNATURE-----\n")
+            try:
+                done = subprocess.run(["ssh-keygen", "-Y", "verify", "-f", signers, "-I", "ledger@gently.invalid", "-n", "git",
+                                       "-s", signature], input=payload, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            except OSError as error:
+                raise CannotLook("ssh-keygen does not run (%s); install openssh-client" % error) from None
+        self.asked += 1
+        if done.returncode:
+            self.find("consistent+signed_by", place, "ssh-keygen accepts the signature",
+                      done.stdout.decode("utf-8", "replace").strip()[:200])
+
+    def read_files(self, tree, kind, place):
+        """(document, {file: bytes}, hash of the document's bytes), with (None, …) when it can't be used."""
+        name, others, _ = KINDS[kind]
+        files = self.read_tree(tree, place)
+        if files is None:
+            return None, {}, None
+        # A segment and its tree head are read where the lines of `main` are.
+        wanted = [n for n in sorted(files) if n == name or n in others and n not in ("audit.log", "checkpoint")]
+        blobs = dict(zip(wanted, self.git.read_many([(files[n], "blob", MAX_FILE) for n in wanted]) if wanted else []))
+        for file, blob in list(blobs.items()):
+            if isinstance(blob, str):
+                self.find("consistent", "%s, file %s" % (place, file), "its bytes", blob)
+                del blobs[file]
+        due = {name, *others}
+        document, record = None, None
+        if name in blobs:
+            record = hexhash(blobs[name])
+            try:
+                document = read_json(blobs[name])
+                fault = fields(document, DOCUMENTS[name])
+            except ValueError as error:
+                fault = error
+            if fault is not None:
+                self.find("consistent", "%s, file %s" % (place, name), "a canonical document as section 7 has it", fault)
+                document = None
+        if document and "btc_header" in due and document["block"]["source"] == "local":
+            due.discard("btc_header")
+        elif document is None and "btc_header" not in files:
+            due.discard("btc_header")
+        if set(files) != due:
+            self.find("consistent", place, "the files " + ", ".join(sorted(due)), "the files " + ", ".join(sorted(files)))
+        return document, blobs, record
+
+    def check_message(self, message, kind, document, record, log, place):
+        trailers = {
+            "genesis": lambda d: ("genesis", []),
+            "session_start": lambda d: ("session_start:%s:btc-%d" % (d["session_id"][:16], d["block"]["height"]),
+                                        [("Session", d["session_id"])]),
+            "interaction": lambda d: ("interaction-%d" % d["seq"], [("Session", d["session_id"]), ("Seq", d["seq"]),
+                                                                    ("Chain", d["chain_entry"])]),
+            "session_end": lambda d: ("session_end:%s:btc-%d" % (d["session_close_hash"][:16], d["block"]["height"]),
+                                      [("Session", d["session_id"]), ("Close", d["session_close_hash"])]),
+            "close": lambda d: ("close:" + d["session_id"][:16],
+                                [("Session", d["session_id"]), ("Close", d["session_close_hash"])]),
+            "checkpoint": lambda d: ("checkpoint:" + d["log_head"][:16], []),
+            "key_rotate": lambda d: ("key_rotate:" + hexhash(read_key(d["new_signer"]))[:16], []),
+        }
+        subject, pairs = trailers[kind](document)
+        pairs = pairs + [("Record", record), ("Log", log)]
+        due = subject + "\n\n" + "".join("%s: %s\n" % pair for pair in pairs)
+        if message != due.encode():
+            actual = message.decode("utf-8", "replace")
+            n = next((i for i, (a, b) in enumerate(zip(due.split("\n"), actual.split("\n"))) if a != b), 0)
+            self.find("consistent", place + ", message", due.split("\n")[n], (actual.split("\n") + [""])[n][:200])
+
+    def check_parents(self, kind, parents, session, place, end=None):
+        due = [self.main_tip]
+        if kind == "genesis":
+            due = []
+        elif kind == "close":
+            due = [self.main_tip, end]
+        elif kind not in ON_MAIN:
+            if session is None:
+                return
+            tip = self.tips.get(session.branch)
+            if kind != "session_start":
+                due = [tip]
+            elif tip is not None:
+                due = [tip] + ([self.main_tip] if self.reach[session.branch] < self.main_count else [])
+        if list(parents) != due:
+            self.find("consistent", place, "parents " + (" ".join(map(str, due)) or "none"),
+                      "parents " + (" ".join(parents) or "none"))
+
+    def advance(self, kind, oid, session):
+        """Moves the tip that a writer moves with this commit."""
+        if kind in ON_MAIN:
+            self.main_tip = oid
+            self.main_count += 1
+        elif session is not None:
+            self.tips[session.branch] = oid
+            if kind == "session_start":
+                self.reach[session.branch] = self.main_count
+            self.reach.setdefault(session.branch, 0)
+
+    def close_of(self, line, session, end):
+        """The merge on main that belongs to a session's end."""
+        found = self.closes.get(line.hash, [])
+        if len(found) != 1:
+            self.find("consistent", line.place, "one close on main with this Log", "%d" % len(found))
+        for oid in found:
+            self.claimed.add(oid)
+            place = self.place(oid)
+            parsed = self.parse(oid, place)
+            if parsed:
+                raw, match = parsed
+                self.signature(raw, match, place)
+                self.check_dates(match, line.time, place)
+                end_raw = self.git.read(end, "commit", MAX_COMMIT) if end else b""
+                if isinstance(end_raw, bytes):
+                    self.same(place, "tree", end_raw[5:45].decode("latin-1"), match.group(1).decode())
+                document = {"session_id": line.session, "session_close_hash": line.details["close"]}
+                self.check_message(match.group(7), "close", document, line.details["record"], line.hash, place)
+            self.check_parents("close", self.nodes[oid].parents, session, place, end)
+            self.advance("close", oid, session)
+
+    # ---- documents, one function a kind
+
+    def document_of_genesis(self, document, blobs, _line, _session, _prompt, place):
+        self.allowed = signer_line(document["signer"])
+        self.same(place, "allowed_signers", self.allowed, blobs.get("allowed_signers"))
+
+    def document_of_session_start(self, document, blobs, line, session, _prompt, place):
+        block = document["block"]
+        ident = hexhash(bytes.fromhex(document["auth_key_hash"]) + block["hash"].encode() + bytes.fromhex(document["prev_log"]))
+        self.same(place, "session_id", ident, document["session_id"])
+        self.same(place, "branch", "branch-%d" % (block["height"] % 7 + 1), document["branch"])
+        if line:
+            details = line.details
+            self.same(place, "session_id", line.session, document["session_id"])
+            self.same(place, "auth_key_hash", details["auth"], document["auth_key_hash"])
+            self.same(place, "block hash", details["block"], block["hash"])
+            self.same(place, "block height", line.int("btc"), block["height"])
+            self.same(place, "branch", details["branch"], document["branch"])
+            self.same(place, "prev_log", line.prev, document["prev_log"])
+        if block["source"] == "local":
+            self.local_starts += 1
+        self.check_block(block, blobs, place, session.id if session else document["session_id"])
+
+    def document_of_interaction(self, document, blobs, line, session, prompt, place):
+        if session:
+            self.same(place, "session_id", session.id, document["session_id"])
+            self.same(place, "prev", session.final.hex(), document["prev"])
+        entry = chain_entry(bytes.fromhex(document["prev"]), document["prompt_hash"], document["response_hash"],
+                            document["timestamp"])
+        self.same(place, "chain_entry", entry, document["chain_entry"])
+        if line:
+            details = line.details
+            self.same(place, "seq", line.int("seq"), document["seq"])
+            self.same(place, "response_hash", details["hash"], document["response_hash"])
+            self.same(place, "chain_entry", details["chain"], document["chain_entry"])
+            self.same(place, "model", details["model"], document["model"])
+        if prompt:
+            self.same(place, "prompt_hash", prompt[0], document["prompt_hash"])
+            self.same(place, "asked_at", prompt[1], document["asked_at"])
+        values = {"chain_entry": "chain_entry", "prompt_hash": "prompt_hash", "response_hash": "response_hash",
+                  "session": "session_id"}
+        for file, key in values.items():
+            self.same(place.replace("record.json", file), "content", (document[key] + "\n").encode(), blobs.get(file))
+        if session and not line:
+            session.final = bytes.fromhex(document["chain_entry"])
+            session.answers += 1
+
+    def document_of_session_end(self, document, blobs, line, session, _prompt, place):
+        block = document["block"]
+        if session:
+            final = session.final if session.answers else bytes(32)
+            self.same(place, "session_id", session.id, document["session_id"])
+            self.same(place, "final_chain_hash", final.hex(), document["final_chain_hash"])
+            self.same(place, "interactions", session.answers, document["interactions"])
+        close = hexhash(bytes.fromhex(document["session_id"]) + block["hash"].encode()
+                        + bytes.fromhex(document["final_chain_hash"]))
+        self.same(place, "session_close_hash", close, document["session_close_hash"])
+        if line:
+            self.same(place, "block hash", line.details["block"], block["hash"])
+            self.same(place, "block height", line.int("btc"), block["height"])
+        self.check_block(block, blobs, place, document["session_id"])
+
+    def document_of_checkpoint(self, document, _blobs, line, _session, _prompt, place):
+        block = document["block"]
+        if self.network:
+            self.same(place, "network", self.network, block["network"])
+        self.check_local(block, place)
+        self.same(place, "log_head", line.prev, document["log_head"])
+        self.same(place, "sessions_open", len(self.sessions), document["sessions_open"])
+        self.same(place, "block height", line.height, block["height"])
+        if line.height == 0:
+            self.same(place, "block time", document["created_at"], block["time"])
+        elif line.height in self.blocks:
+            self.same(place, "block hash", self.blocks[line.height], block["hash"])
+
+    def document_of_key_rotate(self, document, blobs, _line, _session, _prompt, place):
+        if self.key is not None:
+            self.same(place, "old_signer", key_text(self.key), document["old_signer"])
+        self.allowed += signer_line(document["new_signer"])
+        self.same(place, "allowed_signers", self.allowed, blobs.get("allowed_signers"))
+        self.next_key = read_key(document["new_signer"])
+        self.signers.append(document["new_signer"])
+
+    # ---- the end
+
+    def finish_log(self):
+        for want, _ in self.due:
+            self.find("complete", "the log's end", "%s of session %s" % (want, self.last_start), "the end of the log")
+        for session in self.sessions.values():
+            self.unanswered(session, session.start_place)
+
+    def finish(self):
+        if self.next_key:
+            self.key, self.next_key = self.next_key, None
+        self.finish_log()
+        for session in self.sessions.values():
+            # While a session is open its drift line may still come: short, not wrong.
+            self.missing_drift(session, "complete")
+        self.commits_without_line()
+        for branch in sorted(set(self.tips) | set(self.refs) - {"main"}):
+            self.same("refs/heads/" + branch, "commit", self.tips.get(branch), self.refs.get(branch))
+        self.same("refs/heads/main", "commit", self.main_tip, self.refs.get("main"))
+        if self.last_signed:
+            self.ask_ssh_keygen(*self.last_signed)
+
+    def commits_without_line(self):
+        """Commits whose line is not there: beyond a log that is too short, or not of this ledger."""
+        left = set(self.nodes) - self.claimed
+        todo = [oid for oid in left if not left.intersection(self.nodes[oid].parents)]
+        children = {}
+        for oid in left:
+            for parent in self.nodes[oid].parents:
+                children.setdefault(parent, []).append(oid)
+        done = set()
+        while todo:
+            oid = todo.pop()
+            if oid in done:
+                continue
+            done.add(oid)
+            self.commit_without_line(oid)
+            todo.extend(c for c in children.get(oid, []) if left.intersection(self.nodes[c].parents) <= done)
+
+    def commit_without_line(self, oid):
+        node, place = self.nodes[oid], self.place(oid)
+        known = node.kind in ON_MAIN
+        self.find("consistent" if known else "complete", place, "a log with the line " + str(node.log),
+                  "a log of %d lines without it" % self.number)
+        if not known:
+            self.commit(oid, node.kind, None, None, None)
+
+    def session_of(self, kind, document, place):
+        """The session of a commit without a line."""
+        ident = document["session_id"]
+        if kind == "session_start" and ident not in self.sessions and ident not in self.ended:
+            session = Session(ident, document["branch"], document["block"]["height"], document["auth_key_hash"], place)
+            session.final = bytes.fromhex(ident)
+            self.sessions[ident] = session
+        if ident not in self.sessions:
+            self.find("consistent", place, "a session that is open", "session " + ident)
+        return self.sessions.get(ident)
+
+    # ---- answers
+
+    def answers(self):
+        words = {}
+        counts = self.counts
+        held = "%d commits, %d log lines, %d tree heads" % (len(self.nodes), self.number, len(self.tree_heads))
+        if self.git is None:
+            words["consistent"] = ("not checked", "the log alone: %d lines hold together" % self.number)
+            words["complete"] = ("not checked", "the log alone")
+        else:
+            words["consistent"] = ("yes", held + " hold together")
+            words["complete"] = ("yes", "every prompt has its outcome and every commit its line; unanchored tail: "
+                                 "%d lines, as no outside proof was checked" % self.number)
+        words["unique"] = ("not checked", "this script asks no witness: a second history would not show")
+        words["not_after"] = ("not checked", "this script reads no OpenTimestamps proof and no cosignature")
+        words["not_before"] = self.not_before()
+        words["signed_by"] = self.signed_by()
+        for question in QUESTIONS:
+            if counts[question]:
+                words[question] = ("no", "%d finding%s" % (counts[question], "" if counts[question] == 1 else "s"))
+        return words
+
+    def not_before(self):
+        if self.git is None:
+            return ("not checked", "the log alone: the headers of starts and ends are in the ledger")
+        if self.unseen_headers:
+            return ("not checked", "%d block headers could not be read" % self.unseen_headers)
+        if self.network is None:
+            return ("not checked", "genesis.json does not say which network")
+        if not self.headers:
+            return ("not checked", "no session names a block of the network")
+        if self.network == "bitcoin" and not self.epochs:
+            return ("not checked", "no genesis/btc-epochs.csv beside this script: the difficulty was not compared")
+        return ("yes", "%d block headers show their work; %d sessions start on no block" % (self.headers, self.local_starts))
+
+    def signed_by(self):
+        if self.key_unknown or self.key is None:
+            return ("not checked", "no key of the ledger was read")
+        how = "%d commits by %%s%s and its successors; ssh-keygen was asked about %d" % (self.signed, self.signers[0], self.asked)
+        if self.pinned is None:
+            return ("not checked", "unpinned: " + how % "" + "; pin it with --signer")
+        return ("yes", how % "the pinned ")
+
+    def report(self):
+        words = self.answers()
+        shown = [self.findings[i] for i in range(len(self.findings))]
+        return {
+            "genesis": self.genesis, "entries": self.number, "sessions": len(self.sessions) + len(self.ended),
+            "btc_anchors": self.anchors, "chain_integrity": "BROKEN" if self.counts["consistent"] else "VALID",
+            "answers": {q: words[q][0] for q in QUESTIONS}, "reasons": {q: words[q][1] for q in QUESTIONS},
+            "findings": shown, "more_findings": sum(self.counts.values()) - len(shown), "origin": self.origin,
+            "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
+            "commits": {kind or "unknown": n for kind, n in sorted(self.commits.items(), key=str)},
+            "tree_heads": self.tree_heads, "database": None, "remarks": self.remarks,
+        }
+
+
+def chain_entry(prev, prompt, response, time):
+    return hexhash(prev + bytes.fromhex(prompt) + bytes.fromhex(response) + time.to_bytes(8, "big"))
+
+
+def signer_line(key):
+    return ('ledger@gently.invalid namespaces="git" %s\n' % key).encode()
+
+
+def decode_base64(text):
+    """The bytes of canonical base64, or None."""
+    try:
+        blob = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return blob if base64.b64encode(blob) == text else None
+
+
+def read_signer(text):
+    """The key of --signer: 'ssh-ed25519 AAAA…', or a file whose first line holds one."""
+    place, lines = text, [text]
+    if not text.startswith("ssh-ed25519 "):
+        try:
+            with open(text, encoding="utf-8") as file:
+                lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+        except (OSError, UnicodeDecodeError) as error:
+            raise CannotLook("no key in --signer '%s': %s" % (place, error)) from None
+    words = lines[0].split() if lines else []
+    at = words.index("ssh-ed25519") if "ssh-ed25519" in words else len(words)
+    key = read_key(" ".join(words[at:at + 2]))
+    if key is None:
+        raise CannotLook("no ssh-ed25519 key in --signer '%s'; give 'ssh-ed25519 AAAA…' or a .pub file" % place)
+    return key
+
+
+def print_text(report, out):
+    def put(line):
+        # What a foreign ledger says may hold escape sequences for the terminal.
+        out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
+    put("Genesis: %s" % (report["genesis"] or "unreadable"))
+    put("Entries: %d" % report["entries"])
+    put("Chain integrity: %s" % report["chain_integrity"])
+    put("BTC anchors: %d" % report["btc_anchors"])
+    put("Sessions: %d" % report["sessions"])
+    put("")
+    for question in QUESTIONS:
+        put("%-12s %s (%s)" % (question.replace("_", " ") + ":", report["answers"][question], report["reasons"][question]))
+    for remark in report["remarks"]:
+        put("remark:      " + remark)
+    for n, finding in enumerate(report["findings"]):
+        put("")
+        put("Finding %d (%s): %s" % (n + 1, finding["question"].replace("_", " "), finding["place"]))
+        put("  expected: " + finding["expected"])
+        put("  actual:   " + finding["actual"])
+    if report["more_findings"]:
+        put("")
+        put("and %d more" % report["more_findings"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Checks a gently ledger, sharing no code with gently.",
+                                     epilog="Exit 0: consistent and complete; 1: not, or another answer is no; 2: could not look.")
+    parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone (--mirror) or a bundle of ledger.git")
+    parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
+    parser.add_argument("--signer", metavar="KEY-OR-FILE", help="the key the ledger must be signed by")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--every-signature", action="store_true", help="ask ssh-keygen about every commit, not a sample")
+    args = parser.parse_args()
+    if not args.repository and not args.log:
+        parser.error("name a repository, a bundle, or a log with --log")
+    git = None
+    try:
+        pinned = read_signer(args.signer) if args.signer else None
+        git = Git(args.repository) if args.repository else None
+        check = Check(git, args.log, pinned, args.every_signature)
+        check.run()
+        report = check.report()
+        if args.json:
+            json.dump(report, sys.stdout)
+            sys.stdout.write("\n")
+        else:
+            sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+            print_text(report, sys.stdout)
+        sys.stdout.flush()
+        return 1 if "no" in report["answers"].values() else 0
+    except (CannotLook, OSError) as error:
+        sys.stderr.write("verify: %s\n" % error)
+        return 2
+    finally:
+        if git:
+            git.close()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(2)
+    except Exception as fault:  # a fault of this script is no verdict
+        sys.stderr.write("verify: this script failed: %r\n" % fault)
+        if os.environ.get("VERIFY_TRACE"):
+            raise
+        sys.exit(2)

@@ -1,0 +1,334 @@
+//! A backup: the whole home, as it was at one moment, in one encrypted file; and the way back.
+//!
+//! ```text
+//! age (scrypt)  ─ tar ─ backup.json      when, how many lines, which head
+//!                       gently.toml keys/ audit.log ledger.git/ gently.db
+//! ```
+//!
+//! The writer's lock is held only while a snapshot of the database begins, refs and the length of the log
+//! are noted and packs are opened: nobody waits for a backup. The rest is copied afterwards: an open pack
+//! can be read to its end when a writer has merged it into another one, loose objects stay, and the log
+//! only grows.
+
+mod restore;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config;
+use crate::home::{Home, HomeError};
+use crate::keys::{KeyError, WorkFactor, sealed};
+use crate::record::canon;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::recorder::{RecorderError, WAIT, WriterLock};
+use crate::store::sqlite::Sqlite;
+use crate::store::{Read as _, StoreError};
+
+pub use restore::{Back, restore};
+
+/// The format of [`Manifest`].
+const FORMAT: &str = "gently-backup/1";
+/// Its name in the archive, where it is first.
+const MANIFEST: &str = "backup.json";
+
+/// What a backup says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// `gently-backup/1`.
+    pub format: String,
+    /// Head of the log.
+    pub head: Hash32,
+    /// Lines of the log.
+    pub lines: u64,
+    /// When it was made.
+    pub made_at: Seconds,
+    /// The ledger's name.
+    pub origin: String,
+}
+
+/// Why a backup was not made or not restored.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The file is there.
+    #[error("{} exists and is not overwritten: take another name, or say --force", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is a home already.
+    #[error("{} is not empty: a backup is restored into a new home only, `GENTLY_HOME=DIR gently restore FILE`", path.display())]
+    HomeThere {
+        /// The place.
+        path: PathBuf,
+    },
+    /// Something in the archive does not belong there.
+    #[error("{place} holds {what}: it is no backup that gently wrote; nothing was restored")]
+    Foreign {
+        /// The file.
+        place: String,
+        /// What it holds.
+        what: String,
+    },
+    /// The home changed while it was copied, in a way that gently does not do.
+    #[error("{} changed or went away while it was copied (does something repack ledger.git?): run it again", path.display())]
+    Moved {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The passphrase, or the encryption.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The home.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The lock.
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn io_error(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> BackupError {
+    move |source| BackupError::Io { doing, path: path.to_owned(), source }
+}
+
+/// How a backup is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// What opens it.
+    pub passphrase: &'a str,
+    /// How hard that is to try.
+    pub work: WorkFactor,
+    /// Whether a file of that name is replaced.
+    pub force: bool,
+    /// When.
+    pub now: Seconds,
+}
+
+/// What was noted at the moment of the backup.
+struct Moment {
+    manifest: Manifest,
+    store: Sqlite,
+    log_len: u64,
+    /// Refs and settings of `ledger.git`, which do change, by their path in the archive.
+    small: Vec<(String, Vec<u8>)>,
+    /// Packs, open, since a writer may merge and remove them; there are a dozen or two.
+    packs: Vec<(PathBuf, File)>,
+}
+
+/// Writes a backup of a home that may be in use.
+///
+/// Atomic: a file beside `to`, mode 0600, renamed when it is whole and synced. Durable on return.
+pub fn backup(home: &Home, to: &Path, terms: &Terms<'_>) -> Result<Manifest, BackupError> {
+    if !terms.force && fs::symlink_metadata(to).is_ok() {
+        return Err(BackupError::Exists { path: to.to_owned() });
+    }
+    let partial = Scratch(beside(to, &format!(".{}.partial", std::process::id())));
+    let file = private_file(&partial.0)?;
+    let moment = Moment::take(home, terms.now)?;
+    let copy = Scratch(home.root().join(format!("backup-{}.db", std::process::id())));
+    let _ = fs::remove_file(&copy.0);
+    moment.store.copy_to(&copy.0)?;
+    moment.store.end_read()?;
+    let sealed = sealed::sealing(io::BufWriter::new(file), terms.passphrase, terms.work)?;
+    let failed = io_error("write", &partial.0);
+    let mut archive = tar::Builder::new(sealed);
+    moment.pack(&mut archive, home, &copy.0)?;
+    let file = archive.into_inner().and_then(|sealed| sealed.finish()).map_err(&failed)?;
+    let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
+    file.sync_all().map_err(&failed)?;
+    place(&partial.0, to, terms.force)?;
+    Ok(moment.manifest)
+}
+
+/// Gives a finished file its name; without force never over another one.
+fn place(partial: &Path, to: &Path, force: bool) -> Result<(), BackupError> {
+    if !force && fs::symlink_metadata(to).is_ok() {
+        return Err(BackupError::Exists { path: to.to_owned() });
+    }
+    fs::rename(partial, to).map_err(io_error("rename the backup to", to))?;
+    let parent = to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent).and_then(|dir| dir.sync_all()).map_err(io_error("sync", parent))
+}
+
+impl Moment {
+    /// Under the writer's lock, for as long as this takes: a few files are read.
+    fn take(home: &Home, now: Seconds) -> Result<Self, BackupError> {
+        let paths = home.paths();
+        let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
+        let store = Sqlite::open_read_only(&paths.database())?;
+        store.begin_read()?;
+        let head = store.head()?;
+        let genesis = Home::genesis(&store)?;
+        let log_len = fs::metadata(paths.log()).map_err(io_error("look at", &paths.log()))?.len();
+        let (mut small, mut packs) = (Vec::new(), Vec::new());
+        let pack_dir = paths.ledger().join("objects").join("pack");
+        for path in files_under(&paths.ledger())? {
+            let name = archive_name("ledger.git", &paths.ledger(), &path);
+            if path.starts_with(&pack_dir) {
+                let file = File::open(&path).map_err(io_error("open", &path))?;
+                packs.push((path, file));
+            } else if !name.starts_with("ledger.git/objects/") {
+                small.push((name, fs::read(&path).map_err(io_error("read", &path))?));
+            }
+        }
+        let manifest = Manifest {
+            format: FORMAT.to_owned(),
+            head: head.hash,
+            lines: head.lines,
+            made_at: now,
+            origin: genesis.origin,
+        };
+        Ok(Moment { manifest, store, log_len, small, packs })
+    }
+
+    fn pack<W: Write>(&self, to: &mut tar::Builder<W>, home: &Home, database: &Path) -> Result<(), BackupError> {
+        let paths = home.paths();
+        let manifest = canon::print(&self.manifest)
+            .map_err(|e| BackupError::Foreign { place: MANIFEST.to_owned(), what: e.to_string() })?;
+        bytes(to, MANIFEST, manifest.as_bytes(), 0o600)?;
+        let config = home.root().join(config::FILE);
+        if config.is_file() {
+            whole(to, config::FILE, &config)?;
+        }
+        let keys = home.root().join("keys");
+        for path in files_under(&keys)? {
+            whole(to, &archive_name("keys", &keys, &path), &path)?;
+        }
+        part(to, "audit.log", &paths.log(), self.log_len)?;
+        for (name, content) in &self.small {
+            bytes(to, name, content, 0o644)?;
+        }
+        for (path, file) in &self.packs {
+            opened(to, &archive_name("ledger.git", &paths.ledger(), path), path, file, None)?;
+        }
+        let objects = paths.ledger().join("objects");
+        for path in files_under(&objects)? {
+            // Packs are done; temporary files are somebody's at this moment, and no ref needs them.
+            let temporary = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp"));
+            if !temporary && !path.starts_with(objects.join("pack")) {
+                whole(to, &archive_name("ledger.git/objects", &objects, &path), &path)?;
+            }
+        }
+        whole(to, "gently.db", database)?;
+        to.finish().map_err(io_error("write", database))
+    }
+}
+
+fn whole<W: Write>(to: &mut tar::Builder<W>, name: &str, path: &Path) -> Result<(), BackupError> {
+    let file = File::open(path).map_err(|e| vanished(e, path))?;
+    opened(to, name, path, &file, None)
+}
+
+/// Packs the first `len` bytes of a file.
+fn part<W: Write>(to: &mut tar::Builder<W>, name: &str, path: &Path, len: u64) -> Result<(), BackupError> {
+    let file = File::open(path).map_err(|e| vanished(e, path))?;
+    opened(to, name, path, &file, Some(len))
+}
+
+fn opened<W: Write>(
+    to: &mut tar::Builder<W>,
+    name: &str,
+    path: &Path,
+    file: &File,
+    len: Option<u64>,
+) -> Result<(), BackupError> {
+    let found = file.metadata().map_err(|e| vanished(e, path))?;
+    let len = len.unwrap_or(found.len());
+    if found.len() < len {
+        return Err(BackupError::Moved { path: path.to_owned() });
+    }
+    let mut header = header(len, mode(&found));
+    to.append_data(&mut header, name, file.take(len)).map_err(io_error("pack", path))
+}
+
+fn bytes<W: Write>(to: &mut tar::Builder<W>, name: &str, content: &[u8], mode: u32) -> Result<(), BackupError> {
+    let mut header = header(u64::try_from(content.len()).unwrap_or(u64::MAX), mode);
+    to.append_data(&mut header, name, content).map_err(io_error("pack", Path::new(name)))
+}
+
+fn header(len: u64, mode: u32) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(len);
+    header.set_mode(mode);
+    header
+}
+
+fn vanished(error: io::Error, path: &Path) -> BackupError {
+    match error.kind() {
+        io::ErrorKind::NotFound => BackupError::Moved { path: path.to_owned() },
+        _ => io_error("read", path)(error),
+    }
+}
+
+/// Every regular file below a folder; links are not followed and not packed.
+fn files_under(root: &Path) -> Result<Vec<PathBuf>, BackupError> {
+    let (mut found, mut open) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).map_err(io_error("list", &dir))? {
+            let entry = entry.map_err(io_error("list", &dir))?;
+            let kind = entry.file_type().map_err(io_error("look at", &dir))?;
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if kind.is_file() {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn archive_name(prefix: &str, root: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(root).unwrap_or(path);
+    format!("{prefix}/{}", inside.display())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn private_file(path: &Path) -> Result<File, BackupError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(io_error("create", path))
+}
+
+#[cfg(unix)]
+fn mode(found: &fs::Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(found) & 0o777
+}
+
+#[cfg(not(unix))]
+fn mode(_: &fs::Metadata) -> u32 {
+    0o600
+}
+
+/// A file that goes away again, whatever happens.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}

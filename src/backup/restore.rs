@@ -1,0 +1,213 @@
+//! Restoring: into a new home only, whole or not at all.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use super::{BackupError, FORMAT, MANIFEST, Manifest, beside, io_error, private_file};
+use crate::config;
+use crate::keys::{KeyError, sealed};
+use crate::record::canon;
+use crate::record::time::Seconds;
+use crate::recorder::{Paths, Restored};
+use crate::store::Read as _;
+use crate::store::sqlite::Sqlite;
+
+/// The largest manifest that is read; ours has some 250 bytes.
+const MAX_MANIFEST: u64 = 16 * 1024;
+
+/// What came back.
+#[derive(Clone, Debug)]
+pub struct Back {
+    /// Of the backup.
+    pub manifest: Manifest,
+    /// How many files.
+    pub files: u64,
+    /// SQLite's own words about the database: `ok` when it is sound.
+    pub database: String,
+}
+
+/// Restores a backup as the home `root`, which must be absent or an empty directory.
+///
+/// Everything is unpacked beside it, read to the authenticated end, checked against the manifest, synced,
+/// marked as restored, and only then given its name. After an error nothing is at `root`.
+pub fn restore(file: &Path, root: &Path, passphrase: &str, now: Seconds) -> Result<Back, BackupError> {
+    let free = match fs::read_dir(root) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(e) => e.kind() == io::ErrorKind::NotFound,
+    };
+    if !free {
+        return Err(BackupError::HomeThere { path: root.to_owned() });
+    }
+    let opened = File::open(file).map_err(io_error("open", file))?;
+    let place = file.display().to_string();
+    let stream = sealed::opening(io::BufReader::new(opened), passphrase, &place)?;
+    if let Some(parent) = root.parent() {
+        fs::create_dir_all(parent).map_err(io_error("make", parent))?;
+    }
+    let folder = Folder(beside(root, &format!(".restore-{}", std::process::id())));
+    private_dir(&folder.0)?;
+    let (manifest, files) = unpack(stream, &folder.0, &place)?;
+    let database = check(&folder.0, &manifest, &place)?;
+    let restored = Restored { restored_at: now, made_at: manifest.made_at, lines: manifest.lines, head: manifest.head };
+    restored.mark(&folder.0).map_err(io_error("mark as restored", &folder.0))?;
+    File::open(&folder.0).and_then(|dir| dir.sync_all()).map_err(io_error("sync", &folder.0))?;
+    fs::rename(&folder.0, root).map_err(io_error("rename the restored home to", root))?;
+    if let Some(parent) = root.parent() {
+        File::open(parent).and_then(|dir| dir.sync_all()).map_err(io_error("sync", parent))?;
+    }
+    Ok(Back { manifest, files, database })
+}
+
+/// Unpacks everything and reads on to the end of the encryption, which alone shows that nothing was cut.
+fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u64), BackupError> {
+    let broken = |e: io::Error| BackupError::Key(KeyError::Sealed { place: place.to_owned(), reason: e.to_string() });
+    let foreign = |what: String| BackupError::Foreign { place: place.to_owned(), what };
+    let mut archive = tar::Archive::new(stream);
+    let (mut manifest, mut files) = (None, 0);
+    for entry in archive.entries().map_err(broken)? {
+        let mut entry = entry.map_err(broken)?;
+        let path = entry.path().map_err(broken)?.into_owned();
+        if !entry.header().entry_type().is_file() {
+            return Err(foreign(format!("'{}', which is not a file", path.display())));
+        }
+        if manifest.is_none() {
+            if path != Path::new(MANIFEST) {
+                return Err(foreign(format!("'{}' where {MANIFEST} belongs", path.display())));
+            }
+            manifest = Some(read_manifest(&mut entry).map_err(foreign)?);
+            continue;
+        }
+        let inside = inside(&path).ok_or_else(|| foreign(format!("'{}'", path.display())))?;
+        let mode = entry.header().mode().map_err(broken)? & 0o777;
+        write(&mut entry, folder, &inside, mode).map_err(|e| match e {
+            Fault::Read(e) => broken(e),
+            Fault::Write(e) => e,
+        })?;
+        files += 1;
+    }
+    io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(broken)?;
+    let manifest = manifest.ok_or_else(|| foreign("nothing".to_owned()))?;
+    Ok((manifest, files))
+}
+
+fn read_manifest(entry: &mut impl Read) -> Result<Manifest, String> {
+    let mut text = Vec::new();
+    entry.take(MAX_MANIFEST).read_to_end(&mut text).map_err(|e| e.to_string())?;
+    let manifest: Manifest = canon::parse(&text).map_err(|e| format!("a {MANIFEST} that can't be read ({e})"))?;
+    if manifest.format == FORMAT {
+        return Ok(manifest);
+    }
+    Err(format!("a backup of format '{}', not '{FORMAT}'", manifest.format))
+}
+
+/// A path that belongs into a home, made of plain names only.
+fn inside(path: &Path) -> Option<PathBuf> {
+    let mut names = path.components();
+    let first = match names.next()? {
+        Component::Normal(name) => name.to_str()?,
+        _ => return None,
+    };
+    let rest: Vec<Component<'_>> = names.collect();
+    let plain = rest.iter().all(|part| matches!(part, Component::Normal(_)));
+    let fits = match first {
+        "keys" | "ledger.git" => !rest.is_empty(),
+        "audit.log" | "gently.db" => rest.is_empty(),
+        other => other == config::FILE && rest.is_empty(),
+    };
+    (plain && fits).then(|| path.to_owned())
+}
+
+enum Fault {
+    Read(io::Error),
+    Write(BackupError),
+}
+
+fn write(entry: &mut impl Read, folder: &Path, inside: &Path, mode: u32) -> Result<(), Fault> {
+    let path = folder.join(inside);
+    let parent = path.parent().unwrap_or(folder);
+    private_dirs(parent, folder).map_err(Fault::Write)?;
+    let mut file = private_file(&path).map_err(Fault::Write)?;
+    let failed = |e: io::Error| Fault::Write(io_error("write", &path)(e));
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let count = entry.read(&mut buffer).map_err(Fault::Read)?;
+        let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else { break };
+        io::Write::write_all(&mut file, chunk).map_err(failed)?;
+    }
+    file.sync_all().map_err(failed)?;
+    set_mode(&path, mode).map_err(failed)
+}
+
+/// Makes the folders from `folder` down to `dir`, each readable by its owner only.
+fn private_dirs(dir: &Path, folder: &Path) -> Result<(), BackupError> {
+    if dir == folder || dir.is_dir() {
+        return Ok(());
+    }
+    private_dirs(dir.parent().unwrap_or(folder), folder)?;
+    private_dir(dir)
+}
+
+fn private_dir(dir: &Path) -> Result<(), BackupError> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).map_err(io_error("make", dir))
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Holds what was unpacked against the manifest; what an empty folder of git's needs is made.
+fn check(folder: &Path, manifest: &Manifest, place: &str) -> Result<String, BackupError> {
+    let paths = Paths { root: folder.to_owned() };
+    let foreign = |what: String| BackupError::Foreign { place: place.to_owned(), what };
+    for (part, path) in [("gently.db", paths.database()), ("audit.log", paths.log()), ("keys", folder.join("keys"))] {
+        if !path.exists() {
+            return Err(foreign(format!("no {part}")));
+        }
+    }
+    for part in ["refs/heads", "objects/pack", "objects/info"] {
+        private_dirs(&paths.ledger().join(part), folder)?;
+    }
+    let store = Sqlite::open(&paths.database())?;
+    let head = store.head()?;
+    if (head.lines, head.hash) != (manifest.lines, manifest.head) {
+        return Err(foreign(format!("a database of {} lines, its {MANIFEST} says {}", head.lines, manifest.lines)));
+    }
+    Ok(store.integrity()?)
+}
+
+/// A folder that goes away again unless it was renamed.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_parts_of_a_home_are_unpacked() {
+        for fine in ["gently.toml", "audit.log", "gently.db", "keys/auth.key", "ledger.git/refs/heads/main"] {
+            assert!(inside(Path::new(fine)).is_some(), "{fine}");
+        }
+        for wrong in
+            ["", "/etc/passwd", "../x", "keys/../../x", "keys", "gently.db/x", "writer.lock", "x", "restored.toml"]
+        {
+            assert!(inside(Path::new(wrong)).is_none(), "{wrong}");
+        }
+    }
+}

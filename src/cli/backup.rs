@@ -1,0 +1,189 @@
+//! `gently backup`, `gently restore`, `gently audit adopt`: the way out of a loss.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::backup::{BackupError, Terms, backup, restore};
+use crate::config::Config;
+use crate::home::Home;
+use crate::recorder::{Newer, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
+use crate::store::sqlite::Sqlite;
+use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyError, verify};
+
+use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
+use super::key::{is_known, salt};
+use super::secrets::{new_passphrase, passphrase, work_factor};
+use super::wire::{self, WireError, env};
+use super::{FINE, NEGATIVE, could_not, print, say};
+
+/// Findings shown before one is sent to `gently audit verify`.
+const SHOWN_FINDINGS: usize = 5;
+
+/// `gently backup FILE`.
+pub fn make(args: &BackupArgs, json: bool) -> Result<u8, WireError> {
+    let home = wire::existing_home()?;
+    let config = Config::load(home.root(), &env)?;
+    let place = args.file.display().to_string();
+    if !args.force && args.file.exists() {
+        return Err(BackupError::Exists { path: args.file.clone() }.into());
+    }
+    let passphrase = new_passphrase(&config, &place)?;
+    let terms = Terms { passphrase: &passphrase, work: work_factor(), force: args.force, now: wire::clock()? };
+    let made = backup(&home, &args.file, &terms)?;
+    if json {
+        return Ok(print(&format!("{}\n", json!({ "file": place, "backup": made }))));
+    }
+    let (lines, head) = (made.lines, made.head.short16());
+    say(&format!("backed up {} as it was at {}: {lines} lines, head {head}…", home.root().display(), made.made_at));
+    say(&format!("{place} holds keys and texts, encrypted; without its passphrase nobody can open it, you neither"));
+    Ok(FINE)
+}
+
+/// `gently restore FILE`.
+pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
+    let root = wire::home_path()?;
+    if Home::open(&root)?.is_some() {
+        return Err(BackupError::HomeThere { path: root }.into());
+    }
+    let config = Config::load(&root, &env)?;
+    let place = args.file.display().to_string();
+    let passphrase = passphrase(&config, &place)?;
+    let back = restore(&args.file, &root, &passphrase, wire::clock()?)?;
+    let home = wire::existing_home()?;
+    let paths = home.paths();
+    let report = check(&home, &paths.ledger(), Some(&paths.log()), true)?;
+    let sound = back.database == "ok";
+    let code = if sound && holds(&report) { FINE } else { NEGATIVE };
+    if json {
+        let facts = json!({
+            "home": root.display().to_string(), "backup": back.manifest, "files": back.files,
+            "database": back.database, "answers": answers(&report), "next": "gently audit adopt",
+        });
+        print(&format!("{facts}\n"));
+        return Ok(code);
+    }
+    let made = &back.manifest;
+    say(&format!("restored {} files to {}: the home as it was at {}", back.files, root.display(), made.made_at));
+    say(&format!("{} lines, head {}…, database {}", made.lines, made.head.short16(), back.database));
+    say_report(&report);
+    say("nothing is written here before you say what was published after this backup; one of:");
+    say("  gently audit adopt --from LEDGER     a newer published ledger (git clone --mirror URL LEDGER)");
+    say("  gently audit adopt --nothing-newer   there is none");
+    Ok(code)
+}
+
+/// `gently audit adopt`.
+pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> {
+    let home = wire::existing_home()?;
+    let config = Config::load(home.root(), &env)?;
+    is_known(&home, &config)?;
+    if args.nothing_newer {
+        return say_nothing_newer(&home, json).await;
+    }
+    let paths = home.paths();
+    let (repository, log) = match &args.from {
+        Some(from) if !from.exists() => {
+            let why = format!(
+                "no ledger at {}; fetch it first: git clone --mirror {} LEDGER",
+                from.display(),
+                if args.is_address() { from.display().to_string() } else { "URL".to_owned() }
+            );
+            return Ok(could_not(&why, json));
+        }
+        Some(from) => (from.clone(), args.log.clone()),
+        None => (paths.ledger(), Some(paths.log())),
+    };
+    let report = check(&home, &repository, log.as_deref(), false)?;
+    if !holds(&report) {
+        say_report(&report);
+        say("nothing was taken over: the ledger does not hold together, or is not signed by this home's key");
+        return Ok(NEGATIVE);
+    }
+    let newer = Newer::read(&repository, log.as_deref())?;
+    let mut salts = || salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
+    let taken = taken_over(&paths, &newer, home.signing_key()?, &mut salts, wire::clock()?)?;
+    Ok(show_taken(&taken, json))
+}
+
+async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
+    let paths = home.paths();
+    if !is_marked(&paths) {
+        return Ok(could_not("this home was not restored from a backup: there is nothing to say", json));
+    }
+    nothing_newer(&paths, home.signing_key()?, salt()?, wire::clock()?).await?;
+    if json {
+        return Ok(print("{\"adopted\":\"nothing_newer\"}\n"));
+    }
+    say("on record: nothing newer was ever published. This home writes again");
+    say("if that is wrong, two histories exist from here on, and whoever has the other one can show it");
+    Ok(FINE)
+}
+
+fn show_taken(taken: &TakenOver, json: bool) -> u8 {
+    if json {
+        let facts = json!({
+            "adopted": "taken_over", "from_line": taken.from_line, "to_line": taken.to_line,
+            "commits": taken.commits, "sessions": taken.sessions, "texts_lost": taken.texts_lost,
+            "keys_lost": taken.keys_lost, "open": taken.open,
+        });
+        return print(&format!("{facts}\n"));
+    }
+    say(&format!(
+        "took over log lines {} to {}, {} commits, {} new sessions. This home writes again",
+        taken.from_line, taken.to_line, taken.commits, taken.sessions
+    ));
+    if taken.texts_lost > 0 {
+        say(&format!(
+            "the texts of {} exchanges are lost: they were only in the lost database (a tombstone is on record)",
+            taken.texts_lost
+        ));
+    }
+    for key in &taken.keys_lost {
+        say(&format!("the auth key {key} was added after the backup and opens nothing here: add it anew"));
+    }
+    if taken.open > 0 {
+        say(&format!("{} sessions are open; end them with: gently session close", taken.open));
+    }
+    FINE
+}
+
+/// The checks of `gently audit verify`, against the key that this home's ledger began with; `whole` also
+/// holds the home's database against it.
+fn check(home: &Home, repository: &Path, log: Option<&Path>, whole: bool) -> Result<Report, WireError> {
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let genesis = Home::genesis(&store)?;
+    let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
+        store.begin_read()?;
+        look(&store)?;
+        Ok(store.end_read()?)
+    };
+    let database = whole.then_some(&database as &Database<'_>);
+    Ok(verify(&Evidence { repository, log, pinned: Some(genesis.signer), database })?)
+}
+
+fn holds(report: &Report) -> bool {
+    [Question::Consistent, Question::SignedBy].into_iter().all(|q| report.answers.to(q).answer == Answer::Yes)
+}
+
+fn say_report(report: &Report) {
+    for question in Question::ALL {
+        let verdict = report.answers.to(question);
+        let name = question.name().replace('_', " ");
+        say(&format!("  {name:<11} {:<11} {}", verdict.answer.word(), verdict.reason));
+    }
+    for finding in report.findings.iter().take(SHOWN_FINDINGS) {
+        say(&format!("  {}: expected {}, found {}", finding.place, finding.expected, finding.actual));
+    }
+    if report.findings.len() > SHOWN_FINDINGS {
+        say(&format!("  and {} more: gently audit verify", report.findings.len() - SHOWN_FINDINGS));
+    }
+}
+
+fn answers(report: &Report) -> Value {
+    let each = Question::ALL.into_iter().map(|question| {
+        let verdict = report.answers.to(question);
+        (question.name().to_owned(), json!({ "answer": verdict.answer.word(), "reason": verdict.reason }))
+    });
+    Value::Object(each.collect())
+}

@@ -1,0 +1,290 @@
+//! Which model answers: what was asked for, what it means, what is there, and what it is asked with.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::config::Config;
+use crate::models::http::Place;
+use crate::models::remote::{self, Remote};
+use crate::models::replay::{Recording, Replay};
+use crate::models::wire::Wire;
+use crate::models::{Model, ModelFault, listing, observer};
+use crate::record::hash::Hash32;
+use crate::record::params::Params;
+use crate::store::sqlite::Sqlite;
+use crate::store::{ExchangeRow, Outcome, Read, StoreError};
+
+use super::provider_key::provider_key;
+use super::wire::{WireError, env};
+
+/// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
+const PROBE: Duration = Duration::from_millis(200);
+/// The port of an Ollama.
+const OLLAMA_PORT: u16 = 11434;
+/// The word for "the first that is there".
+const AUTO: &str = "auto";
+/// How `replay` of one exchange is asked for.
+const REPLAY_OF: &str = "replay:";
+
+/// What a call is made with, as flags; each wins over its key of `[model]`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CallArgs {
+    /// Your own part of the system message; recorded
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// How freely words are chosen, 0 to 2; recorded
+    #[arg(long, value_name = "DECIMAL")]
+    pub temperature: Option<String>,
+    /// The most tokens of the answer; recorded
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub max_tokens: Option<u64>,
+    /// Where sampling starts, for servers that take a seed; recorded
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=crate::config::table::MAX_SEED))]
+    pub seed: Option<u64>,
+}
+
+impl CallArgs {
+    /// The settings in force: flags, then configuration.
+    pub fn over(&self, configured: &Params) -> Result<Params, WireError> {
+        let given = self.temperature.as_deref().map(str::parse).transpose();
+        let temperature = given.map_err(|e: crate::record::params::NotDecimal| WireError::Setting {
+            flag: "--temperature",
+            reason: e.to_string(),
+        })?;
+        let system = self.system.clone().or_else(|| configured.system.clone());
+        Ok(Params {
+            max_tokens: self.max_tokens.or(configured.max_tokens),
+            seed: self.seed.or(configured.seed),
+            system: system.filter(|text| !text.trim().is_empty()),
+            temperature: temperature.or(configured.temperature),
+        })
+    }
+}
+
+/// A model, and what a person is told about it before it is asked.
+pub struct Chosen {
+    /// Ready to be asked.
+    pub model: Model,
+    /// How it was chosen, and warnings.
+    pub notes: Vec<String>,
+}
+
+/// Chooses: `asked` wins over the configuration; an alias is resolved before anything is recorded.
+pub async fn choose(
+    asked: Option<&str>,
+    call: &CallArgs,
+    config: &Config,
+    database: &Path,
+) -> Result<Chosen, WireError> {
+    let wanted = asked.unwrap_or(&config.model.default);
+    let (id, mut notes) =
+        if wanted == AUTO { first_there(config).await } else { (resolve(wanted, config), Vec::new()) };
+    let settings = call.over(&config.model.params)?;
+    let (model, more) = model(&id, settings, config, database)?;
+    notes.extend(more);
+    Ok(Chosen { model, notes })
+}
+
+/// The full id of a name.
+fn resolve(name: &str, config: &Config) -> String {
+    config.model.named.aliases.get(name).map_or(name, String::as_str).to_owned()
+}
+
+/// The first that is there: an Ollama, a key of Anthropic, a key of OpenAI, `observer`; and which it is.
+async fn first_there(config: &Config) -> (String, Vec<String>) {
+    let ollama = ollama_url(config);
+    let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
+    let (id, why) = if let Some(name) = first_of_ollama(config).await {
+        (format!("ollama/{name}"), format!("the first of the Ollama at {ollama}"))
+    } else if key(anthropic).is_some() {
+        (resolve("sonnet", config), format!("there is a key in ${anthropic}"))
+    } else if key(openai).is_some() {
+        (resolve("gpt", config), format!("there is a key in ${openai}"))
+    } else {
+        let nothing = format!("no Ollama at {ollama}, no ${anthropic}, no ${openai}");
+        (observer::ID.to_owned(), nothing)
+    };
+    let note = format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
+    (id, vec![note])
+}
+
+async fn first_of_ollama(config: &Config) -> Option<String> {
+    let url = ollama_url(config);
+    let place = place(Wire::Ollama, &url, None, "", PROBE);
+    // The client itself tries a lost connection twice; here there is no time for that.
+    let names = tokio::time::timeout(PROBE, listing::models(place)).await.ok()?.ok()?;
+    names.into_iter().next()
+}
+
+/// A server's place with one limit for everything.
+pub fn place<'a>(
+    wire: Wire,
+    base_url: &'a str,
+    key: Option<Zeroizing<String>>,
+    key_variable: &'a str,
+    limit: Duration,
+) -> Place<'a> {
+    Place { wire, base_url, path: &[], key, key_variable, connect_timeout: limit, total_timeout: limit }
+}
+
+/// Where an Ollama is: configuration, `$OLLAMA_HOST`, its usual port on this machine.
+pub fn ollama_url(config: &Config) -> String {
+    let host = env("OLLAMA_HOST").and_then(|text| text.into_string().ok());
+    let named = config.model.ollama_url.clone().or_else(|| host.as_deref().and_then(ollama_host));
+    named.unwrap_or_else(|| Wire::Ollama.base_url().to_owned())
+}
+
+/// An address as `$OLLAMA_HOST` spells it: scheme and port may be missing, and the addresses that a server listens
+/// on everywhere with mean this machine.
+fn ollama_host(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches('/');
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') && (!name.contains(':') || name.ends_with(']')) => {
+            (name, port.parse().ok()?)
+        }
+        _ => (
+            host,
+            match scheme {
+                "http" => 80,
+                "https" => 443,
+                _ => OLLAMA_PORT,
+            },
+        ),
+    };
+    let name = match name {
+        "" | "0.0.0.0" => "127.0.0.1",
+        "[::]" => "[::1]",
+        other => other,
+    };
+    if text.is_empty() {
+        return None;
+    }
+    let scheme = if scheme.is_empty() { "http" } else { scheme };
+    let path = if path.is_empty() { String::new() } else { format!("/{path}") };
+    Some(format!("{scheme}://{name}:{port}{path}"))
+}
+
+/// A key from the environment; a blank one is none.
+pub fn key(variable: &str) -> Option<Zeroizing<String>> {
+    std::env::var(variable).ok().map(Zeroizing::new).filter(|key| !key.trim().is_empty())
+}
+
+/// Address of a wire, and the variable of its key.
+pub fn server(wire: Wire, config: &Config) -> (String, &str) {
+    match wire {
+        Wire::Ollama => (ollama_url(config), ""),
+        Wire::Anthropic => (config.model.anthropic_url.clone(), &config.model.anthropic_key_env),
+        Wire::OpenAi => (config.model.base_url.clone(), &config.model.api_key_env),
+    }
+}
+
+fn model(id: &str, settings: Params, config: &Config, database: &Path) -> Result<(Model, Vec<String>), WireError> {
+    let unknown = || WireError::UnknownModel { id: id.to_owned() };
+    // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
+    let own_text = Params { system: settings.system.clone(), ..Params::default() };
+    match id.split_once('/') {
+        None if id == observer::ID => Ok((Model::observer().set(own_text), Vec::new())),
+        None if id == crate::models::replay::ID => Ok((replay(None, database).set(own_text), Vec::new())),
+        None => {
+            let of = id.strip_prefix(REPLAY_OF).and_then(|of| of.parse().ok()).ok_or_else(unknown)?;
+            Ok((replay(Some(of), database).set(own_text), Vec::new()))
+        }
+        Some((provider, name)) => {
+            let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider).ok_or_else(unknown)?;
+            remote(wire, name, &settings, config)
+        }
+    }
+}
+
+fn remote(wire: Wire, name: &str, wanted: &Params, config: &Config) -> Result<(Model, Vec<String>), WireError> {
+    let (base_url, variable) = server(wire, config);
+    let (params, left_out) = wire.fit(wanted);
+    let backend = Remote::new(remote::Config {
+        base_url,
+        api_key: provider_key(wire, variable, config)?,
+        key_variable: variable.to_owned(),
+        params: params.clone(),
+        connect_timeout: config.model.connect_timeout,
+        total_timeout: config.model.timeout,
+        ..remote::Config::new(wire, name)
+    })?;
+    let mut notes: Vec<String> = backend.warning().into_iter().collect();
+    notes.extend(left_out.iter().map(|what| format!("{} takes no {what}: it is not sent", wire.name())));
+    let price = config.model.named.prices.get(&format!("{}/{name}", wire.name())).cloned();
+    Ok((Model::over(Box::new(backend)).set(params).priced(price), notes))
+}
+
+fn replay(of: Option<Uuid>, database: &Path) -> Model {
+    let database = database.to_owned();
+    let wanted = match of {
+        Some(id) => format!("an answer of exchange {id}"),
+        None => "an answer to this prompt, or to the same words,".to_owned(),
+    };
+    let find = move |prompt: Hash32, words: &str| recorded(&database, of, prompt, words).map_err(|e| e.to_string());
+    Model::replay(Replay::new(wanted, Box::new(find)))
+}
+
+fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> Result<Option<Recording>, StoreError> {
+    let store = Sqlite::open_read_only(database)?;
+    let found = match of {
+        Some(id) => store.exchange(id)?,
+        None => match store.answered_prompt(prompt)? {
+            Some(row) => Some(row),
+            None => store.answered_text(Hash32::digest(words.as_bytes()))?,
+        },
+    };
+    found.map_or(Ok(None), |row| recording(&store, &row))
+}
+
+/// The stored answer of an exchange; none when it has none, or its text is erased.
+fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<Recording>, StoreError> {
+    let Some(outcome) = row.outcome.as_ref().filter(|o| o.outcome == Outcome::Answered) else { return Ok(None) };
+    let turn = match outcome.turn_aurora {
+        Some(id) => store.turn(id)?,
+        None => None,
+    };
+    Ok(turn.and_then(|turn| turn.content).map(|text| Recording {
+        exchange: row.exchange_id,
+        model: row.model.clone(),
+        at: outcome.answered_at.to_string(),
+        text,
+    }))
+}
+
+impl From<&ModelFault> for super::model::State {
+    fn from(fault: &ModelFault) -> Self {
+        Self::Fault { reason: fault.reason().into_owned(), said: fault.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ollama_host_is_read_as_its_own_client_reads_it() {
+        for (text, url) in [
+            ("", None),
+            ("  ", None),
+            ("127.0.0.1", Some("http://127.0.0.1:11434")),
+            ("0.0.0.0", Some("http://127.0.0.1:11434")),
+            (":1234", Some("http://127.0.0.1:1234")),
+            ("0.0.0.0:1234/", Some("http://127.0.0.1:1234")),
+            ("gpu.example.org", Some("http://gpu.example.org:11434")),
+            ("http://gpu.example.org", Some("http://gpu.example.org:80")),
+            ("https://gpu.example.org", Some("https://gpu.example.org:443")),
+            ("https://gpu.example.org:8443/ollama", Some("https://gpu.example.org:8443/ollama")),
+            ("[::1]", Some("http://[::1]:11434")),
+            ("[::]:1234", Some("http://[::1]:1234")),
+            ("host:port", None),
+        ] {
+            assert_eq!(ollama_host(text).as_deref(), url, "{text}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! `gently doctor`: one line a check, with the command that mends it; writes nothing.
+//!
+//! Exit 1 when a check fails. A check that could not be made is `skipped`, and never `ok`.
+
+mod evidence;
+mod files;
+mod outside;
+mod secrets;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::home::{Home, HomeError};
+use crate::recorder::Paths;
+use crate::store::sqlite::Sqlite;
+
+use super::screen::quiet;
+use super::wire::{self, WireError};
+use super::{FINE, NEGATIVE, print};
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// As it should be.
+    Ok,
+    /// Works, and deserves a look.
+    Warn,
+    /// Does not work, or is not what it should be.
+    Fail,
+    /// Not looked at.
+    Skipped,
+}
+
+impl State {
+    const fn word(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Warn => "warn",
+            State::Fail => "FAIL",
+            State::Skipped => "skipped",
+        }
+    }
+}
+
+/// One line.
+#[derive(Debug)]
+struct Check {
+    name: &'static str,
+    state: State,
+    /// What was found.
+    found: String,
+    /// The next command, where there is one.
+    mend: Option<String>,
+}
+
+impl Check {
+    fn new(name: &'static str, state: State, found: impl Into<String>) -> Check {
+        Check { name, state, found: found.into(), mend: None }
+    }
+
+    fn ok(name: &'static str, found: impl Into<String>) -> Check {
+        Check::new(name, State::Ok, found)
+    }
+
+    fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
+        Check { mend: Some(mend.into()), ..Check::new(name, State::Warn, found) }
+    }
+
+    fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
+        Check { mend: Some(mend.into()), ..Check::new(name, State::Fail, found) }
+    }
+
+    fn skipped(name: &'static str, why: impl Into<String>) -> Check {
+        Check::new(name, State::Skipped, why)
+    }
+
+    fn line(&self) -> String {
+        let mend = self.mend.as_ref().map(|mend| format!("\n{:9}{:12}-> {}", "", "", quiet(mend))).unwrap_or_default();
+        format!("{:9}{:12}{}{mend}\n", self.state.word(), self.name, quiet(&self.found))
+    }
+
+    fn facts(&self) -> Value {
+        json!({"check": self.name, "state": self.state.word(), "found": self.found, "mend": self.mend})
+    }
+}
+
+/// A path as a shell takes it.
+fn shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b)) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Looks at everything, and says what it found.
+pub async fn run(json: bool) -> Result<u8, WireError> {
+    let root = wire::home_path()?;
+    let mut checks = Vec::new();
+    let there = home(&root, &mut checks);
+    if there {
+        checks.push(files::modes(&root));
+        let config = configuration(&root, &mut checks);
+        let store = files::database(&Paths { root: root.clone() }, &mut checks);
+        stored(&root, store.as_ref(), &mut checks);
+        outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
+    } else {
+        let why = "there is no home to look at";
+        let names =
+            ["modes", "config", "database", "log", "ledger", "writer", "signing key", "auth key", "clock", "sources"];
+        checks.extend(names.map(|name| Check::skipped(name, why)));
+        checks.push(Check::skipped("model", why));
+    }
+    checks.push(outside::disk(&root));
+    checks.push(outside::clock_sync());
+    checks.push(outside::git());
+    checks.push(outside::ssh_keygen());
+    let failed = checks.iter().any(|check| check.state == State::Fail);
+    let text = if json {
+        let list: Vec<Value> = checks.iter().map(Check::facts).collect();
+        format!("{}\n", json!({"home": root.display().to_string(), "ok": !failed, "checks": list}))
+    } else {
+        checks.iter().map(Check::line).collect()
+    };
+    let printed = print(&text);
+    Ok(if failed { NEGATIVE } else { FINE }.max(printed))
+}
+
+/// Whether anything is there to be looked at.
+fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
+    let place = root.display().to_string();
+    let (check, there) = match Home::open(root) {
+        Ok(Some(_)) => (Check::ok("home", place), true),
+        Ok(None) => (Check::fail("home", format!("there is none at {place}"), "gently init"), false),
+        Err(HomeError::Incomplete { part, .. }) => {
+            let mend = format!("put {part} back from the backup that has all parts; what is there stays as it is");
+            (Check::fail("home", format!("{place} lacks {part}"), mend), true)
+        }
+        Err(error) => (Check::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"), false),
+    };
+    checks.push(check);
+    there
+}
+
+fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
+    match Config::load(root, &wire::env) {
+        Ok(config) => {
+            checks.push(Check::ok("config", "every key of gently.toml and the environment is known and in range"));
+            Some(config)
+        }
+        Err(error) => {
+            let mend = format!("edit {}, or unset the variable that is named", shell(&root.join(crate::config::FILE)));
+            checks.push(Check::fail("config", error.to_string(), mend));
+            None
+        }
+    }
+}
+
+/// What is compared with the database.
+fn stored(root: &Path, store: Option<&Sqlite>, checks: &mut Vec<Check>) {
+    let Some(store) = store else {
+        let why = "the database can't be read";
+        let names = ["log", "ledger", "writer", "signing key", "auth key", "clock"];
+        checks.extend(names.map(|name| Check::skipped(name, why)));
+        return;
+    };
+    checks.extend(evidence::all(store, &Paths { root: root.to_owned() }));
+    checks.push(secrets::signing(root, store));
+    checks.push(secrets::auth(root, store));
+    checks.push(outside::clock(store));
+}
+
+async fn outside_of(config: Option<&Config>, store: Option<&Sqlite>, checks: &mut Vec<Check>) {
+    match (config, store.and_then(|store| Home::genesis(store).ok())) {
+        (Some(config), Some(genesis)) => checks.push(outside::sources(config, genesis.network).await),
+        _ => checks.push(Check::skipped("sources", "configuration or database can't be read")),
+    }
+    checks.push(match config {
+        Some(config) => outside::model(config).await,
+        None => Check::skipped("model", "the configuration can't be read"),
+    });
+}

@@ -1,0 +1,176 @@
+//! The database against log and ledger: the newest lines, every ref, and whether a writer would go on.
+
+use std::collections::BTreeSet;
+
+use crate::ledger::Oid;
+use crate::ledger::read::{Ref, Repository, Target};
+use crate::log::back::LinesBack;
+use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
+use crate::record::entry::Line;
+use crate::record::hash::Hash32;
+use crate::recorder::{self, Paths};
+use crate::store::sqlite::Sqlite;
+use crate::store::{Head, Read, StoreError};
+
+use super::{Check, State};
+
+/// How many of the newest lines are compared; `gently audit verify` looks at all.
+const LINES: u64 = 1000;
+/// How often a look is repeated when somebody records meanwhile.
+const TRIES: usize = 5;
+
+const VERIFY: &str = "gently audit verify";
+
+/// Three checks of one moment.
+pub fn all(store: &Sqlite, paths: &Paths) -> Vec<Check> {
+    let mut found = Vec::new();
+    for _ in 0..TRIES {
+        let before = match store.begin_read().and_then(|()| store.head()) {
+            Ok(head) => head,
+            Err(error) => return unreadable(&error),
+        };
+        found = vec![
+            log(store, &before, paths).unwrap_or_else(|e| broken("log", &e)),
+            ledger(store, &before, paths).unwrap_or_else(|e| broken("ledger", &e)),
+            writer(store, &before, paths),
+        ];
+        let ended = store.end_read();
+        // Files are read after the database's snapshot: only a head that stood still makes a difference count.
+        let quiet = ended.and_then(|()| store.head()).is_ok_and(|after| after == before);
+        if quiet || found.iter().all(|check| check.state == State::Ok) {
+            break;
+        }
+    }
+    found
+}
+
+fn unreadable(error: &StoreError) -> Vec<Check> {
+    vec![broken("log", error), broken("ledger", error), broken("writer", error)]
+}
+
+fn broken(name: &'static str, error: &StoreError) -> Check {
+    Check::fail(name, error.to_string(), VERIFY)
+}
+
+/// The newest lines: chained in the database up to its head, and the same in the file.
+fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> {
+    let from = head.lines.saturating_sub(LINES);
+    let lines = store.lines(from, head.lines)?;
+    if let Some(place) = first_break(&lines, from, head) {
+        return Ok(Check::fail("log", format!("the database's own chain breaks at line {place}"), VERIFY));
+    }
+    let back = match LinesBack::open(&paths.log()) {
+        Ok(back) => back,
+        Err(error) => return Ok(Check::fail("log", error.to_string(), "put audit.log back from the newest backup")),
+    };
+    let (torn, end) = (back.torn(), back.end());
+    let applied = usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
+    let mut missing = 0;
+    let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
+    for line in back {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => return Ok(Check::fail("log", error.to_string(), VERIFY)),
+        };
+        // Lines that no mark calls applied may still be missing at the end of the file.
+        while wanted.peek().is_some_and(|(text, _)| text.as_bytes() != line.bytes) && missing < applied {
+            missing += 1;
+            wanted.next();
+        }
+        match wanted.next() {
+            None => break,
+            Some((text, _)) if text.as_bytes() == line.bytes => {}
+            Some((_, n)) => {
+                return Ok(Check::fail("log", format!("audit.log and database differ at line {}", n + 1), VERIFY));
+            }
+        }
+    }
+    let left = wanted.count();
+    if left > 0 {
+        let found = format!("audit.log ends {left} lines early: {end} bytes, the database knows {}", head.bytes);
+        return Ok(Check::fail("log", found, "put the newest audit.log back, or run: gently audit verify"));
+    }
+    if missing > 0 || torn > 0 {
+        let found = format!("{missing} lines not written yet, {torn} bytes of a torn one");
+        return Ok(Check::warn("log", found, "the next gently that records finishes it: gently session open"));
+    }
+    Ok(Check::ok("log", format!("the newest {} lines are the database's, head {}…", lines.len(), head.hash.short8())))
+}
+
+/// The number of the first line that does not follow the one before it, or is not the head's.
+fn first_break(lines: &[String], from: u64, head: &Head) -> Option<u64> {
+    let mut prev = (from == 0).then_some(Hash32::GENESIS);
+    for (number, text) in (from + 1..).zip(lines) {
+        let Ok(line) = Line::parse(text.as_bytes()) else { return Some(number) };
+        if prev.is_some_and(|prev| !line.follows(prev)) {
+            return Some(number);
+        }
+        prev = Some(line.hash);
+    }
+    (prev != Some(head.hash)).then_some(head.lines)
+}
+
+/// Every ref where the database has it, its newest commit readable, and none that it does not know.
+fn ledger(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> {
+    let opened = Repository::open(&paths.ledger()).and_then(|repository| Ok((repository.refs()?, repository)));
+    let (refs, repository) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let mend = "git -C ledger.git fsck --strict; then put ledger.git back from the newest backup";
+            return Ok(Check::fail("ledger", error.to_string(), mend));
+        }
+    };
+    let pending = store.commits(head.applied.commits, head.commits)?;
+    let mut late = 0;
+    let known: BTreeSet<String> = store.refs()?.into_iter().collect();
+    for name in &known {
+        let tip = store.tip(name, head.commits)?.map(|row| row.id);
+        let actual = refs.iter().find(|found| found.name == *name).map(|found| &found.target);
+        let here = actual.map(target);
+        let applied = store.tip(name, head.applied.commits)?.map(|row| row.id);
+        let moving = pending.iter().any(|row| row.reference == *name && Some(&row.id) == here.as_ref());
+        if here != tip && here != applied && !moving {
+            let at = |id: Option<String>| id.unwrap_or_else(|| "missing".to_owned());
+            return Ok(Check::fail("ledger", format!("{name} is {}, the database has {}", at(here), at(tip)), VERIFY));
+        }
+        late += u64::from(here != tip);
+        if let Some(Target::Direct(id)) = actual
+            && let Err(fault) = repository.commit(id)
+        {
+            return Ok(Check::fail("ledger", format!("{name}: commit {id}: {fault}"), VERIFY));
+        }
+    }
+    if let Some(stranger) = refs.iter().find(|found| is_strange(found, &known)) {
+        let found = format!("{} is not the database's: somebody else wrote here", quoted(&stranger.name));
+        return Ok(Check::fail("ledger", found, VERIFY));
+    }
+    if late > 0 {
+        let found = format!("{late} refs not moved yet");
+        return Ok(Check::warn("ledger", found, "the next gently that records finishes it: gently session open"));
+    }
+    Ok(Check::ok("ledger", format!("{} refs where the database has them, {} commits", known.len(), head.commits)))
+}
+
+fn quoted(name: &str) -> String {
+    format!("'{name}'")
+}
+
+fn target(target: &Target) -> String {
+    match target {
+        Target::Direct(id) => Oid::to_string(id),
+        Target::Symbolic(to) => format!("a pointer to {to}"),
+        Target::Broken(what) => format!("broken: {what}"),
+    }
+}
+
+fn is_strange(found: &Ref, known: &BTreeSet<String>) -> bool {
+    !known.contains(&found.name) && ![NOTES_OTS, NOTES_WITNESS].contains(&found.name.as_str())
+}
+
+/// The words with which the next writer would refuse, if it would.
+fn writer(store: &Sqlite, head: &Head, paths: &Paths) -> Check {
+    match recorder::check(store, head, paths) {
+        Ok(()) => Check::ok("writer", "would go on from here"),
+        Err(error) => Check::fail("writer", format!("would refuse: {error}"), VERIFY),
+    }
+}

@@ -1,0 +1,72 @@
+//! Modes, and the database as a file.
+
+use std::path::Path;
+
+use crate::recorder::Paths;
+use crate::store::StoreError;
+use crate::store::sqlite::Sqlite;
+
+use super::{Check, shell};
+
+/// What only its owner may touch, and the widest mode it may have.
+const PRIVATE: [(&str, u32); 5] =
+    [("keys", 0o700), ("keys/auth.key", 0o600), ("keys/signing.key", 0o600), ("gently.db", 0o600), ("", 0o755)];
+
+/// Whether others can read or change what is private.
+pub fn modes(root: &Path) -> Check {
+    let mut wrong = Vec::new();
+    let mut mend = Vec::new();
+    for (name, widest) in PRIVATE {
+        let path = root.join(name);
+        // What is missing is another check's affair; the auth key may be in the environment.
+        let Ok(found) = std::fs::symlink_metadata(&path) else { continue };
+        let mode = permissions(&found);
+        if mode & !widest != 0 {
+            wrong.push(format!("{} has mode {mode:04o}", path.display()));
+            mend.push(format!("chmod {widest:o} {}", shell(&path)));
+        }
+    }
+    if wrong.is_empty() {
+        return Check::ok("modes", "keys and database are their owner's alone");
+    }
+    Check::fail("modes", wrong.join(", "), mend.join(" && "))
+}
+
+#[cfg(unix)]
+fn permissions(found: &std::fs::Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(found) & 0o777
+}
+
+#[cfg(not(unix))]
+fn permissions(_: &std::fs::Metadata) -> u32 {
+    0
+}
+
+/// Opens the database for reading, and lets SQLite check it.
+pub fn database(paths: &Paths, checks: &mut Vec<Check>) -> Option<Sqlite> {
+    const MEND: &str = "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
+    let store = match Sqlite::open_read_only(&paths.database()) {
+        Ok(store) => store,
+        Err(error) => {
+            checks.push(Check::fail("database", error.to_string(), MEND));
+            return None;
+        }
+    };
+    let state = || -> Result<(String, u64, u64), StoreError> {
+        Ok((store.integrity()?, store.broken_references()?, crate::store::Read::head(&store)?.lines))
+    };
+    let check = match state() {
+        Ok((words, 0, lines)) if words == "ok" => Check::ok("database", format!("sound, {lines} log lines")),
+        Ok((words, references, _)) if words == "ok" => {
+            Check::fail("database", format!("{references} rows refer to rows that are not there"), MEND)
+        }
+        Ok((words, ..)) => Check::fail("database", format!("SQLite says: {words}"), MEND),
+        Err(error @ StoreError::Busy { .. }) => Check::warn("database", error.to_string(), "gently doctor"),
+        Err(error) => {
+            checks.push(Check::fail("database", error.to_string(), MEND));
+            return None;
+        }
+    };
+    checks.push(check);
+    Some(store)
+}

@@ -1,0 +1,257 @@
+//! What a typed id means: one resolver for every command.
+//!
+//! | typed | means |
+//! |---|---|
+//! | `last` | the newest session, or the newest exchange |
+//! | `interaction-3`, `prompt-3` | that prompt of the newest session |
+//! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
+//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
+
+use crate::record::commit::{CommitKind, trailer};
+use crate::record::hash::Hash32;
+use crate::store::{CommitRow, ExchangeRow, Find, SessionRow, StoreError};
+
+/// So many digits of a commit's id are shown by git, and are enough.
+const COMMIT_DIGITS: usize = 7;
+/// So many digits of an exchange or of the chain are shown by gently, and are enough.
+const EXCHANGE_DIGITS: usize = 8;
+/// How many of the things that an id could mean are looked up, and named.
+const NAMED: u32 = 8;
+
+/// Why an id names nothing, or too much.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// Not a form of an id.
+    #[error(
+        "'{text}' is no id: say last, interaction-3, SESSION/3, or the first digits of a session, an exchange \
+         ({EXCHANGE_DIGITS} or more) or a commit ({COMMIT_DIGITS} or more)"
+    )]
+    Form {
+        /// What was typed.
+        text: String,
+    },
+    /// Nothing of that name.
+    #[error("no {what} '{text}' here: {hint}")]
+    Unknown {
+        /// `session` or `exchange`.
+        what: &'static str,
+        /// What was typed.
+        text: String,
+        /// The next command.
+        hint: String,
+    },
+    /// Several of that name.
+    #[error("'{text}' could be any of: {}; type more digits", could_be.join(", "))]
+    Ambiguous {
+        /// What was typed.
+        text: String,
+        /// What it could mean.
+        could_be: Vec<String>,
+    },
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The forms of an id.
+#[derive(Debug, PartialEq, Eq)]
+enum Form {
+    Last,
+    Number(u64),
+    In(String, u64),
+    Digits(String),
+}
+
+impl Form {
+    fn read(text: &str) -> Option<Form> {
+        // Screens shorten hashes with an ellipsis, and people copy it.
+        let text = text.trim().trim_end_matches('…').to_ascii_lowercase();
+        if text == "last" {
+            return Some(Form::Last);
+        }
+        if let Some((session, number)) = text.split_once('/') {
+            let fits = session == "last" || is_digits(session);
+            return number_of(number, true).filter(|_| fits).map(|n| Form::In(session.to_owned(), n));
+        }
+        number_of(&text, false).map(Form::Number).or_else(|| is_digits(&text).then_some(Form::Digits(text)))
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_hexdigit()) && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+}
+
+fn number_of(text: &str, bare: bool) -> Option<u64> {
+    let named = text.strip_prefix("interaction-").or_else(|| text.strip_prefix("prompt-"));
+    let digits = named.or(bare.then_some(text))?;
+    digits.parse().ok().filter(|n: &u64| n.to_string() == digits && *n > 0)
+}
+
+/// The session that a text means: its own id, or that of something in it.
+pub fn session(store: &dyn Find, text: &str) -> Result<SessionRow, FindError> {
+    match Form::read(text).ok_or_else(|| FindError::Form { text: text.to_owned() })? {
+        Form::Last | Form::Number(_) => newest_session(store),
+        Form::In(session, _) => by_prefix(store, &session),
+        Form::Digits(digits) => match by_prefix(store, &digits) {
+            Err(FindError::Unknown { .. }) => session_around(store, &digits),
+            found => found,
+        },
+    }
+}
+
+/// The exchange that a text means.
+pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> {
+    match Form::read(text).ok_or_else(|| FindError::Form { text: text.to_owned() })? {
+        Form::Last => {
+            store.newest_exchange()?.ok_or_else(|| unknown("exchange", text, "nothing was asked yet: gently ask"))
+        }
+        Form::Number(n) => at(store, &newest_session(store)?, n, text),
+        Form::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
+        Form::Digits(digits) => exchange_by_digits(store, &digits),
+    }
+}
+
+fn unknown(what: &'static str, text: &str, hint: impl Into<String>) -> FindError {
+    FindError::Unknown { what, text: text.to_owned(), hint: hint.into() }
+}
+
+fn newest_session(store: &dyn Find) -> Result<SessionRow, FindError> {
+    store.newest_session()?.ok_or_else(|| unknown("session", "last", "there is none yet: gently ask"))
+}
+
+fn by_prefix(store: &dyn Find, prefix: &str) -> Result<SessionRow, FindError> {
+    if prefix == "last" {
+        return newest_session(store);
+    }
+    let mut found = store.sessions_like(prefix, NAMED)?;
+    match found.len() {
+        1 => found.pop().ok_or_else(|| unknown("session", prefix, "gently session list")),
+        0 => Err(unknown("session", prefix, "gently session list shows them")),
+        _ => Err(FindError::Ambiguous { text: prefix.to_owned(), could_be: found.iter().map(name_session).collect() }),
+    }
+}
+
+fn name_session(row: &SessionRow) -> String {
+    format!("session {}", row.id.short16())
+}
+
+fn at(store: &dyn Find, session: &SessionRow, seq: u64, text: &str) -> Result<ExchangeRow, FindError> {
+    store.exchange_at(session.uuid, seq)?.ok_or_else(|| {
+        let has = format!("session {} has {} prompts", session.id.short16(), session.prompts);
+        unknown("exchange", text, format!("{has}; for another session: SESSION/{seq}, and gently session list"))
+    })
+}
+
+/// The session that an exchange or a commit belongs to.
+fn session_around(store: &dyn Find, digits: &str) -> Result<SessionRow, FindError> {
+    let (exchanges, commits) = candidates(store, digits)?;
+    let mut ids: Vec<Hash32> = commits.iter().filter_map(session_of).collect();
+    for exchange in &exchanges {
+        ids.extend(store.sessions_like(&exchange.session.to_string(), 1)?.iter().map(|row| row.id));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    match ids.as_slice() {
+        [id] => store.session(*id)?.ok_or_else(|| unknown("session", digits, "gently session list shows them")),
+        [] => Err(unknown("session", digits, "gently session list shows them")),
+        several => Err(FindError::Ambiguous {
+            text: digits.to_owned(),
+            could_be: several.iter().map(|id| format!("session {}", id.short16())).collect(),
+        }),
+    }
+}
+
+/// Exchanges and commits that begin with enough digits.
+fn candidates(store: &dyn Find, digits: &str) -> Result<(Vec<ExchangeRow>, Vec<CommitRow>), FindError> {
+    let exchanges = if digits.len() >= EXCHANGE_DIGITS { store.exchanges_like(digits, NAMED)? } else { Vec::new() };
+    let commits = if digits.len() >= COMMIT_DIGITS { store.commits_like(digits, NAMED)? } else { Vec::new() };
+    Ok((exchanges, commits))
+}
+
+fn exchange_by_digits(store: &dyn Find, digits: &str) -> Result<ExchangeRow, FindError> {
+    let (mut found, commits) = candidates(store, digits)?;
+    let mut others: Vec<String> = Vec::new();
+    for commit in &commits {
+        match exchange_of(store, commit)? {
+            Some(row) if found.iter().all(|known| known.exchange_id != row.exchange_id) => found.push(row),
+            Some(_) => {}
+            None => others.push(format!("the {} commit {}", commit.kind.name(), short(&commit.id))),
+        }
+    }
+    others.extend(store.sessions_like(digits, NAMED)?.iter().map(name_session));
+    match found.len() {
+        1 => found.pop().ok_or_else(|| unknown("exchange", digits, "gently session list")),
+        0 => Err(match others.first() {
+            Some(other) => unknown("exchange", digits, format!("it is {other}: gently session show {digits}")),
+            None if digits.len() < COMMIT_DIGITS => FindError::Form { text: digits.to_owned() },
+            None => unknown("exchange", digits, "gently session list and gently session show SESSION name them all"),
+        }),
+        _ => {
+            let named = found.iter().map(|row| format!("exchange {}", row.exchange_id));
+            Err(FindError::Ambiguous { text: digits.to_owned(), could_be: named.chain(others).collect() })
+        }
+    }
+}
+
+fn short(id: &str) -> &str {
+    id.get(..COMMIT_DIGITS).unwrap_or(id)
+}
+
+fn message_value(commit: &CommitRow, key: &str) -> Option<String> {
+    let raw = std::str::from_utf8(&commit.raw).ok()?;
+    trailer(raw.split_once("\n\n")?.1, key).map(str::to_owned)
+}
+
+/// The session that a commit's message names.
+fn session_of(commit: &CommitRow) -> Option<Hash32> {
+    message_value(commit, "Session")?.parse().ok()
+}
+
+fn exchange_of(store: &dyn Find, commit: &CommitRow) -> Result<Option<ExchangeRow>, FindError> {
+    if commit.kind != CommitKind::Interaction {
+        return Ok(None);
+    }
+    let named = session_of(commit).zip(message_value(commit, "Seq").and_then(|seq| seq.parse().ok()));
+    let Some((id, seq)) = named else { return Ok(None) };
+    let Some(session) = store.session(id)? else { return Ok(None) };
+    Ok(store.exchange_at(session.uuid, seq)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_that_people_see_is_read_and_nothing_else() {
+        let digits = |text: &str| Some(Form::Digits(text.to_owned()));
+        let inside = |session: &str, n| Some(Form::In(session.to_owned(), n));
+        for (text, expected) in [
+            ("last", Some(Form::Last)),
+            (" LAST ", Some(Form::Last)),
+            ("interaction-3", Some(Form::Number(3))),
+            ("prompt-12", Some(Form::Number(12))),
+            ("a89ea86f/3", inside("a89ea86f", 3)),
+            ("a89ea86f/interaction-3", inside("a89ea86f", 3)),
+            ("A89EA86F/prompt-3", inside("a89ea86f", 3)),
+            ("last/1", inside("last", 1)),
+            ("8923fa34…", digits("8923fa34")),
+            ("8923FA34", digits("8923fa34")),
+            ("8923fa34-0000-8000-8000-000000000000", digits("8923fa34-0000-8000-8000-000000000000")),
+            ("", None),
+            ("interaction-", None),
+            ("interaction-0", None),
+            ("interaction-03", None),
+            ("interaction-+3", None),
+            ("a/b/3", None),
+            ("/3", None),
+            ("a89ea86f/", None),
+            ("first/3", None),
+            ("-", None),
+            ("xyz", None),
+            ("%", None),
+            ("a' OR 1", None),
+        ] {
+            assert_eq!(Form::read(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! `gently key`: who may ask, and a passphrase on the vault file.
+
+use serde_json::{Value, json};
+
+use crate::keys::{AuthKey, os_random};
+use crate::record::commitment::Salt;
+use crate::store::{AuthKeyRow, Read};
+
+use super::args::KeyCommand;
+use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
+use super::wire::{self, Opened, WireError};
+use super::{FINE, could_not, print, say};
+
+/// The longest name of a key; it stands in the public log.
+const MAX_NAME: usize = 64;
+
+/// Runs one of the verbs.
+pub async fn run(command: KeyCommand, json: bool) -> Result<u8, WireError> {
+    match command {
+        KeyCommand::Add { name } => add(name, json).await,
+        KeyCommand::List => list(json),
+        KeyCommand::Revoke { name, force } => revoke(name, force, json).await,
+        KeyCommand::Protect => protect(json).await,
+        KeyCommand::Unprotect => unprotect(json).await,
+    }
+}
+
+/// What a name may be, as an argument's check: it is public, so it says no more than it must.
+pub fn name(text: &str) -> Result<String, String> {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+    if !text.is_empty() && text.len() <= MAX_NAME && text.bytes().all(fits) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("a name is 1 to {MAX_NAME} of a-z, A-Z, 0-9, '.', '_' and '-'"))
+}
+
+/// A fresh salt.
+pub fn salt() -> Result<Salt, WireError> {
+    let mut bytes = [0; 32];
+    os_random(&mut bytes)?;
+    Ok(Salt::new(bytes))
+}
+
+async fn add(name: String, json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let key = AuthKey::generate(&mut os_random)?;
+    let row = opened.recorder.add_auth_key(name, key.hash(), salt()?, wire::clock()?).await?;
+    let shown = key.reveal();
+    if json {
+        let mut facts = facts(&row);
+        facts["key"] = json!(*shown);
+        return Ok(print(&format!("{facts}\n")));
+    }
+    say(&format!("the key '{}' is shown this once and kept nowhere; use it as $GENTLY_AUTH_KEY", row.name));
+    Ok(print(&format!("{}\n", *shown)))
+}
+
+fn list(json: bool) -> Result<u8, WireError> {
+    let home = wire::existing_home()?;
+    let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
+    let rows = store.auth_keys()?;
+    if json {
+        return Ok(print(&format!("{}\n", Value::Array(rows.iter().map(facts).collect()))));
+    }
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    Ok(print(&rows.iter().map(|row| line(row, width) + "\n").collect::<String>()))
+}
+
+async fn revoke(name: String, force: bool, json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let row = opened.recorder.revoke_auth_key(name, force, salt()?, wire::clock()?).await?;
+    let open = opened.store.open_sessions()?.into_iter().filter(|s| s.auth_key_hash == row.hash).count();
+    if open > 0 {
+        say(&format!("{open} open session(s) of this key take no more prompts; close them with: gently session close"));
+    }
+    if json { Ok(print(&format!("{}\n", facts(&row)))) } else { Ok(print(&format!("{}\n", line(&row, 0)))) }
+}
+
+fn line(row: &AuthKeyRow, width: usize) -> String {
+    let state = row.revoked_at.map_or("usable".to_owned(), |at| format!("revoked {at}"));
+    format!("{:width$}  {}  added {}  {state}", row.name, row.hash.short16(), row.added_at)
+}
+
+fn facts(row: &AuthKeyRow) -> Value {
+    json!({
+        "name": row.name, "hash": row.hash.to_string(), "added_at": row.added_at.to_string(),
+        "revoked_at": row.revoked_at.map(|at| at.to_string()),
+    })
+}
+
+/// Puts a passphrase on the vault file, or another one in place of it.
+async fn protect(json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let path = opened.home.auth_key_path();
+    if AuthKey::is_protected(&path)? {
+        return Ok(could_not("keys/auth.key has a passphrase already; take it off first: gently key unprotect", json));
+    }
+    let key = AuthKey::load(&path)?;
+    let chosen = new_passphrase(&opened.config, &path.display().to_string())?;
+    key.protect(&path, &chosen, work_factor())?;
+    done(&path, "protected", json)
+}
+
+/// Takes the passphrase off again.
+async fn unprotect(json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    let path = opened.home.auth_key_path();
+    if !AuthKey::is_protected(&path)? {
+        return Ok(could_not("keys/auth.key has no passphrase; put one on it with: gently key protect", json));
+    }
+    opened.authorize().await?;
+    let key = AuthKey::load_with(&path, &mut |place| passphrase(&opened.config, place))?;
+    key.unprotect(&path)?;
+    done(&path, "unprotected", json)
+}
+
+fn done(path: &std::path::Path, state: &str, json: bool) -> Result<u8, WireError> {
+    if json {
+        return Ok(print(&format!("{}\n", json!({ "file": path.display().to_string(), "state": state }))));
+    }
+    say(&format!("{} is {state}", path.display()));
+    Ok(FINE)
+}
+
+/// Checks the auth key without writing anything: for homes that may not be written to yet.
+pub fn is_known(home: &crate::home::Home, config: &crate::config::Config) -> Result<(), WireError> {
+    let key = auth_key(home, config)?;
+    let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
+    let usable: Vec<_> = store.auth_keys()?.into_iter().filter(|row| row.revoked_at.is_none()).collect();
+    let hashes: Vec<_> = usable.iter().map(|row| row.hash).collect();
+    match key.find_in(&hashes) {
+        Some(_) => Ok(()),
+        None => Err(WireError::Auth {
+            reason: "wrong_key",
+            why: "this home does not know the key, or it is revoked".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        for fine in ["a", "laptop-2", "CI.bot_1"] {
+            assert_eq!(name(fine).as_deref(), Ok(fine));
+        }
+        for wrong in ["", "a b", "a/b", "ä", "a\n", &"x".repeat(65)] {
+            assert!(name(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

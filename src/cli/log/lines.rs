@@ -1,0 +1,162 @@
+//! Which lines are shown, read from the end, and whether each follows the line before it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::log::back::{LineBack, LinesBack};
+use crate::log::read::ReadError;
+use crate::record::chain::line_hash;
+use crate::record::entry::{EntryError, Event, Line};
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::Read;
+
+/// A writer between two of its writes looks like a torn line for as long as this, at most.
+const SETTLES: Duration = Duration::from_millis(50);
+/// How far the database may be ahead of the log, in lines, for a line's number to be looked up in it.
+const AHEAD: u64 = 1024;
+
+/// What is asked for.
+pub struct Wanted {
+    /// At most so many, the newest ones.
+    pub most: usize,
+    /// None older.
+    pub since: Option<Seconds>,
+    /// Of one session only.
+    pub session: Option<Hash32>,
+}
+
+/// One line to be shown.
+pub struct Shown {
+    /// From 1.
+    pub number: u64,
+    /// In the file.
+    pub offset: u64,
+    /// As it stands there.
+    pub bytes: Vec<u8>,
+    /// What it says.
+    pub line: Result<Line, EntryError>,
+    /// Why its hash is not that of the line before and of itself.
+    chain: Result<(), String>,
+}
+
+impl Shown {
+    /// Why it does not hold, if it does not.
+    pub fn fault(&self) -> Option<String> {
+        match (&self.line, &self.chain) {
+            (Err(error), _) => Some(error.to_string()),
+            (Ok(_), Err(why)) => Some(why.clone()),
+            (Ok(_), Ok(())) => None,
+        }
+    }
+}
+
+/// What was found.
+pub struct Found {
+    /// Oldest first.
+    pub shown: Vec<Shown>,
+    /// Bytes of a last line without newline.
+    pub torn: u64,
+}
+
+/// Reads from the end until all that is wanted was seen.
+pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, ReadError> {
+    let mut back = LinesBack::open(path)?;
+    if back.torn() > 0 {
+        // Somebody may be writing it just now.
+        std::thread::sleep(SETTLES);
+        back = LinesBack::open(path)?;
+    }
+    let torn = back.torn();
+    let mut shown = Vec::new();
+    let Some(newest) = back.next().transpose()? else { return Ok(Found { shown, torn }) };
+    let mut number = number_of(path, store, &newest, back.end())?;
+    let mut current = Some(newest);
+    while let Some(line) = current.take().filter(|_| shown.len() < wanted.most) {
+        let older = back.next().transpose()?;
+        let (keep, go_on) = look(&line, number, older.as_ref(), wanted);
+        shown.extend(keep);
+        if !go_on {
+            break;
+        }
+        number = number.saturating_sub(1);
+        current = older;
+    }
+    shown.reverse();
+    Ok(Found { shown, torn })
+}
+
+/// Whether a line is wanted, and whether older ones can be.
+fn look(line: &LineBack, number: u64, older: Option<&LineBack>, wanted: &Wanted) -> (Option<Shown>, bool) {
+    let parsed = Line::parse(&line.bytes);
+    let (keep, go_on) = match &parsed {
+        Ok(parsed) => {
+            let ours = wanted.session.is_none_or(|id| parsed.session == Some(id));
+            let late = wanted.since.is_none_or(|since| parsed.time >= since);
+            let first = wanted.session.is_some() && ours && matches!(parsed.event, Event::SessionStart { .. });
+            (ours && late, late && !first)
+        }
+        // Nobody can say whose it was; with a session asked for it would be noise.
+        Err(_) => (wanted.session.is_none(), true),
+    };
+    let shown = keep.then(|| Shown {
+        number,
+        offset: line.offset,
+        bytes: line.bytes.clone(),
+        line: parsed,
+        chain: follows(line, older),
+    });
+    (shown, go_on)
+}
+
+/// Recomputes a line's hash from the line before it.
+fn follows(line: &LineBack, older: Option<&LineBack>) -> Result<(), String> {
+    let (hash, rest) = split(&line.bytes).ok_or_else(|| "it has no hash".to_owned())?;
+    let prev = match older {
+        None => Hash32::GENESIS,
+        Some(older) => split(&older.bytes).map(|(hash, _)| hash).ok_or("the line before it has no hash")?,
+    };
+    let expected = line_hash(prev, rest);
+    if expected == hash {
+        return Ok(());
+    }
+    Err(format!("HASH {}…, expected {}… after the line before it", hash.short8(), expected.short8()))
+}
+
+fn split(bytes: &[u8]) -> Option<(Hash32, &[u8])> {
+    let at = bytes.iter().position(|byte| *byte == b'|')?;
+    let (hash, rest) = bytes.split_at(at);
+    Some((std::str::from_utf8(hash).ok()?.parse().ok()?, rest.get(1..)?))
+}
+
+/// The number of the last line: from the database, or by counting where the database does not know it.
+fn number_of(path: &Path, store: &dyn Read, last: &LineBack, end: u64) -> Result<u64, ReadError> {
+    if let Ok(head) = store.head() {
+        if head.bytes == end {
+            return Ok(head.lines);
+        }
+        let from = head.lines.saturating_sub(AHEAD);
+        let known = store.lines(from, head.lines).unwrap_or_default();
+        if let Some(at) = known.iter().rposition(|line| line.as_bytes() == last.bytes) {
+            return Ok(from + at as u64 + 1);
+        }
+    }
+    count(path, end)
+}
+
+fn count(path: &Path, end: u64) -> Result<u64, ReadError> {
+    let failed = |source| ReadError::Io { place: path.display().to_string(), source };
+    let mut reader = BufReader::new(std::io::Read::take(File::open(path).map_err(failed)?, end));
+    let mut lines = 0;
+    loop {
+        let bytes = reader.fill_buf().map_err(failed)?;
+        if bytes.is_empty() {
+            return Ok(lines);
+        }
+        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let used = bytes.len();
+        reader.consume(used);
+    }
+}

@@ -1,0 +1,231 @@
+//! `gently audit publish` and `gently audit export`: giving the evidence to others.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use clap::Args;
+
+use crate::ledger::Oid;
+use crate::ledger::read::{Commit, Repository};
+use crate::record::commit::{CommitKind, MAIN, branch_ref, trailer};
+
+use super::overlay::Overlay;
+use super::walk::{ancestors, first_parents, is_ancestor, is_ledger_ref, refs};
+use super::{COULD_NOT, NEGATIVE, print, say};
+
+/// `gently audit publish`.
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// Where to push: anything git takes for a remote
+    pub remote: String,
+}
+
+/// `gently audit export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// A closed session: the first digits of its id
+    pub session: String,
+    /// A directory that does not exist yet, or is empty
+    pub dir: PathBuf,
+}
+
+/// Pushes `main`, branches and notes with the user's own git, and never by force.
+///
+/// 1 when the remote holds a history that ours does not continue; 2 when git can't push.
+pub fn publish(args: &PublishArgs, home: &Path) -> u8 {
+    let ledger = home.join("ledger.git");
+    match push(args, &ledger) {
+        Ok(code) => code,
+        Err(why) => {
+            say(&format!("error: {why}"));
+            COULD_NOT
+        }
+    }
+}
+
+fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
+    let repository = Repository::open(ledger).map_err(|e| e.to_string())?;
+    let ours = refs(&repository).map_err(|e| e.to_string())?;
+    let theirs = remote_refs(ledger, &args.remote)?;
+    let mut refused = Vec::new();
+    for (name, id) in theirs.iter().filter(|(name, _)| name.starts_with("refs/")) {
+        let continued = match ours.get(name) {
+            // A commit that we do not have can't be an ancestor of ours.
+            Some(tip) if repository.foreign_commit(id).is_ok() => {
+                is_ancestor(&repository, id, tip).map_err(|e| format!("{name}: {}", e.actual()))?
+            }
+            _ => false,
+        };
+        if !continued {
+            refused.push(format!("{name} is at {id} there, which our history does not continue"));
+        }
+    }
+    if !refused.is_empty() {
+        for line in &refused {
+            say(&format!("refused: {line}"));
+        }
+        say("nothing was pushed. If this home was restored from a backup: gently audit adopt");
+        return Ok(NEGATIVE);
+    }
+    let names: Vec<&String> = ours.keys().filter(|name| is_ledger_ref(name)).collect();
+    let specs = names.iter().map(|name| format!("{name}:{name}"));
+    let pushed = git(ledger, ["push", "--atomic", "--", &args.remote].into_iter().map(str::to_owned).chain(specs))?;
+    if !pushed.status.success() {
+        return Err(format!("git push: {}", String::from_utf8_lossy(&pushed.stderr).trim()));
+    }
+    Ok(print(&names.iter().map(|name| format!("published {name} {}\n", ours[*name])).collect::<String>()))
+}
+
+fn remote_refs(ledger: &Path, remote: &str) -> Result<BTreeMap<String, Oid>, String> {
+    let listed = git(ledger, ["ls-remote", "--", remote].map(str::to_owned))?;
+    if !listed.status.success() {
+        return Err(format!("git ls-remote {remote}: {}", String::from_utf8_lossy(&listed.stderr).trim()));
+    }
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let parsed = text.lines().filter_map(|line| {
+        let (id, name) = line.split_once('\t')?;
+        Some((name.to_owned(), id.parse().ok()?))
+    });
+    Ok(parsed.collect())
+}
+
+/// The user's own git, with the user's own settings: it knows how to reach the remote.
+fn git(dir: &Path, args: impl IntoIterator<Item = String>) -> Result<Output, String> {
+    let run = Command::new("git").arg("-C").arg(dir).args(args).output();
+    run.map_err(|e| format!("git does not run ({e}); install git"))
+}
+
+/// Writes one session with all that an outsider needs: bundle, log segment, keys, and how to check them.
+pub fn export(args: &ExportArgs, home: &Path) -> u8 {
+    match write_export(args, &home.join("ledger.git")) {
+        Ok(files) => print(&files.iter().map(|file| format!("{}\n", file.display())).collect::<String>()),
+        Err(why) => {
+            say(&format!("error: {why}"));
+            COULD_NOT
+        }
+    }
+}
+
+fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String> {
+    let repository = Repository::open(ledger).map_err(|e| e.to_string())?;
+    let tips = refs(&repository).map_err(|e| e.to_string())?;
+    let main = tips.get(MAIN).ok_or("this ledger has no main; run `gently audit verify`")?;
+    let chain = first_parents(&repository, main).map_err(|e| format!("main: {}", e.actual()))?;
+    let at = find_close(&chain, &args.session)?;
+    let (close, upto) = (chain[at].0, &chain[at..]);
+    let inside = ancestors(&repository, &close).map_err(|e| e.actual())?;
+    let mut kept = BTreeMap::from([(MAIN.to_owned(), close)]);
+    for n in 1..=7 {
+        let name = branch_ref(&format!("branch-{n}"));
+        if let Some(tip) = tips.get(&name).map(|tip| newest_inside(&repository, *tip, &inside)).transpose()?.flatten() {
+            kept.insert(name, tip);
+        }
+    }
+    let objects = std::path::absolute(ledger.join("objects")).map_err(|e| e.to_string())?;
+    let overlay = Overlay::new(&[objects], &kept).map_err(|e| e.to_string())?;
+    prepare_dir(&args.dir)?;
+    let dir = std::path::absolute(&args.dir).map_err(|e| e.to_string())?;
+    let bundle = dir.join("ledger.bundle");
+    let bundled = git(
+        &overlay.repository(),
+        ["bundle", "create", "--quiet", &bundle.to_string_lossy(), "--all"].map(str::to_owned),
+    )?;
+    if !bundled.status.success() {
+        return Err(format!("git bundle: {}", String::from_utf8_lossy(&bundled.stderr).trim()));
+    }
+    let session = trailer(&chain[at].1.message, "Session").unwrap_or_default().to_owned();
+    let files = [
+        ("audit.log", log_of(&repository, upto)?),
+        ("allowed_signers", signers_of(&repository, upto)?),
+        ("README.md", readme(&session).into_bytes()),
+    ];
+    let mut written = vec![args.dir.join("ledger.bundle")];
+    for (name, bytes) in files {
+        std::fs::write(dir.join(name), bytes).map_err(|e| format!("write {name}: {e}"))?;
+        written.push(args.dir.join(name));
+    }
+    Ok(written)
+}
+
+/// The place of a session's close on `main`, by the first digits of its id.
+fn find_close(chain: &[(Oid, Commit)], prefix: &str) -> Result<usize, String> {
+    let closes = chain.iter().enumerate().filter_map(|(at, (_, commit))| {
+        let subject = commit.message.lines().next()?;
+        let closes = CommitKind::of_subject(subject) == Some(CommitKind::Close);
+        closes.then(|| trailer(&commit.message, "Session").map(|session| (at, session.to_owned())))?
+    });
+    let closed: Vec<(usize, String)> = closes.collect();
+    let names =
+        |of: &[(usize, String)]| of.iter().map(|(_, s)| s[..16.min(s.len())].to_owned()).collect::<Vec<_>>().join(", ");
+    let fits: Vec<(usize, String)> =
+        closed.iter().filter(|(_, session)| session.starts_with(prefix)).cloned().collect();
+    match fits.as_slice() {
+        [(at, _)] => Ok(*at),
+        [] if closed.is_empty() => Err("no session is closed yet; close one first: gently session close".to_owned()),
+        [] => Err(format!("no closed session begins with '{prefix}'; closed are: {}", names(&closed))),
+        several => Err(format!("'{prefix}' could be any of: {}", names(several))),
+    }
+}
+
+/// The newest commit of a branch that the close reaches.
+fn newest_inside(repository: &Repository, tip: Oid, inside: &HashSet<Oid>) -> Result<Option<Oid>, String> {
+    let mut next = Some(tip);
+    while let Some(id) = next {
+        let commit = repository.commit(&id).map_err(|e| e.actual())?;
+        let subject = commit.message.lines().next().unwrap_or_default();
+        let on_main = matches!(
+            CommitKind::of_subject(subject),
+            Some(CommitKind::Genesis | CommitKind::Close | CommitKind::Checkpoint | CommitKind::KeyRotate) | None
+        );
+        if on_main {
+            return Ok(None);
+        }
+        if inside.contains(&id) {
+            return Ok(Some(id));
+        }
+        next = commit.parents.first().copied();
+    }
+    Ok(None)
+}
+
+/// The segments of a stretch of `main`, oldest first.
+fn log_of(repository: &Repository, newest_first: &[(Oid, Commit)]) -> Result<Vec<u8>, String> {
+    let mut log = Vec::new();
+    for (_, commit) in newest_first.iter().rev() {
+        log.extend(file_of(repository, commit, "audit.log")?.unwrap_or_default());
+    }
+    Ok(log)
+}
+
+/// The newest `allowed_signers` of a stretch of `main`.
+fn signers_of(repository: &Repository, newest_first: &[(Oid, Commit)]) -> Result<Vec<u8>, String> {
+    for (_, commit) in newest_first {
+        if let Some(bytes) = file_of(repository, commit, "allowed_signers")? {
+            return Ok(bytes);
+        }
+    }
+    Err("no allowed_signers on main; run `gently audit verify`".to_owned())
+}
+
+fn file_of(repository: &Repository, commit: &Commit, name: &str) -> Result<Option<Vec<u8>>, String> {
+    let tree = repository.tree(&commit.tree).map_err(|e| e.actual())?;
+    let entry = tree.into_iter().find(|entry| entry.name == name);
+    entry.map(|entry| repository.blob(&entry.id).map_err(|e| format!("{name}: {}", e.actual()))).transpose()
+}
+
+fn prepare_dir(dir: &Path) -> Result<(), String> {
+    match std::fs::read_dir(dir).map(|mut found| found.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("{} is not empty; name a new directory", dir.display())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            std::fs::create_dir_all(dir).map_err(|e| format!("make {}: {e}", dir.display()))
+        }
+        Err(e) => Err(format!("read {}: {e}", dir.display())),
+    }
+}
+
+/// What an outsider reads first.
+fn readme(session: &str) -> String {
+    include_str!("export_readme.md").replace("SESSION_ID", session)
+}

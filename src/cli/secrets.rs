@@ -1,0 +1,167 @@
+//! Where secrets come from: passphrases and the auth key; nothing of them is ever printed.
+//!
+//! A passphrase comes from the first of: `--passphrase-cmd`, `$GENTLY_PASSPHRASE`, `[keys] passphrase_cmd`,
+//! the terminal. A command runs with `sh -c`; the first line that it prints is the secret.
+
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::config::Config;
+use crate::home::Home;
+use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, WorkFactor};
+
+use super::wire::env;
+
+/// The environment's way to give a passphrase.
+pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";
+/// More than any secret has; a command that prints more is not what was meant.
+const MAX_SECRET: usize = 64 * 1024;
+
+/// Commands that were typed; set once, before anything runs.
+static TYPED: OnceLock<Typed> = OnceLock::new();
+
+/// `--passphrase-cmd` and `--key-cmd`.
+#[derive(Clone, Debug, Default)]
+pub struct Typed {
+    /// Prints a passphrase.
+    pub passphrase_cmd: Option<String>,
+    /// Prints the model server's key.
+    pub key_cmd: Option<String>,
+}
+
+/// Remembers what was typed.
+pub fn set(typed: Typed) {
+    let _ = TYPED.set(typed);
+}
+
+/// What was typed.
+pub fn typed() -> Typed {
+    TYPED.get().cloned().unwrap_or_default()
+}
+
+/// Runs a command with `sh -c` and takes the first line that it prints.
+///
+/// The error names where the command stands and how it ended, never what it printed.
+pub fn from_command(command: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
+    let failed = |reason: String| KeyError::Command { place: place.to_owned(), reason };
+    let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = child.map_err(|e| failed(format!("sh does not run ({e})")))?;
+    let bytes = Zeroizing::new(output.stdout);
+    if !output.status.success() {
+        return Err(failed(format!("it failed ({})", output.status)));
+    }
+    first_line(&bytes).map_err(|reason| failed(reason.to_owned()))
+}
+
+/// The first line of what a command or file holds, without its end.
+pub fn first_line(bytes: &[u8]) -> Result<Zeroizing<String>, &'static str> {
+    if bytes.len() > MAX_SECRET {
+        return Err("it is longer than any secret");
+    }
+    let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    match std::str::from_utf8(line) {
+        Ok("") => Err("its first line is empty"),
+        Ok(text) => Ok(Zeroizing::new(text.to_owned())),
+        Err(_) => Err("its first line is not UTF-8"),
+    }
+}
+
+/// A passphrase for something that has one.
+pub fn passphrase(config: &Config, place: &str) -> Result<Zeroizing<String>, KeyError> {
+    match given(config)? {
+        Some(passphrase) => Ok(passphrase),
+        None => ask(&format!("passphrase of {place}: "), place),
+    }
+}
+
+/// A passphrase for something that gets one; on a terminal it is asked for twice.
+pub fn new_passphrase(config: &Config, place: &str) -> Result<Zeroizing<String>, KeyError> {
+    if let Some(passphrase) = given(config)? {
+        return Ok(passphrase);
+    }
+    let first = ask(&format!("new passphrase for {place}: "), place)?;
+    let second = ask("the same again: ", place)?;
+    if *first != *second {
+        return Err(KeyError::TwoPassphrases);
+    }
+    Ok(first)
+}
+
+fn given(config: &Config) -> Result<Option<Zeroizing<String>>, KeyError> {
+    if let Some(command) = typed().passphrase_cmd {
+        return from_command(&command, "--passphrase-cmd").map(Some);
+    }
+    if let Some(text) = env(PASSPHRASE_ENV) {
+        let place = format!("${PASSPHRASE_ENV}");
+        let text = text.into_string().map(Zeroizing::new);
+        return match text {
+            Ok(text) if !text.is_empty() => Ok(Some(text)),
+            _ => Err(KeyError::NoPassphrase { place, reason: "it is empty, or not UTF-8".to_owned() }),
+        };
+    }
+    config.passphrase_cmd.as_deref().map(|command| from_command(command, "[keys] passphrase_cmd")).transpose()
+}
+
+fn ask(prompt: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
+    let reason = |reason: String| KeyError::NoPassphrase { place: place.to_owned(), reason };
+    let mut typed = rpassword::prompt_password(prompt).map_err(|e| reason(format!("no terminal: {e}")))?;
+    if typed.is_empty() {
+        typed.zeroize();
+        return Err(reason("nothing was typed".to_owned()));
+    }
+    Ok(Zeroizing::new(typed))
+}
+
+/// The auth key that is presented: `$GENTLY_AUTH_KEY`, else the vault file.
+pub fn auth_key(home: &Home, config: &Config) -> Result<AuthKey, KeyError> {
+    match env(AUTH_KEY_ENV) {
+        Some(text) => {
+            let text = Zeroizing::new(text.to_string_lossy().into_owned());
+            AuthKey::from_text(&text, "$GENTLY_AUTH_KEY")
+        }
+        None => AuthKey::load_with(&home.auth_key_path(), &mut |place| passphrase(config, place)),
+    }
+}
+
+/// How hard a new passphrase is to try.
+///
+/// Builds with debug assertions, which encrypt a hundred times slower, take another one for tests.
+pub fn work_factor() -> WorkFactor {
+    if cfg!(debug_assertions)
+        && let Some(log_n) = env("GENTLY_TEST_WORK_FACTOR").and_then(|text| text.to_str()?.parse().ok())
+    {
+        return WorkFactor::new(log_n);
+    }
+    WorkFactor::STANDARD
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_the_first_line() {
+        for (bytes, expected) in [
+            (&b"key\n"[..], Some("key")),
+            (b"key", Some("key")),
+            (b"key\r\nmore", Some("key")),
+            (b" key ", Some(" key ")),
+            (b"", None),
+            (b"\nkey", None),
+            (b"\xff\n", None),
+        ] {
+            assert_eq!(first_line(bytes).ok().as_deref().map(String::as_str), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_failed_command_does_not_show_what_it_printed() {
+        assert_eq!(*from_command("printf 'sec ret\\nmore'", "t").unwrap(), "sec ret");
+        let error = from_command("echo hush; exit 3", "--key-cmd").unwrap_err().to_string();
+        assert!(error.contains("--key-cmd") && error.contains('3') && !error.contains("hush"), "{error}");
+        assert!(from_command("true", "t").is_err());
+    }
+}

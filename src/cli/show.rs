@@ -1,0 +1,156 @@
+//! `gently show EXCHANGE`: all that is on record of one turn, and whether it still is what was recorded.
+//!
+//! Exit 1 when a stored text or document has another hash than the one recorded with it.
+
+mod facts;
+pub mod session;
+mod text;
+
+use crate::continuity::prompt::render_again;
+use crate::govern::drift::{DriftClass, Effect};
+use crate::govern::kernel::Kernel;
+use crate::home::Home;
+use crate::record::commitment::{Role, commit};
+use crate::record::documents::Genesis;
+use crate::record::hash::Hash32;
+use crate::record::params::Params;
+use crate::store::sqlite::Sqlite;
+use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
+
+use super::wire::{self, WireError};
+use super::{NEGATIVE, find, print, say};
+
+/// Shows one exchange.
+pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
+    let home = wire::existing_home()?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let genesis = Home::genesis(&store)?;
+    store.begin_read()?;
+    let turn = Account::of(&store, &genesis, find::exchange(&store, id)?)?;
+    let printed = print(&if json { format!("{}\n", facts::of(&turn)) } else { text::of(&turn) });
+    let wrong: Vec<&str> = turn.checks.iter().filter(|check| check.holds == Some(false)).map(|c| c.what).collect();
+    if !wrong.is_empty() {
+        say(&format!("changed since it was recorded: {}; look with: gently audit verify", wrong.join(", ")));
+        return Ok(NEGATIVE.max(printed));
+    }
+    Ok(printed)
+}
+
+/// One thing that was recorded with a hash.
+struct Check {
+    /// What.
+    what: &'static str,
+    /// The hash on record.
+    recorded: Hash32,
+    /// Whether what is here has it; none when it is erased, or was never kept as it came.
+    holds: Option<bool>,
+}
+
+/// All that is on record of one exchange.
+struct Account {
+    session: SessionRow,
+    exchange: ExchangeRow,
+    prompt: Option<TurnRow>,
+    answer: Option<TurnRow>,
+    /// Rendered again from kernel, bundle and text; or why it can't be.
+    compiled: Option<Result<String, String>>,
+    checks: Vec<Check>,
+    refs: Vec<ArtifactRefRow>,
+    drift: Vec<DriftRow>,
+    commits: Vec<CommitRow>,
+    /// The kernel blocks a drift of this answer, so it is not shown.
+    withheld: bool,
+}
+
+impl Account {
+    fn of(store: &dyn Find, genesis: &Genesis, exchange: ExchangeRow) -> Result<Account, StoreError> {
+        let lost = || StoreError::Corrupt {
+            place: "llm_exchange.session_id",
+            expected: "a session",
+            actual: exchange.session.to_string(),
+        };
+        let session = store.sessions_like(&exchange.session.to_string(), 1)?.pop().ok_or_else(lost)?;
+        let kernel = store.kernel(session.kernel_hash)?.map(|json| Kernel::from_canonical(&json));
+        let prompt = store.turn(exchange.turn_user)?;
+        let outcome = exchange.outcome.as_ref();
+        let answer = outcome.and_then(|o| o.turn_aurora).map(|id| store.turn(id)).transpose()?.flatten();
+        let drift = store.drift(exchange.exchange_id)?;
+        let commits = match outcome.filter(|o| o.outcome == Outcome::Answered) {
+            Some(outcome) => store.commits_of_line(outcome.outcome_line)?,
+            None => Vec::new(),
+        };
+        let kernel = match &kernel {
+            Some(Ok(kernel)) => Ok(kernel),
+            Some(Err(e)) => Err(e.to_string()),
+            None => Err("its kernel is not here".to_owned()),
+        };
+        let text = prompt.as_ref().and_then(|turn| turn.content.as_deref());
+        let compiled = exchange.bundle_json.as_deref().map(|bundle| {
+            let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is erased")?);
+            let params = exchange.params.as_deref().map(Params::parse).transpose().map_err(|e| e.to_string())?;
+            let system = params.and_then(|params| params.system);
+            render_again(kernel, bundle, system.as_deref(), text).map_err(|e| e.to_string())
+        });
+        // A kernel that can't be read blocks: what it withheld is not shown on a guess.
+        let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, &d.class)));
+        let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
+        let refs = store.artifact_refs(exchange.exchange_id)?;
+        Ok(Account { session, exchange, prompt, answer, compiled, checks, refs, drift, commits, withheld })
+    }
+
+    fn prompt_text(&self) -> Option<&str> {
+        self.prompt.as_ref()?.content.as_deref()
+    }
+
+    fn answer_text(&self) -> Option<&str> {
+        self.answer.as_ref()?.content.as_deref()
+    }
+
+    /// `answered`, `failed`, `denied`, or `in flight`.
+    fn outcome(&self) -> &'static str {
+        self.exchange.outcome.as_ref().map_or("in flight", |outcome| outcome.outcome.name())
+    }
+
+    /// `interaction-3` of an answered prompt, else `prompt-3`.
+    fn name(&self) -> String {
+        super::session::turn_name(&self.exchange)
+    }
+}
+
+fn blocks(kernel: &Kernel, class: &str) -> bool {
+    let known = DriftClass::ALL.into_iter().find(|known| known.name() == class);
+    known.is_none_or(|class| kernel.drift(class).1 == Effect::Block)
+}
+
+/// Holds what is stored against the hashes that were recorded with it.
+fn checks(
+    genesis: &Genesis,
+    exchange: &ExchangeRow,
+    prompt: Option<&TurnRow>,
+    answer: Option<&TurnRow>,
+    compiled: Option<&Result<String, String>>,
+) -> Vec<Check> {
+    let digest = |text: &str| Hash32::digest(text.as_bytes());
+    let mut checks = Vec::new();
+    let mut add = |what, recorded: Option<Hash32>, found: Option<Hash32>| {
+        if let Some(recorded) = recorded {
+            checks.push(Check { what, recorded, holds: found.map(|found| found == recorded) });
+        }
+    };
+    let text = prompt.and_then(|turn| turn.content.as_deref());
+    let opened = exchange.salt.as_ref().zip(text);
+    let opened = opened.map(|(salt, text)| commit(genesis.commitments, salt, Role::Prompt, text.as_bytes()));
+    add("prompt commitment", Some(exchange.prompt_commitment), opened);
+    add("context bundle", exchange.bundle_hash, exchange.bundle_json.as_deref().map(digest));
+    let rendered = compiled.and_then(|compiled| compiled.as_ref().ok());
+    add("compiled prompt", exchange.prompt_hash, rendered.map(|text| digest(text)));
+    let outcome = exchange.outcome.as_ref();
+    let stored = answer.and_then(|turn| turn.content.as_deref());
+    add("stored answer", outcome.and_then(|o| o.response_hash), stored.map(digest));
+    // It is over the answer as it came; the stored one may have lost secrets, and then opens nothing.
+    let opened = exchange.salt.as_ref().zip(stored);
+    let opened = opened.map(|(salt, text)| commit(genesis.commitments, salt, Role::Response, text.as_bytes()));
+    let recorded = outcome.and_then(|o| o.response_commitment);
+    add("answer commitment", recorded, opened.filter(|found| Some(*found) == recorded));
+    checks
+}

@@ -1,0 +1,148 @@
+//! One exchange as people read it.
+
+use serde_json::Value;
+
+use crate::cli::screen::{block, quiet};
+use crate::cli::session::block_name;
+use crate::record::time::Seconds;
+
+use super::Account;
+
+/// How far a part's text stands in.
+const INDENT: &str = "    ";
+
+/// All parts, each under its name.
+pub fn of(turn: &Account) -> String {
+    let (session, exchange) = (&turn.session, &turn.exchange);
+    let mut out = format!(
+        "{} of session {} · {} · {}\n",
+        turn.name(),
+        session.id.short16(),
+        outcome_words(turn),
+        exchange.created_at
+    );
+    part(&mut out, "prompt", &said(turn.prompt_text()));
+    part(&mut out, "answer", &answer(turn));
+    part(&mut out, "drift", &drift(turn));
+    part(&mut out, "context bundle", &exchange.bundle_json.as_deref().map_or_else(not_compiled, pretty));
+    part(&mut out, "compiled prompt, rendered again", &compiled(turn));
+    part(&mut out, "injected", &injected(turn));
+    part(&mut out, "left out", &pretty(&exchange.exclusions));
+    part(&mut out, "hashes", &hashes(turn));
+    part(&mut out, "session", &session_facts(turn));
+    out
+}
+
+fn part(out: &mut String, name: &str, text: &str) {
+    if !text.trim().is_empty() {
+        out.push_str(&format!("\n{name}\n{}", block(text, INDENT)));
+    }
+}
+
+fn outcome_words(turn: &Account) -> String {
+    let reason = turn.exchange.outcome.as_ref().and_then(|outcome| outcome.reason.as_deref());
+    reason.map_or_else(|| turn.outcome().to_owned(), |reason| format!("{} ({})", turn.outcome(), quiet(reason)))
+}
+
+fn said(text: Option<&str>) -> String {
+    text.map_or_else(|| "erased".to_owned(), str::to_owned)
+}
+
+fn answer(turn: &Account) -> String {
+    match &turn.exchange.outcome {
+        None => "none yet: its model is thinking, or its process is gone".to_owned(),
+        Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
+        Some(_) if turn.withheld => "withheld: the kernel blocks this drift".to_owned(),
+        Some(_) => said(turn.answer_text()),
+    }
+}
+
+fn drift(turn: &Account) -> String {
+    let event = |d: &crate::store::DriftRow| format!("{} ({}): {}  {}\n", d.class, d.severity, d.summary, d.drift_id);
+    let events: String = turn.drift.iter().map(event).collect();
+    let summary = turn.exchange.outcome.as_ref().and_then(|outcome| outcome.validator_summary.as_deref());
+    let notes = summary.and_then(|json| serde_json::from_str::<Value>(json).ok()).map(|v| v["notes"].clone());
+    match notes {
+        Some(Value::String(notes)) if events.is_empty() => notes,
+        _ => events,
+    }
+}
+
+fn not_compiled() -> String {
+    "none: nothing was compiled".to_owned()
+}
+
+fn pretty(json: &str) -> String {
+    match serde_json::from_str::<Value>(json) {
+        Ok(Value::Array(list)) if list.is_empty() => "nothing".to_owned(),
+        Ok(value) => serde_json::to_string_pretty(&value).unwrap_or_else(|_| json.to_owned()),
+        Err(_) => json.to_owned(),
+    }
+}
+
+fn compiled(turn: &Account) -> String {
+    match &turn.compiled {
+        None => not_compiled(),
+        Some(Err(why)) => format!("can't be rendered: {why}"),
+        Some(Ok(json)) => {
+            let messages: Vec<Value> = serde_json::from_str(json).unwrap_or_default();
+            let text = |m: &Value, key: &str| m[key].as_str().unwrap_or_default().to_owned();
+            messages.iter().map(|m| format!("[{}]\n{}\n", text(m, "role"), text(m, "content").trim_end())).collect()
+        }
+    }
+}
+
+fn injected(turn: &Account) -> String {
+    let line = |r: &crate::store::ArtifactRefRow| {
+        let age = r.freshness_s.map(|s| format!(", {s} s old")).unwrap_or_default();
+        let flags = r.risk_flags.as_deref().map(|flags| format!(", {flags}")).unwrap_or_default();
+        format!("{}  {}{age}{flags}\n", r.artifact_id, r.included_reason)
+    };
+    turn.refs.iter().map(line).collect()
+}
+
+fn hashes(turn: &Account) -> String {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for check in &turn.checks {
+        let word = match check.holds {
+            Some(true) => "holds",
+            Some(false) => "DOES NOT HOLD",
+            None => "not checked",
+        };
+        lines.push((check.what.to_owned(), format!("{}  {word}", check.recorded)));
+    }
+    if let Some(outcome) = &turn.exchange.outcome {
+        lines.push(("exchange commitment".to_owned(), outcome.exchange_commitment.to_string()));
+        lines.extend(outcome.chain_entry.map(|entry| ("chain entry".to_owned(), entry.to_string())));
+    }
+    lines.extend(
+        turn.commits.iter().map(|c| (format!("{} commit", c.kind.name()), format!("{} on {}", c.id, c.reference))),
+    );
+    lines.push(("exchange".to_owned(), turn.exchange.exchange_id.to_string()));
+    lines.iter().map(|(name, value)| format!("{name:20}  {value}\n")).collect()
+}
+
+fn session_facts(turn: &Account) -> String {
+    let (session, exchange) = (&turn.session, &turn.exchange);
+    let outcome = exchange.outcome.as_ref();
+    let tokens = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+    let answered = outcome.map(|o: &crate::store::OutcomeUpdate| o.answered_at);
+    format!(
+        "{}\n{} · {} · kernel {} · phase {} · tier {} · host {}\nmodel {} · decision {} · authority {}\n\
+         asked {} · ended {}\ntokens of the prompt {}, of the answer {}\n",
+        session.id,
+        session.branch,
+        block_name(session),
+        session.kernel_hash.short16(),
+        session.phase,
+        session.tier,
+        session.host_role,
+        exchange.model,
+        exchange.decision,
+        exchange.authority_state.name(),
+        exchange.created_at,
+        answered.map_or_else(|| "not yet".to_owned(), |at: Seconds| at.to_string()),
+        tokens(outcome.and_then(|o| o.prompt_tokens)),
+        tokens(outcome.and_then(|o| o.completion_tokens)),
+    )
+}

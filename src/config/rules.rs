@@ -1,0 +1,62 @@
+//! What the text of a key may be: each rule with its words.
+
+use crate::record::params::Temperature;
+
+use super::table::Rule;
+
+/// What holds a password nowhere: addresses and passwords of nodes go different ways.
+pub(super) const SOURCE: Rule = Rule {
+    says: "an address that starts with http:// or https://, without a name or password in it",
+    accepts: |text| is_url(text) && !text.contains('@'),
+    shows: true,
+};
+pub(super) const USER: Rule = Rule {
+    says: "a name without ':' (a password never stands in a file of gently: anchor.bitcoind_password_env)",
+    accepts: |text| !text.is_empty() && !text.contains(':'),
+    shows: false,
+};
+pub(super) const URL: Rule =
+    Rule { says: "an address that starts with http:// or https://", accepts: is_url, shows: true };
+pub(super) const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
+pub(super) const MODEL: Rule = Rule {
+    says: "\"auto\", \"observer\", \"replay\", \"ollama/NAME\", \"anthropic/NAME\", \"openai/NAME\" or an alias",
+    accepts: |text| text == "auto" || is_model_id(text) || super::named::is_alias(text),
+    shows: true,
+};
+pub(super) const DECIMAL: Rule = Rule {
+    says: "a decimal from \"0\" to \"2\" with at most 3 places, as in \"0.2\"",
+    accepts: |text| text.parse::<Temperature>().is_ok(),
+    shows: true,
+};
+pub(super) const VARIABLE: Rule =
+    Rule { says: "the name of an environment variable", accepts: is_variable, shows: false };
+/// Not shown in errors: a key pasted where its command belongs must not be.
+pub(super) const COMMAND: Rule =
+    Rule { says: "a shell command", accepts: |text| !text.trim().is_empty(), shows: false };
+pub(super) const ROLE: Rule =
+    Rule { says: "a string that is not blank", accepts: |text| text.trim() == text && !text.is_empty(), shows: true };
+
+pub(super) fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains([' ', '#', '?']))
+}
+
+/// Whether a text is a model's full id; what it names need not be there.
+pub fn is_model_id(text: &str) -> bool {
+    let named = |rest: &str| !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control());
+    match text.split_once('/') {
+        Some(("ollama" | "anthropic" | "openai", name)) => named(name),
+        Some(_) => false,
+        None => matches!(text, "observer" | "replay") || text.strip_prefix("replay:").is_some_and(named),
+    }
+}
+
+pub(super) fn is_prose(text: &str, most: usize) -> bool {
+    text.len() <= most && !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+pub(super) fn is_variable(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

@@ -1,0 +1,130 @@
+//! A model behind a server, in any of the three dialects.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use zeroize::Zeroizing;
+
+use super::http::{Link, Place};
+use super::wire::Wire;
+use super::{Answer, Backend, ModelFault, Request};
+use crate::record::params::Params;
+
+/// Bytes of a model's name: longer than any provider's, short enough for a log line.
+pub const MAX_NAME: usize = 200;
+/// How long a connection may take: three lost SYN packets.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a call may take in all: a small model without a GPU writes a long answer in this time.
+pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What a model behind a server is made from.
+pub struct Config {
+    /// Whose shapes the server speaks.
+    pub wire: Wire,
+    /// The model's name as the server knows it, without `openai/`.
+    pub model: String,
+    /// The API's address, with or without a slash at the end.
+    pub base_url: String,
+    /// The API key; `None` or blank sends none. White space around it is not part of it.
+    pub api_key: Option<Zeroizing<String>>,
+    /// The environment variable the key came from, for error messages.
+    pub key_variable: String,
+    /// What is sent beside the messages; what is not given is the server's choice.
+    pub params: Params,
+    /// The limit for one connection.
+    pub connect_timeout: Duration,
+    /// The limit for the whole call, tries and pause included.
+    pub total_timeout: Duration,
+}
+
+impl Config {
+    /// The defaults for a model: the provider's own address, no key, [`CONNECT_TIMEOUT`], [`TOTAL_TIMEOUT`].
+    pub fn new(wire: Wire, model: impl Into<String>) -> Self {
+        Self {
+            wire,
+            model: model.into(),
+            base_url: wire.base_url().to_owned(),
+            api_key: None,
+            key_variable: "OPENAI_API_KEY".to_owned(),
+            params: Params::default(),
+            connect_timeout: CONNECT_TIMEOUT,
+            total_timeout: TOTAL_TIMEOUT,
+        }
+    }
+}
+
+/// A model behind a server, ready to be asked.
+pub struct Remote {
+    id: String,
+    wire: Wire,
+    model: String,
+    params: Params,
+    link: Link,
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("id", &self.id).field("link", &self.link).finish()
+    }
+}
+
+impl Remote {
+    /// Checks the configuration and makes the client; contacts nobody.
+    ///
+    /// # Errors
+    /// [`ModelFault::BadName`], and what [`Link::new`] finds wrong.
+    pub fn new(config: Config) -> Result<Self, ModelFault> {
+        check_name(&config.model)?;
+        let link = Link::new(Place {
+            wire: config.wire,
+            base_url: &config.base_url,
+            path: config.wire.path(),
+            key: config.api_key,
+            key_variable: &config.key_variable,
+            connect_timeout: config.connect_timeout,
+            total_timeout: config.total_timeout,
+        })?;
+        let id = format!("{}/{}", config.wire.name(), config.model);
+        Ok(Self { id, wire: config.wire, model: config.model, params: config.params, link })
+    }
+
+    /// One line for the person when prompts and answers can be read on the way.
+    pub fn warning(&self) -> Option<String> {
+        self.link.warning()
+    }
+
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, ModelFault> {
+        let wire_request = self.wire.request_body(&self.model, request, &self.params, self.link.host());
+        let wire_response = self.link.post(&wire_request).await?;
+        let read = self.wire.read_completion(&wire_response).map_err(|error| self.link.wire_fault(error))?;
+        Ok(Answer {
+            text: read.text,
+            usage: read.usage,
+            finish_reason: read.finish_reason,
+            model_reported: read.model,
+            wire_request,
+            wire_response,
+        })
+    }
+}
+
+impl Backend for Remote {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>> {
+        Box::pin(self.ask(request))
+    }
+}
+
+fn check_name(name: &str) -> Result<(), ModelFault> {
+    let bad = |detail: &str| Err(ModelFault::BadName { detail: detail.to_owned() });
+    match name {
+        "" => bad("empty"),
+        _ if name.len() > MAX_NAME => bad(&format!("{} bytes long", name.len())),
+        _ if name.chars().any(|c| c.is_control() || c.is_whitespace()) => bad("one with white space in it"),
+        _ => Ok(()),
+    }
+}

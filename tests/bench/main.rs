@@ -1,0 +1,114 @@
+//! Measures what gently costs around a model: run by `scripts/bench.sh`, in release mode.
+//!
+//! ```text
+//! bench history HOME SESSIONS        makes a home with that many closed sessions of one or two turns
+//! bench ask GENTLY HOME PAIRS        gently ask against a bare call of the same instant server
+//! bench start GENTLY RUNS            gently --help
+//! ```
+//!
+//! All times are of the wall clock, in milliseconds: median, then the 90th percentile.
+
+#![allow(clippy::unwrap_used, reason = "a measurement that fails has nothing to say but where")]
+
+mod history;
+mod server;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs that are not counted: caches fill, the session opens.
+const WARM_UP: usize = 5;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
+        ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
+        ["start", gently, runs] => start(gently, runs.parse().unwrap()),
+        _ => {
+            eprintln!("usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS");
+            std::process::exit(2);
+        }
+    }
+}
+
+/// One pair a round, the bare call and the turn by turns, so that a slow moment of the machine meets both.
+fn ask(gently: &str, home: &str, pairs: usize) {
+    let address = server::instant();
+    let (mut bare, mut shown, mut whole, mut added) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for round in 0..pairs + WARM_UP {
+        let one = call(address);
+        let (answer, end) = turn(gently, home, address);
+        if round >= WARM_UP {
+            bare.push(one);
+            shown.push(answer.saturating_sub(one));
+            added.push(end.saturating_sub(one));
+            whole.push(end);
+        }
+    }
+    print("bare call", &mut bare);
+    print("gently ask, whole", &mut whole);
+    print("added until the answer is shown", &mut shown);
+    print("added until the process has ended", &mut added);
+}
+
+/// The same question to the same server, with nothing around it.
+fn call(address: SocketAddr) -> Duration {
+    let body = server::QUESTION;
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("choices"));
+    begun.elapsed()
+}
+
+/// One process from its start: until the first byte of the answer, and until its end.
+fn turn(gently: &str, home: &str, address: SocketAddr) -> (Duration, Duration) {
+    let begun = Instant::now();
+    let mut child = Command::new(gently)
+        .args(["ask", "--model", "openai/instant", "How is this machine doing?"])
+        .env("GENTLY_HOME", home)
+        .env("GENTLY_ANCHOR_MODE", "off")
+        .env("GENTLY_MODEL_BASE_URL", format!("http://{address}/v1"))
+        .env_remove("OPENAI_API_KEY")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut answer = child.stdout.take().unwrap();
+    answer.read_exact(&mut [0]).expect("an answer");
+    let shown = begun.elapsed();
+    assert!(child.wait().unwrap().success());
+    (shown, begun.elapsed())
+}
+
+fn start(gently: &str, runs: usize) {
+    let mut times = Vec::new();
+    for round in 0..runs + WARM_UP {
+        let begun = Instant::now();
+        assert!(Command::new(gently).arg("--help").stdout(Stdio::null()).status().unwrap().success());
+        if round >= WARM_UP {
+            times.push(begun.elapsed());
+        }
+    }
+    print("gently --help", &mut times);
+}
+
+fn print(what: &str, times: &mut [Duration]) {
+    times.sort_unstable();
+    let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len() - 1)).unwrap();
+    let ms = |time: &Duration| time.as_secs_f64() * 1000.0;
+    println!("{what:34} {:8.2} {:8.2}   ({} runs)", ms(at(50)), ms(at(90)), times.len());
+}

@@ -1,0 +1,914 @@
+#!/usr/bin/env python3
+"""Makes one honest ledger and many tampered ones, for the two verifiers to agree on.
+
+    make_ledgers.py FOLDER      writes FOLDER/NAME/{ledger.git,audit.log} and FOLDER/index.json
+    make_ledgers.py --list
+
+Every tamper is a function below; its name is the ledger's. One that works with the key changes what is
+written while it is written, so that everything after it is hashed, chained and signed anew, as the owner
+of the ledger could; the others change files afterwards. The first words of a tamper's comment name the
+questions whose answer must not be yes; `none` means that nobody can see it without an outside witness.
+
+The keys are the seeds 11 x 32 and 22 x 32. Only the arithmetic of Ed25519 is shared with
+scripts/verify.py; git is not needed to make the ledgers.
+"""
+import base64
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SPEC = importlib.util.spec_from_file_location("verify", os.path.join(HERE, "..", "..", "..", "scripts", "verify.py"))
+sys.dont_write_bytecode = True
+V = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(V)
+
+ZERO, GENESIS = "0" * 64, V.GENESIS
+START = 1707113500
+KERNEL = hashlib.sha256(b"kernel").hexdigest()
+
+
+def h(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def jcs(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+BASE = V.Multiples(V.decompress((4 * pow(5, V.P - 2, V.P) % V.P).to_bytes(32, "little")))
+
+
+class Key:
+    """An Ed25519 key that signs."""
+
+    def __init__(self, seed):
+        digest = hashlib.sha512(seed).digest()
+        self.scalar = int.from_bytes(digest[:32], "little") & ~7 & (1 << 254) - 1 | 1 << 254
+        self.prefix, self.public = digest[32:], self.point(self.scalar)
+
+    @staticmethod
+    def point(n):
+        x, y, z, _ = BASE.add_times(n % V.L, V.IDENTITY)
+        z = pow(z, V.P - 2, V.P)
+        return (y * z % V.P | (x * z % V.P & 1) << 255).to_bytes(32, "little")
+
+    def sign(self, message):
+        r = int.from_bytes(hashlib.sha512(self.prefix + message).digest(), "little") % V.L
+        point = self.point(r)
+        k = int.from_bytes(hashlib.sha512(point + self.public + message).digest(), "little") % V.L
+        return point + ((r + k * self.scalar) % V.L).to_bytes(32, "little")
+
+    @property
+    def text(self):
+        return V.key_text(self.public)
+
+
+FIRST, SECOND, STRANGER = Key(b"\x11" * 32), Key(b"\x22" * 32), Key(b"\x33" * 32)
+
+
+def real_blocks():
+    """Blocks of mainnet, by height: those of tests/data/btc."""
+    blocks = {}
+    with open(os.path.join(HERE, "..", "btc", "headers.csv"), encoding="ascii") as file:
+        for row in list(file)[1:]:
+            height, block, header = row.strip().split(",")
+            blocks[int(height)] = (block, header)
+    return blocks
+
+
+BLOCKS = real_blocks()
+# Neighbours, so that a session can start on one and end on the next.
+HEIGHTS = next([n, n + 1, n + 2, n + 3] for n in sorted(BLOCKS) if all(n + i in BLOCKS for i in range(4)) and n > 800000)
+
+
+def block_at(height, time, network):
+    if height == 0:
+        return {"hash": ZERO, "height": 0, "network": network, "source": "local", "time": time}
+    block, header = BLOCKS[height]
+    return {"hash": block, "height": height, "network": network, "source": "file",
+            "time": int.from_bytes(bytes.fromhex(header)[68:72], "little")}
+
+
+def mine(bits, time):
+    """A header with a target that this machine meets."""
+    size, target = bits >> 24, (bits & 0xffffff) << 8 * ((bits >> 24) - 3)
+    assert size > 3
+    for nonce in range(1 << 20):
+        raw = b"\0" * 3 + b" " + bytes(32) + hashlib.sha256(b"home-made").digest() + time.to_bytes(4, "little") + bits.to_bytes(
+            4, "little") + nonce.to_bytes(4, "little")
+        work = hashlib.sha256(hashlib.sha256(raw).digest()).digest()[::-1]
+        if int.from_bytes(work, "big") <= target:
+            return work.hex(), raw.hex()
+    raise AssertionError
+
+
+class Ledger:
+    """Writes a ledger in memory. `hook(what, which, value)` may change everything on its way."""
+
+    def __init__(self, hook=None, network="bitcoin", origin="test/second"):
+        self.hook = hook or (lambda what, which, value: value)
+        self.network, self.origin, self.key = network, origin, FIRST
+        self.objects, self.refs, self.counts = {}, {}, {}
+        self.lines, self.head, self.time, self.highest, self.in_segments = [], GENESIS, START, 0, 0
+        self.sessions, self.branches, self.last_branch, self.allowed = {}, set(), None, b""
+        self.main, self.mains, self.reach = None, 0, {}
+        self.heights = {}
+
+    def touch(self, what, which, value):
+        """`which` is the name and how often it came: 'response#2'."""
+        n = self.counts[what, which] = self.counts.get((what, which), 0) + 1
+        return self.hook(what, "%s#%d" % (which, n), value)
+
+    # -- git
+
+    def put(self, kind, data):
+        raw = ("%s %d\0" % (kind, len(data))).encode() + data
+        name = hashlib.sha1(raw).hexdigest()
+        self.objects[name] = raw
+        return name
+
+    def tree(self, files):
+        raw = b""
+        for name in sorted(files):
+            mode, data = files[name] if isinstance(files[name], tuple) else ("100644", files[name])
+            kind = "tree" if mode == "40000" else "blob"
+            raw += mode.encode() + b" " + name.encode() + b"\0" + bytes.fromhex(self.put(kind, data))
+        return self.put("tree", raw)
+
+    def commit(self, kind, files, subject, trailers, parents, time):
+        files = self.touch("files", kind, dict(files)) if isinstance(files, dict) else files
+        tree = self.tree(files) if isinstance(files, dict) else files
+        tree = self.touch("tree", kind, tree)
+        message = self.touch("message", kind, subject + "\n\n" + "".join("%s: %s\n" % t for t in trailers))
+        parents = self.touch("parents", kind, list(parents))
+        who = self.touch("author", kind, "gently <ledger@gently.invalid> %d +0000" % time)
+        head = "tree %s\n%sauthor %s\ncommitter %s\n" % (tree, "".join("parent %s\n" % p for p in parents), who, who)
+        payload = (head + "\n" + message).encode()
+        key = self.touch("key", kind, self.key)
+        rest = V.ssh_string(b"git") + V.ssh_string(b"") + V.ssh_string(b"sha512")
+        signature = key.sign(b"SSHSIG" + rest + V.ssh_string(hashlib.sha512(payload).digest()))
+        signature = self.touch("signature", kind, signature)
+        blob = (b"SSHSIG\0\0\0\1" + V.ssh_string(V.ssh_string(b"ssh-ed25519") + V.ssh_string(key.public)) + rest
+                + V.ssh_string(V.ssh_string(b"ssh-ed25519") + V.ssh_string(signature)))
+        armor = base64.b64encode(blob).decode()
+        width = self.touch("width", kind, 70)
+        lines = "".join(" " + armor[i:i + width] + "\n" for i in range(0, len(armor), width))
+        raw = "%sgpgsig -----BEGIN SSH SIGNATURE-----\n%s -----END SSH SIGNATURE-----\n\n%s" % (head, lines, message)
+        return self.put("commit", self.touch("commit", kind, raw.encode()))
+
+    # -- log
+
+    def line(self, event, session, details, height=None):
+        """Appends a line; the commit that it needs is made by the caller."""
+        if height is None:
+            height = self.sessions[session]["height"] if session else self.highest
+        details = self.touch("details", event, list(details))
+        stamp = self.touch("stamp", event, self.stamp())
+        text = ",".join("%s:%s" % (k, v) for k, v in details) or "-"
+        rest = "%s|%s|%s|%s|%s" % (height, stamp, event, session or "-", text)
+        rest = self.touch("rest", event, rest)
+        if rest is None:
+            return None
+        for one in rest if isinstance(rest, list) else [rest]:
+            self.head = h(("%s|%s" % (self.head, one)).encode())
+            self.lines.append(("%s|%s\n" % (self.head, one)).encode())
+        self.highest = max(self.highest, height)
+        return self.head
+
+    def stamp(self):
+        import datetime
+        return datetime.datetime.fromtimestamp(self.time, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def document(self, kind, document):
+        document = self.touch("document", kind, document)
+        return document, self.touch("json", kind, jcs(document))
+
+    def segment(self):
+        segment = b"".join(self.lines[self.in_segments:])
+        self.in_segments = len(self.lines)
+        segment = self.touch("segment", "main", segment)
+        tree = V.TreeHash()
+        for line in self.lines:
+            tree.add(line[:-1])
+        size, root = self.touch("root", "main", (tree.size, tree.root()))
+        text = ("%s\n%d\n%s\n" % (self.origin, size, base64.b64encode(root).decode())).encode()
+        key = self.touch("note_key", "main", self.key)
+        key_id = hashlib.sha256(self.origin.encode() + b"\n\x01" + key.public).digest()[:4]
+        signature = base64.b64encode(key_id + key.sign(text)).decode()
+        note = text + ("\n\u2014 %s %s\n" % (self.origin, signature)).encode()
+        return {"audit.log": segment, "checkpoint": self.touch("note", "main", note)}
+
+    # -- what a writer does
+
+    def genesis(self):
+        self.allowed = V.signer_line(self.key.text)
+        document, raw = self.document("genesis", {
+            "commitments": "hmac-sha256", "created_at": self.time, "format": "gently/1", "genesis": GENESIS,
+            "network": self.network, "origin": self.origin, "signer": self.key.text})
+        log = self.line("genesis", None, [("record", h(raw))], 0)
+        self.move_main(self.commit("genesis", {"genesis.json": raw, "allowed_signers": self.allowed}, "genesis",
+                                   [("Record", h(raw)), ("Log", log)], [], self.time))
+
+    def move_main(self, oid):
+        self.main = self.refs["refs/heads/main"] = oid
+        self.mains += 1
+
+    def block(self, height, which):
+        block = self.touch("block", which, block_at(height, self.time, self.network))
+        self.heights[block["height"]] = block
+        return block
+
+    def header(self, block, which):
+        text = BLOCKS[block["height"]][1] if block["height"] in BLOCKS else ""
+        text = self.touch("header", which, text)
+        return {} if block["source"] == "local" else {"btc_header": (text + "\n").encode()}
+
+    def start(self, height, auth):
+        prev, auth_hash = self.head, h(auth)
+        block = self.block(height, "session_start")
+        ident = h(bytes.fromhex(auth_hash) + block["hash"].encode() + bytes.fromhex(prev))
+        ident = self.touch("id", "session_start", ident)
+        branch = self.touch("branch", "session_start", "branch-%d" % (block["height"] % 7 + 1))
+        document, raw = self.document("session_start", {
+            "auth_key_hash": auth_hash, "block": block, "branch": branch, "format": "gently/1", "host_role": "workstation",
+            "kernel_hash": KERNEL, "model": "observer", "opened_at": self.time, "phase": "active", "prev_log": prev,
+            "session_id": ident, "tier": 2})
+        session = self.sessions[ident] = {"id": ident, "branch": branch, "height": block["height"], "final": ident,
+                                          "answers": 0, "seq": 0, "prompts": {}}
+        log = self.line("session_start", ident, [("btc", block["height"]), ("branch", branch), ("block", block["hash"]),
+                                                 ("auth", auth_hash), ("record", h(raw))])
+        ref = "refs/heads/" + branch
+        if ref not in self.refs:
+            self.line("branch_create", ident, [("branch", branch)])
+            parents = [self.main]
+        else:
+            if self.last_branch != branch:
+                self.line("branch_switch", ident, [("from", self.last_branch), ("to", branch)])
+            parents = [self.refs[ref]] + ([self.main] if self.reach[branch] < self.mains else [])
+        self.line("auth_ok", ident, [("auth", auth_hash[:16])])
+        self.last_branch, self.reach[branch] = branch, self.mains
+        files = {"session.json": raw, **self.header(block, "session_start")}
+        self.refs[ref] = self.commit("session_start", files, "session_start:%s:btc-%d" % (ident[:16], block["height"]),
+                                     [("Session", ident), ("Record", h(raw)), ("Log", log)], parents, self.time)
+        return session
+
+    def tick(self, seconds=10):
+        self.time += seconds
+
+    def prompt(self, session):
+        self.tick()
+        session["seq"] += 1
+        commitment = h(b"prompt %d" % len(self.lines))
+        session["prompts"][session["seq"]] = (commitment, self.time)
+        self.line("prompt", session["id"], [("hash", commitment), ("seq", session["seq"])])
+        return session["seq"]
+
+    def answer(self, session, seq, **drift):
+        self.tick()
+        prompt, asked = session["prompts"][seq]
+        response = h(b"response %d" % len(self.lines))
+        entry = h(bytes.fromhex(session["final"] + prompt + response) + self.time.to_bytes(8, "big"))
+        entry = self.touch("entry", "response", entry)
+        validator = {"authority_drift": False, "completeness_drift": False, "evidence_drift": False, "schema_ok": True,
+                     "tone_drift": False, **drift}
+        document, raw = self.document("response", {
+            "asked_at": asked, "authority_state": "ok", "chain_entry": entry, "exchange_hash": h(b"exchange " + prompt.encode()),
+            "format": "gently/1", "kernel_hash": KERNEL, "model": "observer", "prev": session["final"], "prompt_hash": prompt,
+            "refusal": False, "response_hash": response, "seq": seq, "session_id": session["id"], "timestamp": self.time,
+            "validator": validator})
+        log = self.line("response", session["id"], [("hash", response), ("seq", seq), ("model", "observer"), ("chain", entry),
+                                                    ("record", h(raw))])
+        for name, flag in drift.items():
+            name = name.split("_")[0]
+            if flag == (name != "schema"):
+                self.line("drift", session["id"], [("class", name), ("severity", "low"), ("seq", seq), ("id", "drift-%d" % seq)])
+        session["final"], session["answers"] = entry, session["answers"] + 1
+        files = {"record.json": raw, "chain_entry": (entry + "\n").encode(), "prompt_hash": (prompt + "\n").encode(),
+                 "response_hash": (response + "\n").encode(), "session": (session["id"] + "\n").encode()}
+        ref = "refs/heads/" + session["branch"]
+        self.refs[ref] = self.commit("interaction", files, "interaction-%d" % seq, [
+            ("Session", session["id"]), ("Seq", seq), ("Chain", entry), ("Record", h(raw)), ("Log", log)], [self.refs[ref]], self.time)
+
+    def ask(self, session, **drift):
+        self.answer(session, self.prompt(session), **drift)
+
+    def fail(self, session, seq, reason="timeout"):
+        self.tick()
+        self.line("response_fail", session["id"], [("seq", seq), ("model", "a%2Cb %C3%A9"), ("reason", reason),
+                                                   ("exchange", h(b"failed %d" % seq))])
+
+    def deny(self, session):
+        seq = self.prompt(session)
+        self.line("denied", session["id"], [("seq", seq), ("reason", "policy.secrets"), ("exchange", h(b"denied %d" % seq))])
+
+    def anchor(self, session, height):
+        self.tick()
+        block = self.block(height, "btc_anchor")
+        header = self.touch("header", "btc_anchor", BLOCKS.get(block["height"], ("", ""))[1])
+        session["height"] = block["height"]
+        self.line("btc_anchor", session["id"], [("btc", block["height"]), ("block", block["hash"]), ("header", header)])
+
+    def end(self, session, height):
+        self.tick()
+        block = self.block(height, "session_end")
+        session["height"] = block["height"]
+        final = session["final"] if session["answers"] else ZERO
+        close = h(bytes.fromhex(session["id"]) + block["hash"].encode() + bytes.fromhex(final))
+        close = self.touch("close", "session_end", close)
+        document, raw = self.document("session_end", {
+            "block": block, "closed_at": self.time, "final_chain_hash": final, "format": "gently/1",
+            "interactions": session["answers"], "session_close_hash": close, "session_id": session["id"]})
+        log = self.line("session_end", session["id"], [("btc", block["height"]), ("interactions", session["answers"]),
+                                                       ("block", block["hash"]), ("close", close), ("record", h(raw))])
+        ref = "refs/heads/" + session["branch"]
+        files = {"close.json": raw, **self.header(block, "session_end"), **self.segment()}
+        trailers = [("Session", session["id"]), ("Close", close), ("Record", h(raw)), ("Log", log)]
+        end = self.commit("session_end", files, "session_end:%s:btc-%d" % (close[:16], block["height"]), trailers,
+                          [self.refs[ref]], self.time)
+        tree = self.objects[end].split(b"\0", 1)[1][5:45].decode()
+        self.refs[ref] = end
+        self.move_main(self.commit("close", tree, "close:" + session["id"][:16], trailers, [self.main, end], self.time))
+        del self.sessions[session["id"]]
+
+    def checkpoint(self):
+        self.tick()
+        block = self.heights.get(self.highest) if self.highest else block_at(0, self.time, self.network)
+        head = self.head
+        document, raw = self.document("checkpoint", {"block": block, "created_at": self.time, "format": "gently/1",
+                                                     "log_head": head, "sessions_open": len(self.sessions)})
+        log = self.line("checkpoint", None, [("record", h(raw))])
+        self.move_main(self.commit("checkpoint", {"checkpoint.json": raw, **self.segment()}, "checkpoint:" + head[:16],
+                                   [("Record", h(raw)), ("Log", log)], [self.main], self.time))
+
+    def rotate(self, new):
+        self.tick()
+        document, raw = self.document("key_rotate", {"created_at": self.time, "format": "gently/1", "new_signer": new.text,
+                                                     "old_signer": self.key.text})
+        log = self.line("key_rotate", None, [("record", h(raw))])
+        self.allowed += V.signer_line(new.text)
+        files = {"rotate.json": raw, "allowed_signers": self.allowed, **self.segment()}
+        self.move_main(self.commit("key_rotate", files, "key_rotate:" + h(new.public)[:16], [("Record", h(raw)), ("Log", log)],
+                                   [self.main], self.time))
+        self.key = new
+
+    def plain(self, event, details, session=None):
+        self.tick()
+        self.line(event, session and session["id"], details)
+
+    def write(self, folder):
+        git = os.path.join(folder, "ledger.git")
+        for part in ("objects/info", "objects/pack", "refs/heads"):
+            os.makedirs(os.path.join(git, part))
+        put(os.path.join(git, "HEAD"), b"ref: refs/heads/main\n")
+        put(os.path.join(git, "config"), b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+        for name, raw in self.objects.items():
+            put(os.path.join(git, "objects", name[:2], name[2:]), zlib.compress(raw, 1))
+        for name, oid in self.refs.items():
+            put(os.path.join(git, name), (oid + "\n").encode())
+        put(os.path.join(folder, "audit.log"), b"".join(self.lines))
+
+
+def put(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def scenario(hook=None, network="bitcoin", origin="test/second", auth=b"auth"):
+    """A ledger with everything in it: two sessions open together, a rotation, an open tail."""
+    a, b, c, d = HEIGHTS
+    one = Ledger(hook, network, origin)
+    real = (lambda height: height) if network == "bitcoin" else (lambda height: 0)
+    one.genesis()
+    one.plain("artifact", [("kind", "kernel"), ("id", "kernel-1"), ("hash", KERNEL)])
+    one.checkpoint()
+    first = one.start(real(a), auth + b" 1")
+    one.ask(first)
+    one.ask(first, tone_drift=True)
+    other = one.start(real(b), auth + b" 2")
+    waiting = one.prompt(first)
+    one.ask(other)
+    one.fail(first, waiting)
+    one.deny(other)
+    if network == "bitcoin":
+        one.anchor(first, c)
+    one.ask(first, schema_ok=False, evidence_drift=True)
+    one.checkpoint()
+    one.plain("auth_fail", [("reason", "wrong"), ("count", 2)])
+    one.end(first, real(c))
+    local = one.start(0, auth + b" 3")
+    one.plain("artifact", [("kind", "fact"), ("id", "fact-1"), ("hash", h(b"fact"))], local)
+    one.ask(local)
+    one.fail(local, one.prompt(local), "compile.budget")
+    one.end(local, 0)
+    one.end(other, real(b))
+    one.plain("recover", [("applied", 1)])
+    one.rotate(SECOND)
+    last = one.start(real(d), auth + b" 4")
+    one.ask(last)
+    one.end(last, real(d))
+    tail = one.start(real(a), auth + b" 5")
+    one.ask(tail)
+    one.ask(tail, tone_drift=True)
+    one.plain("some_future_event", [("what", "anything at all")], tail)
+    return one
+
+
+# ---------------------------------------------------------------- tampers
+
+TAMPERS = {}
+
+
+def tamper(*questions, log=True):
+    """Registers a way to cheat. Its answer to none of the questions may be yes."""
+    def register(function):
+        TAMPERS[function.__name__] = (function, questions, log)
+        return function
+    return register
+
+
+def hooked(what, which, change):
+    """A hook that changes one value once."""
+    def hook(on, name, value):
+        return change(value) if (on, name) == (what, which) else value
+    return hook
+
+
+def with_key(name, what, which, change, *questions):
+    """A tamper that is one changed value, everything after it made anew."""
+    def function(folder):
+        scenario(hooked(what, which, change)).write(folder)
+    TAMPERS[name] = (function, questions, True)
+
+
+def afterwards(name, change, *questions):
+    """A tamper that changes the files of an honest ledger."""
+    def function(folder):
+        one = scenario()
+        change(one)
+        one.write(folder)
+    TAMPERS[name] = (function, questions, True)
+
+
+def edit(**values):
+    return lambda document: {**document, **values}
+
+
+def drop(key):
+    return lambda document: {k: v for k, v in document.items() if k != key}
+
+
+def in_block(**values):
+    return lambda document: {**document, "block": {**document["block"], **values}}
+
+
+def replaced(old, new):
+    return lambda text: text.replace(old, new)
+
+
+def at(index, change):
+    def apply(one):
+        one.lines[index] = change(one.lines[index])
+    return apply
+
+
+def find(one, event, n=0):
+    return [i for i, line in enumerate(one.lines) if line.split(b"|")[3] == event.encode()][n]
+
+
+def rechain(one, start):
+    head = one.lines[start - 1][:64].decode() if start else GENESIS
+    for i in range(start, len(one.lines)):
+        rest = one.lines[i].split(b"|", 1)[1]
+        head = h(head.encode() + b"|" + rest[:-1])
+        one.lines[i] = head.encode() + b"|" + rest
+
+
+afterwards("honest", lambda one: None)
+TAMPERS["honest_without_a_log"] = (lambda folder: scenario().write(folder), ("complete",), False)
+
+C = "consistent"
+
+
+# -- the log file, without the key
+def dropped(one, event, n=0, again=False):
+    i = find(one, event, n)
+    del one.lines[i]
+    if again:
+        rechain(one, i)
+
+
+def swapped(one, i, again=False):
+    one.lines[i], one.lines[i + 1] = one.lines[i + 1], one.lines[i]
+    if again:
+        rechain(one, i)
+
+
+def inserted(one, i, again):
+    rest = b"0|" + one.lines[i].split(b"|")[2] + b"|recover|-|applied:1\n"
+    one.lines.insert(i, h(one.lines[i - 1][:64] + b"|" + rest[:-1]).encode() + b"|" + rest)
+    if again:
+        rechain(one, i)
+
+
+def edited(one, i, again):
+    one.lines[i] = one.lines[i].replace(b"observer", b"obscurer").replace(b"anything", b"nothing!")
+    if again:
+        rechain(one, i)
+
+
+for _again in (False, True):
+    _how = "_rechained" if _again else ""
+    for _n, _where in ((0, ""), (-1, "_in_the_tail")):
+        afterwards("line_edited%s%s" % (_where, _how), lambda one, n=_n, again=_again: edited(one, find(one, "response", n), again), C)
+        afterwards("line_dropped%s%s" % (_where, _how), lambda one, n=_n, again=_again: dropped(one, "response", n, again), C)
+        afterwards("line_inserted%s%s" % (_where, _how), lambda one, n=_n, again=_again: inserted(
+            one, find(one, "response", n), again), C)
+        afterwards("lines_swapped%s%s" % (_where, _how), lambda one, n=_n, again=_again: swapped(
+            one, find(one, "prompt", n), again), C)
+afterwards("last_line_dropped", lambda one: one.lines.pop())                      # nobody can see it
+afterwards("last_line_edited", lambda one: edited(one, -1, False), C)
+afterwards("last_line_edited_rechained", lambda one: edited(one, len(one.lines) - 1, True))    # nor this
+afterwards("drift_line_of_the_tail_dropped_rechained", lambda one: dropped(one, "drift", -1, True), "complete")
+afterwards("log_cut_before_the_last_drift_line", lambda one: one.lines.__delitem__(slice(find(one, "drift", -1), None)), "complete")
+afterwards("log_cut_before_the_last_answer", lambda one: one.lines.__delitem__(slice(find(one, "response", -1), None)), "complete")
+afterwards("log_cut_before_the_last_auth_ok", lambda one: one.lines.__delitem__(slice(find(one, "auth_ok", -1), None)), "complete")
+afterwards("log_cut_before_the_last_start", lambda one: one.lines.__delitem__(slice(find(one, "session_start", -1), None)), "complete")
+afterwards("log_cut_inside_the_segments", lambda one: one.lines.__delitem__(slice(12, None)), "complete")
+afterwards("log_empty", lambda one: one.lines.clear(), "complete")
+afterwards("log_torn", at(-1, lambda line: line[:-20]), "complete")
+afterwards("log_torn_inside_the_segments", lambda one: (one.lines.__delitem__(slice(12, None)), at(-1, lambda l: l[:-9])(one)), "complete")
+afterwards("log_without_its_last_newline", at(-1, lambda line: line[:-1]), "complete")
+afterwards("log_with_an_empty_line", lambda one: one.lines.append(b"\n"), C)
+afterwards("log_with_a_line_too_long", lambda one: one.lines.append(b"a" * 70000 + b"\n"), C)
+afterwards("log_with_carriage_returns", lambda one: one.lines.__setitem__(slice(None), [x[:-1] + b"\r\n" for x in one.lines]), C)
+afterwards("log_of_the_wrong_case", at(3, lambda line: line[:64].upper() + line[64:]), C)
+
+
+# -- refs and objects, without the key
+def ref_to(ref, find_):
+    def change(one):
+        one.refs[ref] = find_(one)
+    return change
+
+
+def parent(one, oid, n=0):
+    lines = one.objects[oid].split(b"\0", 1)[1].split(b"\n")
+    return [line[7:].decode() for line in lines if line.startswith(b"parent ")][n]
+
+
+def branch(one, event, n):
+    """The branch of a session by its start line."""
+    return dict(p.split(":", 1) for p in one.lines[find(one, event, n)].decode().strip().split("|")[5].split(","))["branch"]
+
+
+def back(one, ref, steps):
+    for _ in range(steps):
+        one.refs[ref] = parent(one, one.refs[ref])
+
+
+TAIL = "refs/heads/branch-%d" % (HEIGHTS[0] % 7 + 1)
+OTHER = "refs/heads/branch-%d" % (HEIGHTS[1] % 7 + 1)
+afterwards("branch_dropped", lambda one: one.refs.pop(OTHER), C)
+afterwards("tail_branch_dropped", lambda one: one.refs.pop(TAIL), C)
+afterwards("main_dropped", lambda one: one.refs.pop("refs/heads/main"), C)
+afterwards("all_refs_dropped", lambda one: one.refs.clear(), C)
+afterwards("tail_commit_dropped", lambda one: back(one, TAIL, 1), C)
+afterwards("tail_session_dropped", lambda one: back(one, TAIL, 3), C)
+afterwards("close_on_main_dropped", lambda one: back(one, "refs/heads/main", 1), C)
+afterwards("main_cut_to_genesis", lambda one: back(one, "refs/heads/main", one.mains - 1), C)
+
+
+def cut_both(one, event, n):
+    del one.lines[find(one, event, n):]
+
+
+afterwards("tail_cut_in_both_to_a_session", lambda one: (cut_both(one, "session_start", -1), back(one, TAIL, 3)))   # nobody can see it
+afterwards("tail_cut_in_both_to_an_answer", lambda one: (cut_both(one, "prompt", -1), back(one, TAIL, 1)))
+afterwards("tail_cut_in_both_to_a_prompt", lambda one: (cut_both(one, "response", -1), back(one, TAIL, 1)), "complete")
+afterwards("log_cut_to_a_session", lambda one: cut_both(one, "session_start", -1), "complete")
+afterwards("extra_branch", lambda one: one.refs.update({"refs/heads/branch-8": one.main}), C)
+afterwards("extra_branch_of_the_seven", lambda one: one.refs.update(
+    {next(r for r in ("refs/heads/branch-%d" % n for n in range(1, 8)) if r not in one.refs): one.main}), C)
+afterwards("extra_tag", lambda one: one.refs.update({"refs/tags/v1": one.main}), C)
+afterwards("replace_ref", lambda one: one.refs.update({"refs/replace/" + one.main: parent(one, one.main)}), C)
+afterwards("other_notes", lambda one: one.refs.update({"refs/notes/commits": one.main}), C)
+afterwards("symbolic_branch", lambda one: one.refs.update({OTHER: "ref: refs/heads/main"}), C)
+afterwards("broken_ref", lambda one: one.refs.update({"refs/heads/branch-3": "no object name"}), C)
+afterwards("ref_to_nothing", lambda one: one.refs.update({TAIL: "1" * 40}), C)
+afterwards("ref_to_a_blob", lambda one: one.refs.update({TAIL: one.put("blob", b"blob")}), C)
+afterwards("branches_exchanged", lambda one: one.refs.update({TAIL: one.refs[OTHER], OTHER: one.refs[TAIL]}), C)
+
+
+def object_of(one, oid):
+    return one.objects[oid]
+
+
+def lose(pick):
+    def change(one):
+        del one.objects[pick(one)]
+    return change
+
+
+def spoil(pick, change_):
+    def change(one):
+        oid = pick(one)
+        one.objects[oid] = change_(one.objects[oid])
+    return change
+
+
+def tail_commit(one):
+    return one.refs[TAIL]
+
+
+def tree_of(one, oid):
+    return one.objects[oid].split(b"\0", 1)[1][5:45].decode()
+
+
+def blob_of(one, oid, name):
+    raw = one.objects[tree_of(one, oid)]
+    return raw[raw.index(name.encode() + b"\0") + len(name) + 1:][:20].hex()
+
+
+afterwards("commit_lost", lose(lambda one: parent(one, tail_commit(one))), C)
+afterwards("tree_lost", lose(lambda one: tree_of(one, tail_commit(one))), C)
+afterwards("blob_lost", lose(lambda one: blob_of(one, tail_commit(one), "record.json")), C)
+afterwards("segment_lost", lose(lambda one: blob_of(one, one.main, "audit.log")), C)
+afterwards("genesis_document_lost", lose(lambda one: [o for o, raw in one.objects.items() if b'"commitments"' in raw][0]), C)
+afterwards("blob_changed_in_place", spoil(lambda one: blob_of(one, tail_commit(one), "record.json"), lambda raw: raw.replace(
+    b"observer", b"obscurer")), C)
+afterwards("segment_changed_in_place", spoil(lambda one: blob_of(one, one.main, "audit.log"), lambda raw: raw[:-30] + b"0" + raw[-29:]), C)
+afterwards("tree_changed_in_place", spoil(lambda one: tree_of(one, tail_commit(one)), lambda raw: raw[:-1] + bytes([raw[-1] ^ 1])), C)
+afterwards("commit_changed_in_place", spoil(tail_commit, lambda raw: raw.replace(b"interaction-2", b"interaction-3")), C)
+
+
+def signature_stripped(one):
+    raw = one.objects[one.refs[TAIL]].split(b"\0", 1)[1]
+    head, tail = raw.split(b"gpgsig ", 1)
+    one.refs[TAIL] = one.put("commit", head + tail.split(b"-----END SSH SIGNATURE-----\n", 1)[1])
+
+
+afterwards("signature_stripped", signature_stripped, C, "signed_by")
+
+
+def exchanged(one, log, git):
+    two = scenario(auth=b"somebody else")
+    if log:
+        one.lines = two.lines
+    if git:
+        one.refs, one.objects = two.refs, two.objects
+
+
+afterwards("log_of_another_ledger", lambda one: exchanged(one, True, False), C)
+afterwards("git_of_another_ledger", lambda one: exchanged(one, False, True), C)
+
+
+def replayed(one):
+    """The lines of a finished session once more at the end."""
+    start, end = find(one, "session_start", 0), find(one, "session_end", 0)
+    ident = one.lines[start].split(b"|")[4]
+    again = [line for line in one.lines[start:end + 1] if line.split(b"|")[4] == ident]
+    n = len(one.lines)
+    one.lines.extend(again)
+    rechain(one, n)
+
+
+afterwards("session_replayed_rechained", replayed, C)
+
+# -- signatures and commits, with the key
+with_key("commit_by_a_stranger", "key", "interaction#2", lambda key: STRANGER, C, "signed_by")
+with_key("start_by_a_stranger", "key", "session_start#2", lambda key: STRANGER, C, "signed_by")
+with_key("close_by_a_stranger", "key", "close#1", lambda key: STRANGER, C, "signed_by")
+with_key("genesis_by_a_stranger", "key", "genesis#1", lambda key: STRANGER, C, "signed_by")
+with_key("rotation_by_the_new_key", "key", "key_rotate#1", lambda key: SECOND, C, "signed_by")
+with_key("tail_by_the_old_key", "key", "interaction#7", lambda key: FIRST, C, "signed_by")
+with_key("tree_head_by_a_stranger", "note_key", "main#2", lambda key: STRANGER, C, "signed_by")
+with_key("signature_of_nothing", "signature", "interaction#1", lambda sig: bytes(64), C, "signed_by")
+with_key("signature_malleable", "signature", "interaction#1", lambda sig: sig[:32] + (
+    int.from_bytes(sig[32:], "little") + V.L).to_bytes(32, "little"), C, "signed_by")
+with_key("armor_of_another_width", "width", "interaction#1", lambda width: 64, C)
+with_key("author_of_another_name", "author", "interaction#1", replaced("gently <", "somebody <"), C)
+with_key("author_in_another_zone", "author", "interaction#1", replaced("+0000", "+0100"), C)
+with_key("author_a_second_later", "author", "interaction#1", lambda who: who.replace(
+    who.split()[-2], str(int(who.split()[-2]) + 1)), C)
+with_key("message_with_another_subject", "message", "interaction#1", replaced("interaction-1", "interaction-01"), C)
+with_key("message_with_another_trailer", "message", "interaction#1", lambda text: text + "Note: hello\n", C)
+with_key("message_without_its_newline", "message", "interaction#1", lambda text: text[:-1], C)
+with_key("trailers_in_another_order", "message", "session_start#1", lambda text: "\n".join(
+    text.split("\n")[:2] + text.split("\n")[4:1:-1]) + "\n", C)
+with_key("trailer_record_wrong", "message", "interaction#1", lambda text: text.replace("Record: ", "Record: 0")[:-1][:len(text) - 1] + "\n", C)
+with_key("header_after_the_signature", "commit", "interaction#1", lambda raw: raw.replace(
+    b"-----END SSH SIGNATURE-----\n\n", b"-----END SSH SIGNATURE-----\nencoding UTF-8\n\n", 1), C)
+with_key("parents_twice", "parents", "interaction#2", lambda p: p + p, C)
+with_key("parent_of_another_branch", "parents", "session_start#2", lambda p: ["1" * 40], C)
+with_key("close_with_one_parent", "parents", "close#2", lambda p: p[:1], C)
+with_key("start_without_main", "parents", "session_start#5", lambda p: p[:1], C)
+with_key("tree_of_the_close_another", "tree", "close#2", lambda tree: tree[:-1] + ("0" if tree[-1] != "0" else "1"), C)
+
+# -- trees
+with_key("tree_with_an_extra_file", "files", "interaction#2", lambda f: {**f, "notes.txt": b"hello\n"}, C)
+with_key("tree_with_a_missing_file", "files", "interaction#2", lambda f: {k: v for k, v in f.items() if k != "session"}, C)
+with_key("tree_with_a_symlink", "files", "interaction#2", lambda f: {**f, "session": ("120000", f["session"])}, C)
+with_key("tree_with_an_executable", "files", "interaction#2", lambda f: {**f, "session": ("100755", f["session"])}, C)
+with_key("tree_with_an_odd_mode", "files", "interaction#2", lambda f: {**f, "session": ("0100644", f["session"])}, C)
+with_key("tree_with_group_writable", "files", "interaction#2", lambda f: {**f, "session": ("100664", f["session"])}, C)
+with_key("tree_with_a_folder", "files", "interaction#2", lambda f: {**f, "folder": ("40000", b"")}, C)
+with_key("file_without_newline", "files", "interaction#2", lambda f: {**f, "session": f["session"][:-1]}, C)
+with_key("file_with_another_hash", "files", "interaction#2", lambda f: {**f, "prompt_hash": f["response_hash"]}, C)
+with_key("oversize_file", "files", "interaction#2", lambda f: {**f, "session": b"a" * (20 << 20)}, C)
+with_key("genesis_with_two_signers", "files", "genesis#1", lambda f: {**f, "allowed_signers": f["allowed_signers"] + V.signer_line(
+    STRANGER.text)}, C)
+with_key("rotation_forgets_a_signer", "files", "key_rotate#1", lambda f: {**f, "allowed_signers": V.signer_line(SECOND.text)}, C)
+with_key("local_start_with_a_header", "files", "session_start#3", lambda f: {**f, "btc_header": b"0" * 160 + b"\n"}, C)
+with_key("start_without_its_header", "files", "session_start#1", lambda f: {k: v for k, v in f.items() if k != "btc_header"},
+         C, "not_before")
+with_key("header_in_upper_case", "files", "session_start#1", lambda f: {**f, "btc_header": f["btc_header"].upper()}, C)
+
+# -- documents
+for _kind, _field, _value in (
+        ("genesis", "format", "gently/2"), ("genesis", "genesis", "1" * 64), ("genesis", "network", "litecoin"),
+        ("genesis", "commitments", "md5"), ("genesis", "created_at", START + 1), ("genesis", "signer", STRANGER.text),
+        ("session_start", "opened_at", START), ("session_start", "prev_log", ZERO), ("session_start", "auth_key_hash", ZERO),
+        ("session_start", "tier", "2"), ("session_start", "branch", "branch-6"), ("session_start", "kernel_hash", "none"),
+        ("response", "timestamp", START), ("response", "asked_at", START), ("response", "prev", ZERO), ("response", "seq", 7),
+        ("response", "authority_state", "fine"), ("response", "refusal", 0), ("response", "model", "another"),
+        ("response", "prompt_hash", ZERO), ("response", "response_hash", ZERO), ("response", "exchange_hash", "A" * 64),
+        ("response", "session_id", ZERO), ("response", "validator", {}),
+        ("session_end", "interactions", 9), ("session_end", "final_chain_hash", ZERO), ("session_end", "closed_at", START),
+        ("checkpoint", "sessions_open", 5), ("checkpoint", "log_head", ZERO), ("checkpoint", "created_at", START),
+        ("key_rotate", "old_signer", STRANGER.text), ("key_rotate", "created_at", START)):
+    with_key("%s_with_wrong_%s" % (_kind, _field), "document", _kind + "#1", edit(**{_field: _value}), C)
+with_key("genesis_with_a_space_in_origin", "document", "genesis#1", edit(origin="test second"), C)
+with_key("genesis_without_origin", "document", "genesis#1", drop("origin"), C)
+with_key("record_with_an_extra_key", "document", "response#1", edit(note="hello"), C)
+with_key("record_with_a_fraction", "json", "response#1", replaced(b'"seq":1', b'"seq":1.0'), C)
+with_key("record_with_an_exponent", "json", "response#1", replaced(b'"seq":1', b'"seq":1e0'), C)
+with_key("record_with_spaces", "json", "response#1", replaced(b":", b": "), C)
+with_key("record_with_a_newline", "json", "response#1", lambda raw: raw + b"\n", C)
+with_key("record_with_keys_twice", "json", "response#1", replaced(b'"seq":1', b'"seq":1,"seq":1'), C)
+with_key("record_with_a_needless_escape", "json", "response#1", replaced(b"observer", b"\\u006fbserver"), C)
+with_key("record_with_keys_unsorted", "json", "response#1", lambda raw: raw.replace(b'"seq":1,', b"").replace(b"{", b'{"seq":1,', 1), C)
+with_key("record_not_utf8", "json", "response#1", replaced(b"observer", b"obs\xffrver"), C)
+with_key("record_with_a_byte_order_mark", "json", "response#1", lambda raw: b"\xef\xbb\xbf" + raw, C)
+with_key("record_that_is_no_json", "json", "response#1", lambda raw: b"record", C)
+with_key("record_nested_deeply", "json", "response#1", lambda raw: b"[" * 100000 + b"]" * 100000, C)
+with_key("record_with_a_huge_number", "json", "response#1", replaced(b'"seq":1', b'"seq":' + b"1" * 5000), C)
+with_key("tier_beyond_doubles", "document", "session_start#1", edit(tier=2 ** 53 + 1), C)
+with_key("tier_negative", "document", "session_start#1", edit(tier=-1), C)
+with_key("checkpoint_of_another_height", "document", "checkpoint#2", lambda d: {**d, "block": block_at(HEIGHTS[0], 0, "bitcoin")}, C)
+with_key("checkpoint_of_another_hash", "document", "checkpoint#2", in_block(hash=BLOCKS[0][0]), C)
+with_key("drift_claimed_without_line", "document", "response#1", lambda d: {**d, "validator": {**d["validator"], "tone_drift": True}}, C)
+with_key("drift_denied_with_line", "document", "response#2", lambda d: {**d, "validator": {**d["validator"], "tone_drift": False}}, C)
+
+# -- the log, with the key
+with_key("drift_line_left_out", "rest", "drift#1", lambda rest: None, C)
+with_key("drift_line_twice", "rest", "drift#1", lambda rest: [rest, rest])                      # allowed
+with_key("outcome_left_out", "rest", "response_fail#1", lambda rest: None, "complete")
+with_key("outcome_twice", "rest", "response_fail#1", lambda rest: [rest, rest], C)
+with_key("prompt_twice", "rest", "prompt#1", lambda rest: [rest, rest], C)
+with_key("genesis_twice", "rest", "recover#1", lambda rest: [rest.split("|")[0] + "|" + rest.split("|")[1] + "|genesis|-|record:" + ZERO, rest], C)
+with_key("auth_ok_left_out", "rest", "auth_ok#1", lambda rest: None, C)
+with_key("branch_create_left_out", "rest", "branch_create#1", lambda rest: None, C)
+with_key("record_of_another", "rest", "response#1", lambda rest: rest[:-64] + ZERO, C)
+with_key("compile_failure_with_a_line_between", "rest", "response_fail#2", lambda rest: [
+    "%s|%s|some_event|%s|-" % (rest.split("|")[0], rest.split("|")[1], rest.split("|")[3]), rest], C)
+with_key("height_not_the_sessions", "rest", "prompt#1", lambda rest: "1" + rest, C)
+with_key("time_backwards", "stamp", "auth_fail#1", lambda stamp: "2024-02-05T00:00:00Z", C)
+with_key("time_no_day", "stamp", "auth_fail#1", lambda stamp: "2024-02-30T00:00:00Z", C)
+with_key("time_before_1970", "stamp", "artifact#1", lambda stamp: "1969-12-31T23:59:59Z", C)
+with_key("leap_second", "stamp", "artifact#1", lambda stamp: stamp[:-3] + "60Z", C)
+with_key("event_after_the_end", "rest", "recover#1", lambda rest: [rest], )                    # honest twin of the next
+
+
+
+@tamper(C)
+def something_after_a_sessions_end(folder):
+    seen = {}
+
+    def hook(on, name, value):
+        if (on, name) == ("rest", "session_end#1"):
+            seen["id"], seen["height"] = value.split("|")[3], value.split("|")[0]
+        if (on, name) == ("rest", "recover#1"):
+            return [value, "%s|%s|artifact|%s|kind:fact,id:late,hash:%s" % (seen["height"], value.split("|")[1], seen["id"], ZERO)]
+        return value
+    scenario(hook).write(folder)
+
+
+with_key("event_of_an_unknown_session", "rest", "recover#1", lambda rest: [
+    rest, "%s|%s|some_event|%s|-" % (rest.split("|")[0], rest.split("|")[1], "5" * 64)], C)
+with_key("details_with_a_capital", "rest", "recover#1", lambda rest: [rest, rest.rsplit("|", 3)[0] + "|some_event|-|Key:1"], C)
+with_key("details_empty_value", "rest", "recover#1", lambda rest: [rest, rest.rsplit("|", 3)[0] + "|some_event|-|key:"], C)
+with_key("details_empty", "rest", "recover#1", lambda rest: [rest, rest.rsplit("|", 3)[0] + "|some_event|-|"], C)
+with_key("details_control_character", "rest", "recover#1", lambda rest: [rest, rest.rsplit("|", 3)[0] + "|some_event|-|key:a\x7fb"], C)
+with_key("details_escaped_plain", "rest", "recover#1", lambda rest: [rest, rest.rsplit("|", 3)[0] + "|some_event|-|key:%41"], C)
+with_key("unknown_event_is_kept", "rest", "recover#1", lambda rest: [rest, rest.rsplit("|", 3)[0] + "|some_event|-|key:%25 : %C3%A9"])
+with_key("line_as_long_as_allowed", "rest", "recover#1", lambda rest: [
+    rest, (rest.rsplit("|", 3)[0] + "|some_event|-|key:").ljust(65535 - 65, "a")])
+with_key("line_one_too_long", "rest", "recover#1", lambda rest: [
+    rest, (rest.rsplit("|", 3)[0] + "|some_event|-|key:").ljust(65536 - 65, "a")], C)
+with_key("session_id_not_that_of_its_inputs", "id", "session_start#1", lambda ident: h(ident.encode()), C)
+with_key("chain_entry_wrong", "entry", "response#1", lambda entry: h(entry.encode()), C)
+with_key("close_hash_wrong", "close", "session_end#1", lambda close: h(close.encode()), C)
+with_key("wrong_branch", "branch", "session_start#2", lambda name: "branch-%d" % (int(name[-1]) % 7 + 1), C)
+with_key("segment_without_its_last_line", "segment", "main#2", lambda seg: seg[:seg[:-1].rindex(b"\n") + 1], C)
+with_key("segment_torn", "segment", "main#2", lambda seg: seg[:-1], C)
+with_key("segment_empty", "segment", "main#2", lambda seg: b"", C)
+with_key("tree_head_of_another_size", "root", "main#2", lambda r: (r[0] + 1, r[1]), C)
+with_key("tree_head_of_another_root", "root", "main#2", lambda r: (r[0], bytes(32)), C)
+with_key("note_with_a_second_signature", "note", "main#2", lambda note: note + note[note.index("\u2014".encode()):], C)
+with_key("note_with_an_extension", "note", "main#2", lambda note: note.replace(b"\n\n", b"\nhello\n\n", 1), C)
+
+# -- blocks, with the key
+N = "not_before"
+
+
+def home_made(bits):
+    @staticmethod
+    def make(folder, which="session_start#1", height=None):
+        made = {}
+
+        def hook(on, name, value):
+            if (on, name) == ("block", which):
+                made["hash"], made["header"] = mine(bits, value["time"])
+                return {**value, "hash": made["hash"]}
+            if (on, name) == ("header", which):
+                return made["header"]
+            return value
+        scenario(hook).write(folder)
+    return make
+
+
+@tamper(N)
+def header_home_made(folder):
+    home_made(0x207fffff).__func__(folder)
+
+
+@tamper(N)
+def header_home_made_at_the_end(folder):
+    home_made(0x207fffff).__func__(folder, "session_end#1")
+
+
+@tamper(N)
+def header_home_made_of_an_anchor(folder):
+    home_made(0x207fffff).__func__(folder, "btc_anchor#1")
+
+
+@tamper(N)
+def header_of_a_wrong_epoch(folder):
+    """A real block of another height, with its own work."""
+    old = 358391
+
+    def hook(on, name, value):
+        if on == "block" and name == "session_start#1":
+            block, header = BLOCKS[old]
+            return {**value, "hash": block, "time": int.from_bytes(bytes.fromhex(header)[68:72], "little")}
+        if on == "header" and name == "session_start#1":
+            return BLOCKS[old][1]
+        return value
+    scenario(hook).write(folder)
+
+
+with_key("header_of_another_block", "header", "session_start#1", lambda text: BLOCKS[HEIGHTS[1]][1], N)
+with_key("anchor_header_of_another_block", "header", "btc_anchor#1", lambda text: BLOCKS[HEIGHTS[1]][1], N)
+with_key("block_of_another_time", "block", "session_start#1", lambda block: {**block, "time": block["time"] + 1}, N)
+with_key("block_of_another_network", "block", "session_start#1", lambda block: {**block, "network": "testnet4"}, C, N)
+with_key("end_of_another_network", "block", "session_end#1", lambda block: {**block, "network": "signet"}, C, N)
+with_key("local_block_of_another_network", "block", "session_start#3", lambda block: {**block, "network": "regtest"}, C)
+with_key("block_called_local", "block", "session_start#1", lambda block: {**block, "source": "local"}, C)
+with_key("local_block_called_file", "block", "session_start#3", lambda block: {**block, "source": "file"}, C)
+with_key("end_on_an_older_block", "block", "session_end#1", lambda block: block_at(HEIGHTS[0], 0, "bitcoin"))
+with_key("end_on_a_local_block", "block", "session_end#1", lambda block: block_at(0, START + 999, "bitcoin"))
+with_key("anchor_not_newer", "block", "btc_anchor#1", lambda block: block_at(HEIGHTS[0], 0, "bitcoin"), C)
+
+
+@tamper()
+def honest_on_local_blocks_only(folder):
+    scenario(network="signet").write(folder)
+
+
+del TAMPERS["event_after_the_end"]
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(TAMPERS))
+        return
+    folder = sys.argv[1]
+    wanted = sys.argv[2:] or list(TAMPERS)
+    index = []
+    for name in wanted:
+        function, questions, log = TAMPERS[name]
+        path = os.path.join(folder, name)
+        shutil.rmtree(path, ignore_errors=True)
+        function(path)
+        index.append({"name": name, "not_yes": list(questions), "log": log})
+    put(os.path.join(folder, "index.json"), json.dumps({"signer": FIRST.text, "ledgers": index}).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,316 @@
+//! The drill of `docs/operate.md`, step by step with the real program: backup, loss, restore, verify, adopt.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::auth::{Gently, Ran};
+use super::model_server::{Behaviour, ModelServer};
+
+const PASSPHRASE: (&str, &str) = ("GENTLY_PASSPHRASE", "correct horse");
+
+fn backup(gently: &Gently, name: &str) -> PathBuf {
+    let file = gently.beside(name);
+    let ran = gently.run(&["backup", file.to_str().unwrap()], &[PASSPHRASE]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    file
+}
+
+fn restore(gently: &Gently, file: &Path) -> Ran {
+    gently.run(&["restore", file.to_str().unwrap()], &[PASSPHRASE])
+}
+
+/// What the world has: a mirror of the ledger, and the log.
+fn publish(gently: &Gently) -> (PathBuf, PathBuf) {
+    let (mirror, log) = (gently.beside("published.git"), gently.beside("published.log"));
+    let status = Command::new("git")
+        .args(["clone", "--quiet", "--mirror"])
+        .args([&gently.home().join("ledger.git"), &mirror])
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .status()
+        .unwrap();
+    assert!(status.success());
+    fs::copy(gently.home().join("audit.log"), &log).unwrap();
+    (mirror, log)
+}
+
+fn lose(gently: &Gently) {
+    fs::rename(gently.home(), gently.beside("lost")).unwrap();
+}
+
+fn adopt(gently: &Gently, args: &[&str]) -> Ran {
+    gently.run(&[&["--json", "audit", "adopt"], args].concat(), &[])
+}
+
+fn fsck(gently: &Gently) {
+    let ledger = gently.home().join("ledger.git");
+    let out = Command::new("git").arg("-C").arg(&ledger).args(["fsck", "--strict"]).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn the_drill_with_nothing_newer() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["ask", "two"]);
+    let file = backup(&gently, "b.age");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(fs::read(&file).unwrap().starts_with(b"age-encryption.org/v1\n-> scrypt "));
+    assert_eq!(fs::read_dir(gently.dir.path()).unwrap().count(), 2, "something was left beside the backup");
+    assert!(!fs::read_dir(gently.home()).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains("backup")));
+    let path = file.to_str().unwrap();
+    gently.run(&["backup", path], &[PASSPHRASE]).says(2, "--force");
+    assert_eq!(gently.run(&["backup", path, "--force"], &[PASSPHRASE]).code, 0);
+
+    restore(&gently, &file).says(2, "not empty");
+    let log = gently.log();
+    lose(&gently);
+    gently.run(&["restore", path], &[("GENTLY_PASSPHRASE", "wrong")]).says(2, "wrong passphrase");
+    assert!(!gently.home().exists());
+    let back = restore(&gently, &file);
+    back.says(0, "consistent  yes");
+    assert!(back.err.contains("gently audit adopt"), "{back:?}");
+    assert_eq!(gently.log(), log);
+    for name in ["gently.db", "keys/auth.key", "keys/signing.key"] {
+        assert_eq!(fs::metadata(gently.home().join(name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+    }
+    for refused in [&["ask", "three"][..], &["session", "close"], &["key", "add", "x"]] {
+        gently.run(refused, &[]).says(3, "gently audit adopt --nothing-newer");
+    }
+    gently.ok(&["audit", "verify"]);
+    assert_eq!(gently.log(), log, "something was written");
+    adopt(&gently, &[]).says(2, "--nothing-newer");
+    let adopted = adopt(&gently, &["--nothing-newer"]);
+    assert_eq!(adopted.json()["adopted"], "nothing_newer", "{adopted:?}");
+    assert!(gently.log().strip_prefix(&log).unwrap().contains("|artifact|-|kind:adopt,"));
+    adopt(&gently, &["--nothing-newer"]).says(2, "not restored");
+    gently.ok(&["ask", "three"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+    fsck(&gently);
+}
+
+#[test]
+fn a_newer_published_ledger_is_taken_over() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    let file = backup(&gently, "b.age");
+    gently.ok(&["ask", "two"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["ask", "three"]);
+    let key = gently.ok(&["key", "add", "late"]).out;
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    let log = gently.log();
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    adopt(&gently, &["--from", "https://example.invalid/x"]).says(2, "git clone --mirror https://example.invalid/x");
+
+    // The key's artifact was recorded before the close, so the published segments hold every line.
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    let facts = taken.json();
+    assert_eq!((&facts["texts_lost"], &facts["sessions"], &facts["open"]), (&2.into(), &1.into(), &0.into()));
+    assert!(facts["keys_lost"][0].as_str().unwrap().starts_with("late-"));
+    assert!(gently.log().starts_with(&log));
+    gently.run(&["ask", "x"], &[("GENTLY_AUTH_KEY", key.trim())]).says(2, "wrong_key");
+    // Two exchanges and the key's artifact: lost, and a tombstone says so.
+    let verified = gently.ok(&["--json", "audit", "verify"]);
+    assert!(verified.out.contains("3 of them erased"), "{verified:?}");
+    gently.ok(&["ask", "four"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+    gently.ok(&["audit", "verify", "--require", "signed"]);
+    fsck(&gently);
+}
+
+#[test]
+fn a_key_revoked_after_the_backup_does_not_come_back() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    let stolen = gently.ok(&["key", "add", "stolen"]).out;
+    let file = backup(&gently, "b.age");
+    gently.ok(&["key", "revoke", "stolen"]);
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    assert_eq!(adopt(&gently, &["--from", mirror.to_str().unwrap()]).code, 0);
+    gently.run(&["ask", "x"], &[("GENTLY_AUTH_KEY", stolen.trim())]).says(2, "revoked_key");
+    gently.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn a_ledger_published_with_an_open_session_needs_its_log() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    gently.ok(&["session", "close"]);
+    let file = backup(&gently, "b.age");
+    gently.ok(&["ask", "two"]);
+    let (mirror, log) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    let (mirror, log) = (mirror.to_str().unwrap(), log.to_str().unwrap());
+    adopt(&gently, &["--from", mirror]).says(2, "--log");
+    gently.run(&["ask", "x"], &[]).says(3, "gently audit adopt");
+    let taken = adopt(&gently, &["--from", mirror, "--log", log]);
+    assert_eq!((taken.code, &taken.json()["open"]), (0, &1.into()), "{taken:?}");
+    // The session goes on where it stood: same chain, next number.
+    let asked = gently.ok(&["--json", "ask", "three"]).json();
+    assert_eq!((&asked["seq"], &asked["session_opened"]), (&2.into(), &false.into()));
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+    fsck(&gently);
+}
+
+#[test]
+fn two_histories_are_refused() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    gently.ok(&["session", "close"]);
+    let file = backup(&gently, "b.age");
+    let (same, _) = publish(&gently);
+    let stale = gently.beside("stale.git");
+    fs::rename(&same, &stale).unwrap();
+    gently.ok(&["ask", "two"]);
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    adopt(&gently, &["--from", stale.to_str().unwrap()]).says(2, "nothing newer there");
+    assert_eq!(adopt(&gently, &["--nothing-newer"]).code, 0);
+    gently.ok(&["ask", "another two"]);
+    gently.ok(&["session", "close"]);
+    let log = gently.log();
+    adopt(&gently, &["--from", mirror.to_str().unwrap()]).says(2, "two histories");
+
+    let other = Gently::new();
+    other.ok(&["ask", "one"]);
+    other.ok(&["session", "close"]);
+    adopt(&gently, &["--from", other.home().join("ledger.git").to_str().unwrap()]).says(1, "nothing was taken over");
+    assert_eq!(gently.log(), log);
+    gently.ok(&["audit", "verify"]);
+}
+
+/// A backup while another process asks; its prompt was answered after it, or never.
+#[test]
+fn a_backup_while_somebody_asks() {
+    let server = ModelServer::start(Behaviour::Gate);
+    let gently = Gently::new();
+    gently.ok(&["init"]);
+    gently.ok(&["config", "set", "model.base_url", &server.base_url()]);
+    let mut asking = gently.command(&["ask", "-m", "openai/test", "what is it"]);
+    let asking = asking.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    server.wait_for(1);
+    let file = backup(&gently, "b.age");
+    server.release();
+    let asked = Ran::of(asking.wait_with_output().unwrap());
+    assert_eq!(asked.code, 0, "{asked:?}");
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+
+    let back = restore(&gently, &file);
+    back.says(0, "consistent  yes");
+    assert!(back.err.contains("complete    no"), "a prompt is unanswered in the backup: {back:?}");
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
+    assert_eq!((taken.code, &taken.json()["texts_lost"]), (0, &1.into()), "{taken:?}");
+    gently.ok(&["audit", "verify"]);
+
+    fs::remove_dir_all(gently.home()).unwrap();
+    assert_eq!(restore(&gently, &file).code, 0);
+    assert_eq!(adopt(&gently, &["--nothing-newer"]).code, 0);
+    gently.ok(&["session", "close"]);
+    assert!(gently.log().contains("reason:abandoned"));
+    gently.ok(&["audit", "verify"]);
+}
+
+/// A prompt that was in flight when the newer ledger was published is closed as abandoned.
+#[test]
+fn a_prompt_without_answer_in_the_newer_ledger() {
+    let server = ModelServer::start(Behaviour::Gate);
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    gently.ok(&["session", "close"]);
+    let file = backup(&gently, "b.age");
+    gently.ok(&["config", "set", "model.base_url", &server.base_url()]);
+    let mut asking = gently.command(&["ask", "-m", "openai/test", "what is it"]);
+    let asking = asking.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    server.wait_for(1);
+    let (mirror, log) = publish(&gently);
+    server.release();
+    assert!(asking.wait_with_output().unwrap().status.success());
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap(), "--log", log.to_str().unwrap()]);
+    assert_eq!((taken.code, &taken.json()["open"]), (0, &1.into()), "{taken:?}");
+    gently.ok(&["session", "close"]);
+    assert!(gently.log().contains("reason:abandoned"));
+    gently.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn an_older_database_beside_its_own_ledger() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    gently.ok(&["session", "close"]);
+    // What SQLite has not moved into the file yet stands in the one beside it: they are one database.
+    let (there, kept) = (|name| gently.home().join(format!("gently.db{name}")), |name| gently.beside(name));
+    for (name, to) in [("", "old.db"), ("-wal", "old.wal")] {
+        fs::copy(there(name), kept(to)).unwrap();
+    }
+    gently.ok(&["ask", "two"]);
+    gently.ok(&["session", "close"]);
+    let _ = fs::remove_file(there("-shm"));
+    for (name, from) in [("", "old.db"), ("-wal", "old.wal")] {
+        fs::copy(kept(from), there(name)).unwrap();
+    }
+    let log = gently.log();
+    gently.run(&["ask", "three"], &[]).says(3, "gently audit adopt --own");
+    assert_eq!(gently.log(), log);
+    assert_eq!(adopt(&gently, &["--own"]).code, 0);
+    gently.ok(&["ask", "three"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn a_damaged_backup_restores_nothing() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    let file = backup(&gently, "b.age");
+    lose(&gently);
+    let bytes = fs::read(&file).unwrap();
+    let damaged = gently.beside("damaged.age");
+    let tries = [
+        bytes[..0].to_vec(),
+        bytes[..100].to_vec(),
+        bytes[..bytes.len() / 2].to_vec(),
+        bytes[..bytes.len() - 1].to_vec(),
+        // Exactly whole chunks: what is left of the archive may look whole, and its end is not authenticated.
+        bytes[..bytes.len() - bytes.len() % 65_552].to_vec(),
+        flipped(&bytes, 60),
+        flipped(&bytes, bytes.len() / 2),
+        flipped(&bytes, bytes.len() - 1),
+        [&bytes[..], b"more"].concat(),
+        b"not an age file at all".to_vec(),
+    ];
+    for (n, content) in tries.iter().enumerate() {
+        fs::write(&damaged, content).unwrap();
+        let ran = restore(&gently, &damaged);
+        assert_eq!(ran.code, 2, "try {n}: {ran:?}");
+        assert!(ran.err.contains("can't be decrypted") || ran.err.contains("wrong passphrase"), "try {n}: {ran:?}");
+        assert!(!gently.home().exists(), "try {n}");
+    }
+    assert_eq!(fs::read_dir(gently.dir.path()).unwrap().count(), 3, "something was left behind");
+    assert_eq!(restore(&gently, &file).code, 0);
+}
+
+fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at] ^= 1;
+    bytes
+}

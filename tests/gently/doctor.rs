@@ -1,0 +1,257 @@
+//! `gently doctor`: every check made to fail on purpose, and nothing written while it looks.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::at_hand::AtHand;
+
+fn checks(home: &AtHand, extra: &[(&str, &str)]) -> (bool, Vec<(String, String, Option<String>)>) {
+    let mut command = home.command(&["doctor", "--json"]);
+    for (name, value) in extra {
+        command.env(name, value);
+    }
+    let done = command.output().unwrap();
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let text = |v: &Value| v.as_str().map(str::to_owned);
+    let list = report["checks"].as_array().unwrap().iter();
+    let list: Vec<_> =
+        list.map(|c| (text(&c["check"]).unwrap(), text(&c["state"]).unwrap(), text(&c["mend"]))).collect();
+    let ok = report["ok"].as_bool().unwrap();
+    assert_eq!(done.status.code(), Some(if ok { 0 } else { 1 }));
+    (ok, list)
+}
+
+fn state(list: &[(String, String, Option<String>)], name: &str) -> String {
+    list.iter().find(|(check, ..)| check == name).unwrap_or_else(|| panic!("no check {name}")).1.clone()
+}
+
+fn sql(home: &AtHand, text: &str) {
+    let database = rusqlite::Connection::open(home.file("gently.db")).unwrap();
+    database.execute_batch(text).unwrap();
+}
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn cut_last_line(home: &AtHand) {
+    let log = fs::read(home.file("audit.log")).unwrap();
+    let at = log[..log.len() - 1].iter().rposition(|b| *b == b'\n').unwrap();
+    fs::write(home.file("audit.log"), &log[..=at]).unwrap();
+}
+
+/// Moves `main` back by one commit.
+fn ref_back(home: &AtHand) {
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git").arg("-C").arg(home.file("ledger.git")).args(arguments).output().unwrap();
+        assert!(done.status.success());
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    let parent = git(&["rev-parse", "main^"]);
+    git(&["update-ref", "refs/heads/main", &parent]);
+}
+
+/// Loose or packed, nothing is left.
+fn lose_objects(home: &AtHand) {
+    let objects = home.file("ledger.git/objects");
+    fs::remove_dir_all(&objects).unwrap();
+    for folder in ["info", "pack"] {
+        fs::create_dir_all(objects.join(folder)).unwrap();
+    }
+}
+
+fn other_key(home: &AtHand) {
+    for name in ["signing.key", "signing.key.pub"] {
+        fs::remove_file(home.file("keys").join(name)).unwrap();
+    }
+    let mut keygen = Command::new("ssh-keygen");
+    keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(home.file("keys/signing.key"));
+    assert!(keygen.status().unwrap().success());
+}
+
+/// How a home is broken, and the checks that must say so.
+type Case = (&'static str, fn(&AtHand), &'static [(&'static str, &'static str)]);
+
+const CASES: &[Case] = &[
+    (
+        "no home",
+        |home| fs::remove_dir_all(&home.root).unwrap(),
+        &[("home", "FAIL"), ("log", "skipped"), ("model", "skipped")],
+    ),
+    ("no ledger", |home| fs::remove_dir_all(home.file("ledger.git")).unwrap(), &[("home", "FAIL"), ("ledger", "FAIL")]),
+    (
+        "no log",
+        |home| fs::remove_file(home.file("audit.log")).unwrap(),
+        &[("home", "FAIL"), ("log", "FAIL"), ("writer", "FAIL")],
+    ),
+    (
+        "no database",
+        |home| fs::remove_file(home.file("gently.db")).unwrap(),
+        &[("database", "FAIL"), ("log", "skipped")],
+    ),
+    ("key for all", |home| chmod(&home.file("keys/auth.key"), 0o644), &[("modes", "FAIL"), ("auth key", "FAIL")]),
+    ("keys for all", |home| chmod(&home.file("keys"), 0o755), &[("modes", "FAIL"), ("signing key", "FAIL")]),
+    ("database for all", |home| chmod(&home.file("gently.db"), 0o640), &[("modes", "FAIL"), ("database", "ok")]),
+    (
+        "unknown key",
+        |home| fs::write(home.file("gently.toml"), "[model]\ncolour = 1\n").unwrap(),
+        &[("config", "FAIL"), ("model", "skipped")],
+    ),
+    (
+        "no database file",
+        |home| {
+            // SQLite mends a file from a write-ahead log that is still there.
+            let _ = fs::remove_file(home.file("gently.db-wal"));
+            fs::write(home.file("gently.db"), "not a database at all").unwrap();
+        },
+        &[("database", "FAIL"), ("writer", "skipped")],
+    ),
+    (
+        "lost row",
+        |home| sql(home, "PRAGMA foreign_keys = OFF; DELETE FROM chat_session WHERE rowid = 1"),
+        &[("database", "FAIL")],
+    ),
+    (
+        "changed line",
+        |home| {
+            sql(
+                home,
+                "DROP TRIGGER log_line_is_final; UPDATE log_line SET line = replace(line, 'seq:1', 'seq:2') WHERE n = 5",
+            )
+        },
+        &[("log", "FAIL")],
+    ),
+    ("log cut", cut_last_line, &[("log", "FAIL"), ("writer", "FAIL"), ("ledger", "ok")]),
+    (
+        "log changed",
+        |home| {
+            let text = fs::read_to_string(home.file("audit.log")).unwrap();
+            fs::write(home.file("audit.log"), text.replacen("branch-1", "branch-2", 1)).unwrap();
+        },
+        &[("log", "FAIL")],
+    ),
+    (
+        "log torn",
+        |home| {
+            let mut text = fs::read(home.file("audit.log")).unwrap();
+            text.extend_from_slice(b"half a line");
+            fs::write(home.file("audit.log"), text).unwrap();
+        },
+        &[("log", "warn"), ("writer", "ok")],
+    ),
+    ("ref back", ref_back, &[("ledger", "FAIL"), ("writer", "FAIL"), ("log", "ok")]),
+    ("objects lost", lose_objects, &[("ledger", "FAIL")]),
+    (
+        "strange ref",
+        |home| {
+            let tip = fs::read(home.file("ledger.git/refs/heads/main")).unwrap();
+            fs::write(home.file("ledger.git/refs/heads/mine"), tip).unwrap();
+        },
+        &[("ledger", "FAIL")],
+    ),
+    (
+        "not applied",
+        |home| {
+            sql(
+                home,
+                "UPDATE head SET applied_lines = 2, applied_commits = 1, applied_bytes = (SELECT length(group_concat(line, '.')) + 1 FROM log_line WHERE n < 2)",
+            )
+        },
+        &[("log", "ok"), ("ledger", "ok"), ("writer", "ok")],
+    ),
+    ("other signing key", other_key, &[("signing key", "FAIL")]),
+    ("no signing key", |home| fs::remove_file(home.file("keys/signing.key")).unwrap(), &[("signing key", "FAIL")]),
+    (
+        "not among the signers",
+        |home| fs::write(home.file("keys/allowed_signers"), "").unwrap(),
+        &[("signing key", "FAIL")],
+    ),
+    ("no auth key", |home| fs::remove_file(home.file("keys/auth.key")).unwrap(), &[("auth key", "FAIL")]),
+    (
+        "auth key of another home",
+        |home| fs::write(home.file("keys/auth.key"), format!("{}\n", "ab".repeat(32))).unwrap(),
+        &[("auth key", "FAIL")],
+    ),
+    ("auth key revoked", |home| sql(home, "UPDATE auth_key SET revoked_at = added_at"), &[("auth key", "FAIL")]),
+    (
+        "auth key under a passphrase",
+        |home| fs::write(home.file("keys/auth.key"), "-----BEGIN AGE ENCRYPTED FILE-----\n").unwrap(),
+        &[("auth key", "skipped")],
+    ),
+    ("clock a bit behind", |home| sql(home, "UPDATE head SET time = unixepoch() + 600"), &[("clock", "warn")]),
+    ("clock far behind", |home| sql(home, "UPDATE head SET time = unixepoch() + 7200"), &[("clock", "FAIL")]),
+];
+
+#[test]
+fn a_whole_home_passes() {
+    let home = AtHand::new();
+    let before = home.files();
+    let (ok, list) = checks(&home, &[]);
+    assert!(ok, "{list:?}");
+    for name in [
+        "home",
+        "modes",
+        "config",
+        "database",
+        "log",
+        "ledger",
+        "writer",
+        "signing key",
+        "auth key",
+        "clock",
+        "model",
+        "git",
+        "ssh-keygen",
+    ] {
+        assert_eq!(state(&list, name), "ok", "{name}");
+    }
+    assert_eq!(state(&list, "sources"), "skipped", "what is not asked is not ok");
+    assert_eq!(home.files(), before);
+    let text = home.fine(&["doctor"]);
+    assert_eq!(text.lines().count(), list.len(), "{text}");
+}
+
+#[test]
+fn each_broken_home_fails_its_check_says_how_to_mend_it_and_is_left_alone() {
+    for (what, break_it, expected) in CASES {
+        let home = AtHand::new();
+        break_it(&home);
+        let before = home.root.exists().then(|| home.files());
+        let (ok, list) = checks(&home, &[]);
+        for (name, wanted) in *expected {
+            assert_eq!(state(&list, name), *wanted, "{what}: {list:?}");
+        }
+        assert_eq!(ok, !list.iter().any(|(_, state, _)| state == "FAIL"), "{what}");
+        for (name, state, mend) in &list {
+            let wants = state == "FAIL" || state == "warn";
+            assert_eq!(mend.is_some(), wants, "{what}: {name} {state} {mend:?}");
+        }
+        assert_eq!(home.root.exists().then(|| home.files()), before, "{what}: doctor wrote");
+    }
+}
+
+#[test]
+fn what_is_outside_is_asked_and_named() {
+    let home = AtHand::new();
+    let closed = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let model = [("GENTLY_MODEL_DEFAULT", "openai/x"), ("GENTLY_MODEL_BASE_URL", closed.as_str())];
+    let (ok, list) = checks(&home, &model);
+    assert!(!ok && state(&list, "model") == "FAIL", "{list:?}");
+    let open = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", open.local_addr().unwrap());
+    let (ok, list) = checks(&home, &[("GENTLY_MODEL_DEFAULT", "openai/x"), ("GENTLY_MODEL_BASE_URL", url.as_str())]);
+    assert!(ok && state(&list, "model") == "ok", "{list:?}");
+    let list_of = format!("['{closed}']");
+    let (ok, list) = checks(&home, &[("GENTLY_ANCHOR_MODE", "auto"), ("GENTLY_ANCHOR_ESPLORA", list_of.as_str())]);
+    assert!(!ok && state(&list, "sources") == "FAIL", "{list:?}");
+    let nowhere = tempfile::tempdir().unwrap();
+    let (ok, list) = checks(&home, &[("PATH", nowhere.path().to_str().unwrap())]);
+    assert!(!ok && state(&list, "git") == "FAIL" && state(&list, "ssh-keygen") == "FAIL", "{list:?}");
+}

@@ -1,0 +1,174 @@
+//! A person at a terminal: the real program in a home of its own, and stock tools beside it.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::esplora_server::{HEADERS, rows};
+
+/// Somebody with an empty home directory.
+pub struct Person {
+    /// Holds the home and whatever a test puts beside it.
+    pub dir: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Ran {
+    /// Standard output as one JSON object or list.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:#?}"))
+    }
+
+    /// Itself, if it ended with this code.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        self
+    }
+}
+
+impl Person {
+    /// Who contacts nobody.
+    pub fn new() -> Self {
+        Self::with(&[("GENTLY_ANCHOR_MODE", "off")])
+    }
+
+    /// With these variables in the environment, and with few others.
+    pub fn with(variables: &[(&str, &str)]) -> Self {
+        // Left to itself the program would look for an Ollama on this machine.
+        let quiet = [("GENTLY_MODEL_DEFAULT", "observer")]
+            .into_iter()
+            .filter(|(name, _)| !variables.iter().any(|v| v.0 == *name));
+        let variables = quiet.chain(variables.iter().copied());
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Person { dir: tempfile::tempdir().unwrap(), variables }
+    }
+
+    /// Sets a variable for the commands to come.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Its environment.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// `$GENTLY_HOME`.
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// A place inside the home.
+    pub fn at(&self, place: &str) -> PathBuf {
+        self.home().join(place)
+    }
+
+    /// The program, not yet started; its standard input is empty.
+    pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gently"));
+        command.args(args).env_clear().current_dir(self.dir.path());
+        for kept in ["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
+            command.envs(std::env::var_os(kept).map(|value| (kept, value)));
+        }
+        command.env("HOME", self.dir.path()).env("GENTLY_HOME", self.home());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn gently<S: AsRef<OsStr>>(&self, args: &[S]) -> Ran {
+        run(&mut self.command(args))
+    }
+
+    /// Asks, and is answered.
+    #[track_caller]
+    pub fn ask(&self, question: &str) -> Ran {
+        self.gently(&["ask", question]).exits(0)
+    }
+
+    /// Runs the program with something on its standard input.
+    pub fn piped<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Ran {
+        let mut child =
+            self.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
+        // A program that refuses long input stops reading.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        ran(output)
+    }
+
+    /// Stock git on the ledger.
+    pub fn git(&self, args: &[&str]) -> Ran {
+        git(&self.at("ledger.git"), args)
+    }
+
+    /// All commits of the ledger, by stock git.
+    pub fn commits(&self) -> Vec<String> {
+        self.git(&["rev-list", "--all"]).exits(0).out.lines().map(str::to_owned).collect()
+    }
+
+    /// The lines of the log.
+    pub fn log(&self) -> Vec<String> {
+        std::fs::read_to_string(self.at("audit.log")).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// The database, for looking.
+    pub fn database(&self) -> rusqlite::Connection {
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        rusqlite::Connection::open_with_flags(self.at("gently.db"), flags).unwrap()
+    }
+
+    /// Puts real headers of these heights where `anchor.headers` finds them.
+    pub fn headers(&self, heights: std::ops::RangeInclusive<u32>) -> PathBuf {
+        let file = self.dir.path().join("headers.csv");
+        let mut text = "height,hash,header\n".to_owned();
+        for (height, hash, header) in rows(HEADERS).into_iter().filter(|row| heights.contains(&row.0)) {
+            text.push_str(&format!("{height},{hash},{header}\n"));
+        }
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    /// `audit verify --json` of the home.
+    pub fn verified(&self) -> Value {
+        self.gently(&["audit", "verify", "--json"]).json()
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> Ran {
+    ran(command.output().unwrap_or_else(|e| panic!("{command:?}: {e}")))
+}
+
+fn ran(output: std::process::Output) -> Ran {
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Stock git without the settings of this machine.
+pub fn git(repository: &Path, args: &[&str]) -> Ran {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(repository).args(args).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    run(&mut git)
+}

@@ -1,0 +1,520 @@
+//! One store story, told to any database behind the traits.
+
+#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gently::record::block::{Anchor, Network};
+use gently::record::commit::{CommitKind, MAIN};
+use gently::record::commitment::Salt;
+use gently::record::documents::AuthorityState;
+use gently::record::hash::Hash32;
+use gently::record::time::Seconds;
+use gently::store::sqlite::Sqlite;
+use gently::store::{
+    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
+    Read, SessionRow, Store, StoreError, TurnRow, Write,
+};
+use uuid::Uuid;
+
+use crate::recorder::{anchor, at};
+
+fn hash(name: &str) -> Hash32 {
+    Hash32::digest(name.as_bytes())
+}
+
+/// A text whose beginning is the hash it is stored with, as every line's is.
+fn line(n: u64, words: &str) -> String {
+    format!("{}|{words}", hash(&format!("line {n}")))
+}
+
+fn uuid(n: u128) -> Uuid {
+    Uuid::from_u128(n)
+}
+
+fn signer() -> gently::record::signature::PublicKey {
+    gently::keys::SigningKey::from_seed(&[7; 32]).public()
+}
+
+fn head() -> Head {
+    Head {
+        signer: signer(),
+        lines: 0,
+        hash: Hash32::GENESIS,
+        time: Seconds::ZERO,
+        height: 0,
+        bytes: 0,
+        frontier: vec![1, 2, 3],
+        commits: 0,
+        segment_lines: 0,
+        segment_at: at(0),
+        last_branch: None,
+        applied: Applied::default(),
+    }
+}
+
+/// The head after three lines and two commits.
+fn moved() -> Head {
+    Head {
+        lines: 3,
+        hash: hash("line 2"),
+        time: at(9),
+        height: 829_604,
+        bytes: 17,
+        frontier: vec![4; 70],
+        commits: 2,
+        segment_lines: 1,
+        segment_at: at(8),
+        last_branch: Some("branch-7".to_owned()),
+        ..head()
+    }
+}
+
+fn session() -> SessionRow {
+    SessionRow {
+        uuid: uuid(1),
+        id: hash("session"),
+        started_at: at(1),
+        ended_at: None,
+        phase: "genesis".to_owned(),
+        tier: 2,
+        kernel_hash: hash("kernel"),
+        host_role: "brain".to_owned(),
+        model: "observer".to_owned(),
+        auth_key_hash: hash("key"),
+        branch: "branch-7".to_owned(),
+        anchor: anchor(829_604),
+        prompts: 2,
+        interactions: 1,
+        chain_head: hash("chain"),
+        last_at: at(2),
+    }
+}
+
+fn turn(n: u128, by_user: bool) -> TurnRow {
+    let content = format!("text {n} with 'quotes', é and \u{0} inside");
+    TurnRow {
+        turn_id: uuid(n),
+        session: uuid(1),
+        created_at: at(3),
+        by_user,
+        content_hash: Some(hash(&content)),
+        content: Some(content),
+        refusal: !by_user,
+        authority_state: AuthorityState::Insufficient,
+        driftwatch_id: (!by_user).then(|| "drift-1".to_owned()),
+    }
+}
+
+fn exchange(n: u128, seq: u64) -> ExchangeRow {
+    ExchangeRow {
+        params: Some("{}".to_owned()),
+        exchange_id: uuid(n),
+        session: uuid(1),
+        turn_user: uuid(10),
+        bundle_hash: Some(hash("bundle")),
+        bundle_json: Some("{\"a\":1}".to_owned()),
+        prompt_hash: Some(hash("compiled")),
+        created_at: at(3),
+        seq,
+        model: "observer".to_owned(),
+        decision: "allow".to_owned(),
+        authority_state: AuthorityState::Ok,
+        exclusions: "[]".to_owned(),
+        salt: Some(Salt::new([9; 32])),
+        prompt_commitment: hash("prompt"),
+        prompt_line: 1,
+        outcome: None,
+    }
+}
+
+fn outcome() -> OutcomeUpdate {
+    OutcomeUpdate {
+        cost: None,
+        outcome: Outcome::Answered,
+        reason: None,
+        turn_aurora: Some(uuid(11)),
+        response_hash: Some(hash("stored")),
+        validator_summary: Some("{}".to_owned()),
+        refusal: Some(false),
+        answered_at: at(5),
+        prompt_tokens: Some(11),
+        completion_tokens: Some(7),
+        response_commitment: Some(hash("response")),
+        exchange_commitment: hash("exchange"),
+        chain_entry: Some(hash("chain")),
+        outcome_line: 2,
+    }
+}
+
+fn artifact_ref() -> ArtifactRefRow {
+    ArtifactRefRow {
+        ref_id: uuid(30),
+        exchange: uuid(20),
+        artifact_type: "sys_health".to_owned(),
+        artifact_id: "sys_health".to_owned(),
+        artifact_hash: Some(hash("values")),
+        included_reason: "ring0.sight".to_owned(),
+        observed_at: Some(at(3)),
+        freshness_s: Some(0),
+        risk_flags: Some("[\"old\"]".to_owned()),
+    }
+}
+
+fn drift() -> DriftRow {
+    DriftRow {
+        drift_id: "drift-1".to_owned(),
+        exchange: uuid(20),
+        class: "evidence".to_owned(),
+        severity: "medium".to_owned(),
+        prompt_hash: hash("prompt"),
+        response_hash: hash("response"),
+        summary: "figure=42".to_owned(),
+        created_at: at(5),
+    }
+}
+
+fn artifact(line: u64) -> ArtifactRow {
+    ArtifactRow {
+        line,
+        kind: "kernel".to_owned(),
+        id: format!("kernel-{line}"),
+        document: Some("{}".to_owned()),
+        salt: Some(Salt::new([3; 32])),
+        commitment: hash("artifact"),
+    }
+}
+
+fn auth_key() -> AuthKeyRow {
+    AuthKeyRow { hash: hash("key"), name: "owner".to_owned(), added_at: at(0), revoked_at: None }
+}
+
+fn commit(n: u64, kind: CommitKind, reference: &str) -> CommitRow {
+    CommitRow {
+        n,
+        line: n,
+        kind,
+        reference: reference.to_owned(),
+        id: format!("{n:040x}"),
+        raw: vec![0, 255, 10, 13],
+        tree_of: (n > 0).then_some(0),
+        segment: (n > 0).then_some((0, 2)),
+    }
+}
+
+fn files() -> BTreeMap<String, Vec<u8>> {
+    BTreeMap::from([("genesis.json".to_owned(), b"{}".to_vec()), ("raw".to_owned(), vec![0, 1, 255])])
+}
+
+/// Everything once, in one transaction.
+fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
+    tx.create_head(&head(), "{\"genesis\":1}")?;
+    tx.put_kernel(hash("kernel"), "{\"tier\":2}")?;
+    tx.put_kernel(hash("kernel"), "{\"tier\":2}")?;
+    tx.put_auth_key(&auth_key())?;
+    for n in 0..3u64 {
+        tx.put_line(n, hash(&format!("line {n}")), &line(n, "text"))?;
+    }
+    tx.put_commit(&commit(0, CommitKind::Genesis, MAIN), &files())?;
+    tx.put_commit(&commit(1, CommitKind::SessionStart, "refs/heads/branch-7"), &BTreeMap::new())?;
+    tx.put_block(&anchor(829_604))?;
+    tx.put_block(&anchor(829_604))?;
+    tx.put_block(&Anchor::local(Network::Bitcoin, at(1)))?;
+    tx.put_session(&session())?;
+    tx.put_turn(&turn(10, true))?;
+    tx.put_turn(&turn(11, false))?;
+    tx.put_exchange(&exchange(20, 1))?;
+    tx.put_exchange(&exchange(21, 2))?;
+    tx.put_artifact_ref(&artifact_ref())?;
+    tx.put_outcome(uuid(20), &outcome())?;
+    tx.put_drift(&drift())?;
+    tx.put_artifact(&artifact(0))?;
+    tx.put_artifact(&artifact(2))?;
+    tx.set_auth_failure("wrong_key", at(4), 1)?;
+    tx.set_auth_failure("wrong_key", at(5), 3)?;
+    tx.move_head(&head(), &moved())
+}
+
+/// Rows without `PartialEq`, as text that holds every column.
+fn spelled(row: &ExchangeRow) -> String {
+    format!("{row:?} {:?}", row.salt.as_ref().map(Salt::as_bytes))
+}
+
+fn read_all<R: Read>(store: &R) {
+    assert_eq!(store.head().unwrap(), moved());
+    assert_eq!(store.genesis().unwrap(), "{\"genesis\":1}");
+    let mut sessions = Vec::new();
+    store
+        .each_session(&mut |row| {
+            sessions.push(row);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(sessions, [session()]);
+    assert_eq!(store.open_sessions().unwrap(), [session()]);
+    assert_eq!(store.session(hash("session")).unwrap(), Some(session()));
+    assert_eq!(store.session(hash("nobody")).unwrap(), None);
+    let answered = ExchangeRow { outcome: Some(outcome()), ..exchange(20, 1) };
+    for of in [None, Some(uuid(1))] {
+        let mut exchanges = Vec::new();
+        store
+            .each_exchange(of, &mut |row| {
+                exchanges.push(spelled(&row));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(exchanges, [spelled(&answered), spelled(&exchange(21, 2))]);
+    }
+    store.each_exchange(Some(uuid(2)), &mut |_| panic!("an exchange of nobody")).unwrap();
+    assert_eq!(spelled(&store.exchange(uuid(20)).unwrap().unwrap()), spelled(&answered));
+    assert_eq!(store.in_flight(uuid(1)).unwrap().len(), 1);
+    assert_eq!(store.turn(uuid(10)).unwrap(), Some(turn(10, true)));
+    assert_eq!(store.turn(uuid(11)).unwrap(), Some(turn(11, false)));
+    assert_eq!(store.artifact_refs(uuid(20)).unwrap(), [artifact_ref()]);
+    assert_eq!(store.drift(uuid(20)).unwrap(), [drift()]);
+    let artifacts: Vec<String> = store.artifacts().unwrap().iter().map(|row| format!("{row:?}")).collect();
+    assert_eq!(artifacts, [format!("{:?}", artifact(0)), format!("{:?}", artifact(2))]);
+    assert_eq!(store.newest_artifact("kernel").unwrap().unwrap().line, 2);
+    assert!(store.newest_artifact("note").unwrap().is_none());
+    assert_eq!(store.kernel(hash("kernel")).unwrap().as_deref(), Some("{\"tier\":2}"));
+    assert_eq!(store.auth_keys().unwrap(), [auth_key()]);
+    assert_eq!(store.lines(1, 3).unwrap(), [line(1, "text"), line(2, "text")]);
+    let (genesis, start) =
+        (commit(0, CommitKind::Genesis, MAIN), commit(1, CommitKind::SessionStart, "refs/heads/branch-7"));
+    assert_eq!(store.commits(0, 9).unwrap(), [genesis.clone(), start.clone()]);
+    assert_eq!(store.tip(MAIN, 2).unwrap(), Some(genesis));
+    assert_eq!(store.tip("refs/heads/branch-7", 1).unwrap(), None);
+    assert_eq!(store.tip("refs/heads/branch-7", 2).unwrap(), Some(start));
+    assert_eq!(store.last_of_kind("refs/heads/branch-7", CommitKind::SessionStart).unwrap(), Some(1));
+    assert_eq!(store.refs().unwrap(), ["refs/heads/branch-7", "refs/heads/main"]);
+    assert_eq!(store.files(0).unwrap(), files());
+    assert_eq!(store.block_at(829_604).unwrap(), Some(anchor(829_604)));
+    assert_eq!(store.block_at(1).unwrap(), None);
+    assert_eq!(store.auth_failures().unwrap(), [("wrong_key".to_owned(), at(5), 3)]);
+}
+
+/// Runs work that must be refused, and checks that nothing of it stays.
+fn refused<S: Store>(store: &mut S, what: &str, work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) {
+    let before = (store.head().unwrap(), store.lines(0, 99).unwrap());
+    let error = store.transact(work).expect_err(what);
+    assert!(matches!(error, StoreError::Sqlite { .. } | StoreError::Corrupt { .. }), "{what}: {error:?}");
+    assert_eq!((store.head().unwrap(), store.lines(0, 99).unwrap()), before, "{what}");
+}
+
+/// What every database behind the traits must do.
+fn story<S: Store>(mut store: S) -> S {
+    store.transact(&mut write_all).unwrap();
+    read_all(&store);
+
+    // The head moves by compare-and-swap, and with it everything of the transaction, or nothing.
+    let stale = store.transact(&mut |tx| {
+        tx.put_line(3, hash("line 3"), &line(3, "lost"))?;
+        tx.move_head(&head(), &moved())
+    });
+    match stale {
+        Err(StoreError::HeadMoved { expected: 0, actual }) => assert!(actual.starts_with("3 lines"), "{actual}"),
+        other => panic!("{other:?}"),
+    }
+    read_all(&store);
+
+    // One of each.
+    refused(&mut store, "a second head", &mut |tx| tx.create_head(&head(), "{}"));
+    refused(&mut store, "a line number twice", &mut |tx| tx.put_line(0, hash("x"), "x"));
+    refused(&mut store, "a commit number twice", &mut |tx| {
+        tx.put_commit(&commit(0, CommitKind::Genesis, MAIN), &BTreeMap::new())
+    });
+    refused(&mut store, "a commit id twice", &mut |tx| {
+        tx.put_commit(&CommitRow { n: 7, ..commit(0, CommitKind::Genesis, MAIN) }, &BTreeMap::new())
+    });
+    refused(&mut store, "a session twice", &mut |tx| tx.put_session(&session()));
+    refused(&mut store, "a ledger session twice", &mut |tx| {
+        tx.put_session(&SessionRow { uuid: uuid(99), ..session() })
+    });
+    refused(&mut store, "a turn twice", &mut |tx| tx.put_turn(&turn(10, true)));
+    refused(&mut store, "a number twice in a session", &mut |tx| tx.put_exchange(&exchange(22, 2)));
+    refused(&mut store, "a second outcome", &mut |tx| tx.put_outcome(uuid(20), &outcome()));
+    refused(&mut store, "an outcome of nobody", &mut |tx| tx.put_outcome(uuid(77), &outcome()));
+    refused(&mut store, "an exchange of no session", &mut |tx| {
+        tx.put_exchange(&ExchangeRow { session: uuid(77), ..exchange(23, 3) })
+    });
+    refused(&mut store, "an auth key's name twice", &mut |tx| {
+        tx.put_auth_key(&AuthKeyRow { hash: hash("other"), ..auth_key() })
+    });
+    refused(&mut store, "an artifact's line twice", &mut |tx| tx.put_artifact(&artifact(0)));
+    refused(&mut store, "a drift id twice", &mut |tx| tx.put_drift(&drift()));
+
+    // What a mark undoes is undone alone.
+    store
+        .transact(&mut |tx| {
+            tx.put_line(3, hash("line 3"), &line(3, "kept"))?;
+            tx.mark()?;
+            tx.put_line(4, hash("line 4"), &line(4, "undone"))?;
+            tx.rollback_to_mark()?;
+            tx.mark()?;
+            tx.put_line(4, hash("line 4"), &line(4, "kept, too"))
+        })
+        .unwrap();
+    assert_eq!(store.lines(3, 9).unwrap(), [line(3, "kept"), line(4, "kept, too")]);
+
+    // A session moves until it is closed.
+    let ended = SessionRow { ended_at: Some(at(9)), prompts: 5, anchor: anchor(829_605), ..session() };
+    store.transact(&mut |tx| tx.move_session(uuid(1), &ended.progress())).unwrap();
+    assert_eq!(store.session(hash("session")).unwrap(), Some(ended.clone()));
+    assert_eq!(store.open_sessions().unwrap(), []);
+    refused(&mut store, "a closed session", &mut |tx| tx.move_session(uuid(1), &ended.progress()));
+
+    let applied = Applied { lines: 3, bytes: 17, commits: 2 };
+    store.mark_applied(&applied).unwrap();
+    assert_eq!(store.head().unwrap(), Head { applied, ..moved() });
+    store
+}
+
+fn sqlite(dir: &Path) -> Sqlite {
+    Sqlite::create(&dir.join("gently.db")).unwrap()
+}
+
+#[test]
+fn the_story_with_sqlite() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(story(sqlite(dir.path())));
+    // All of it is there for the next one who opens it, twice.
+    for _ in 0..2 {
+        let again = Sqlite::open(&dir.path().join("gently.db")).unwrap();
+        assert_eq!(again.head().unwrap().applied.lines, 3);
+        assert_eq!(again.integrity().unwrap(), "ok");
+    }
+}
+
+#[test]
+fn evidence_never_changes_even_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = sqlite(dir.path());
+    store.transact(&mut write_all).unwrap();
+    let by_hand = rusqlite::Connection::open(dir.path().join("gently.db")).unwrap();
+    for statement in [
+        "UPDATE log_line SET line = 'x' WHERE n = 1",
+        "DELETE FROM log_line WHERE n = 2",
+        "UPDATE ledger_commit SET raw = x'00' WHERE n = 1",
+        "DELETE FROM ledger_commit WHERE n = 1",
+        "UPDATE ledger_file SET content = x'00'",
+        "DELETE FROM ledger_file",
+        "UPDATE llm_exchange SET outcome = 'failed' WHERE seq = 1",
+        "UPDATE llm_exchange SET chain_entry = NULL WHERE seq = 1",
+        "UPDATE llm_exchange SET prompt_commitment = 'x' WHERE seq = 1",
+        "UPDATE llm_exchange SET prompt_commitment = 'x' WHERE seq = 2",
+        "UPDATE llm_exchange SET seq = 9 WHERE seq = 2",
+        "DELETE FROM llm_exchange WHERE seq = 2",
+        "UPDATE artifact SET commitment = 'x'",
+        "DELETE FROM artifact",
+        "UPDATE drift_event SET severity = 'low'",
+        "DELETE FROM drift_event",
+        "UPDATE context_artifact_ref SET included_reason = 'x'",
+        "DELETE FROM context_artifact_ref",
+        "UPDATE chat_session SET ledger_session = 'x'",
+        "DELETE FROM chat_session",
+        "UPDATE chat_turn SET speaker = 'user'",
+        "DELETE FROM chat_turn",
+    ] {
+        let refused = by_hand.execute(statement, []).expect_err(statement).to_string();
+        assert!(refused.contains("evidence"), "{statement}: {refused}");
+    }
+    read_all(&store);
+    // Erasing text, hash and salt stays possible.
+    for statement in [
+        "UPDATE chat_turn SET content = NULL, content_hash = NULL WHERE speaker = 'user'",
+        "UPDATE llm_exchange SET salt = NULL, context_bundle_json = NULL, context_bundle_hash = NULL",
+        "UPDATE artifact SET document = NULL, salt = NULL",
+    ] {
+        by_hand.execute(statement, []).expect(statement);
+    }
+}
+
+#[test]
+fn a_database_of_another_version_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(sqlite(dir.path()));
+    let path = dir.path().join("gently.db");
+    let by_hand = rusqlite::Connection::open(&path).unwrap();
+    let checksum: String =
+        by_hand.query_row("SELECT checksum FROM refinery_schema_history", [], |row| row.get(0)).unwrap();
+    by_hand.execute("UPDATE refinery_schema_history SET checksum = '1'", []).unwrap();
+    let said = Sqlite::open(&path).err().unwrap().to_string();
+    assert!(said.starts_with("database migrations: ") && said.contains("another version of gently"), "{said}");
+    // A migration of the future, too.
+    by_hand.execute("UPDATE refinery_schema_history SET checksum = ?1", [checksum]).unwrap();
+    Sqlite::open(&path).unwrap();
+    by_hand
+        .execute("INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')", [])
+        .unwrap();
+    assert!(matches!(Sqlite::open(&path), Err(StoreError::Migration { .. })));
+}
+
+#[test]
+fn of_two_writers_one_waits_and_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = sqlite(dir.path());
+    store.transact(&mut write_all).unwrap();
+    let path = dir.path().join("gently.db");
+    let mut second = Sqlite::open(&path).unwrap();
+    let begun = Instant::now();
+    store
+        .transact(&mut |tx| {
+            tx.put_line(3, hash("line 3"), &line(3, "first"))?;
+            // The other is refused, and still reads what was there before.
+            let refused = second.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "second")));
+            assert!(matches!(refused, Err(StoreError::Busy { .. })), "{refused:?}");
+            assert!(refused.unwrap_err().to_string().contains("locked"));
+            assert_eq!(second.head().unwrap(), moved());
+            assert_eq!(second.lines(3, 9).unwrap(), Vec::<String>::new());
+            Ok(())
+        })
+        .unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(4), "it did not wait");
+    assert_eq!(second.lines(3, 9).unwrap(), [line(3, "first")]);
+    // One that is quick enough is waited for.
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| second.transact(&mut |tx| tx.put_line(4, hash("line 4"), &line(4, "second"))));
+        std::thread::sleep(Duration::from_millis(100));
+        holder.execute_batch("COMMIT").unwrap();
+        waiting.join().unwrap().unwrap();
+    });
+    assert_eq!(store.lines(3, 9).unwrap(), [line(3, "first"), line(4, "second")]);
+}
+
+#[test]
+fn opened_for_reading_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gently.db");
+    assert!(matches!(Sqlite::open_read_only(&path), Err(StoreError::Missing { .. })));
+    assert!(matches!(Sqlite::open(&path), Err(StoreError::Missing { .. })));
+    assert!(!path.exists(), "looking made a file");
+    let mut store = sqlite(dir.path());
+    assert!(Sqlite::create(&path).is_err(), "a database was made twice");
+    store.transact(&mut write_all).unwrap();
+    let mut reader = Sqlite::open_read_only(&path).unwrap();
+    read_all(&reader);
+    assert!(matches!(
+        reader.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))),
+        Err(StoreError::Sqlite { .. })
+    ));
+    assert!(reader.mark_applied(&Applied::default()).is_err());
+    // Between begin and end it sees one state, whatever others write.
+    reader.begin_read().unwrap();
+    assert_eq!(reader.lines(0, 99).unwrap().len(), 3);
+    store.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))).unwrap();
+    assert_eq!(reader.lines(0, 99).unwrap().len(), 3);
+    reader.end_read().unwrap();
+    assert_eq!(reader.lines(0, 99).unwrap().len(), 4);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        for file in ["gently.db", "gently.db-wal", "gently.db-shm"] {
+            let mode = std::fs::metadata(dir.path().join(file)).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{file}");
+        }
+    }
+}
