@@ -274,7 +274,9 @@ impl Ledger {
     }
 
     fn must_hold_all(&self) -> Result<(), LedgerError> {
-        match self.written.iter().find(|id| !self.repo.has_object(id)) {
+        // Opened anew: this handle may still have mapped what is gone.
+        let now = Self::open(self.path())?;
+        match self.written.iter().find(|id| !now.repo.has_object(id)) {
             Some(id) => Err(LedgerError::Vanished { id: Oid::from_gix(id), path: self.path().to_owned() }),
             None => Ok(()),
         }

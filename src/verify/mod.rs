@@ -82,8 +82,8 @@ pub enum VerifyError {
 
 /// Checks a ledger that nobody writes to.
 ///
-/// Reads the log file and every commit once; holds one line, the files of one commit, some 300 bytes a
-/// commit and the summary of each session.
+/// Reads the log file and every commit once; holds one line, the files of one commit, some 250 bytes a
+/// commit and the summary of each session. A second thread checks signatures and reads files ahead.
 pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
     // The log's length is noted before the refs are read: see `LogFile::open`.
     let file = evidence.log.map(file::LogFile::open).transpose()?;
