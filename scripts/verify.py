@@ -341,12 +341,15 @@ def read_epochs():
     return [(int(bits, 16), last) for _, bits, last in rows] or None
 
 
+OTHER_BLOCK, OTHER_TIME = "the header's double SHA-256 is ", "the header's time is "
+
+
 def header_faults(header, block_hash, height, time, network, epochs):
     """What keeps a header of 160 digits from being accepted; an empty list when nothing does."""
     raw = bytes.fromhex(header)
     work = sha256(sha256(raw).digest()).digest()[::-1]
     if work.hex() != block_hash:
-        return ["the header's double SHA-256 is " + work.hex()]
+        return [OTHER_BLOCK + work.hex()]
     seconds, bits = int.from_bytes(raw[68:72], "little"), int.from_bytes(raw[72:76], "little")
     target = target_of(bits)
     if target is None:
@@ -355,7 +358,7 @@ def header_faults(header, block_hash, height, time, network, epochs):
     if int.from_bytes(work, "big") > target:
         faults.append("the hash is above the target of bits %08x" % bits)
     if time is not None and seconds != time:
-        faults.append("the header's time is %d" % seconds)
+        faults.append(OTHER_TIME + str(seconds))
     if network in EASIEST and target > target_of(EASIEST[network]):
         faults.append("bits %08x are easier than %s allows" % (bits, network))
     if network == "bitcoin" and epochs:
@@ -1163,7 +1166,9 @@ class Check:
         self.headers += 1
         faults = header_faults(header, block_hash, height, time, self.network, self.epochs)
         for fault in faults:
-            self.find("not_before", place, "a header that shows the work of block %d of %s" % (height, self.network), fault)
+            # The header of another block contradicts what stands beside it, too.
+            self.find("consistent+not_before" if fault.startswith((OTHER_BLOCK, OTHER_TIME)) else "not_before", place,
+                      "a header that shows the work of block %d of %s" % (height, self.network), fault)
         if faults:
             self.headless.append(session)
         return not faults
@@ -1172,7 +1177,7 @@ class Check:
         """A block of a start or end, with its file btc_header."""
         if self.network and block["network"] != self.network:
             self.find("consistent+not_before", place, "network %s" % self.network, "network " + block["network"])
-        if not self.check_local(block, place):
+        if not self.check_local(block, place, "consistent+not_before"):
             return
         header = files.get("btc_header")
         if not isinstance(header, bytes) or not re.match(rb"[0-9a-f]{160}\n\Z", header):
@@ -1185,11 +1190,11 @@ class Check:
         if good and self.network in (None, block["network"]):
             self.anchors += 1
 
-    def check_local(self, block, place):
+    def check_local(self, block, place, question="consistent"):
         """True for a block that is not local; reports one that is half so."""
         marks = {block["hash"] == ZERO, block["height"] == 0, block["source"] == "local"}
         if len(marks) == 2:
-            self.find("consistent", place, "64 zeros, height 0 and source local together", json.dumps(block, sort_keys=True))
+            self.find(question, place, "64 zeros, height 0 and source local together", json.dumps(block, sort_keys=True))
         return marks == {False}
 
     # ---- commits

@@ -17,13 +17,14 @@ use etcetera::BaseStrategy as _;
 
 use crate::config;
 use crate::govern::kernel::{Kernel, KernelError};
-use crate::keys::{AuthKey, KeyError, Random, SigningKey, allowed_signers, create_dir};
+use crate::keys::{AuthKey, KeyError, Random, SigningKey, allowed_signers, create_dir, rotation};
 use crate::record::block::Network;
 use crate::record::canon;
 use crate::record::commitment::{Salt, Scheme};
 use crate::record::documents::{FORMAT, Format, Genesis, default_origin, origin_is_valid};
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
+use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};
 use crate::store::sqlite::Sqlite;
@@ -191,6 +192,21 @@ impl Home {
     /// The vault file of the auth key.
     pub fn auth_key_path(&self) -> PathBuf {
         self.root.join("keys").join("auth.key")
+    }
+
+    /// Whether a key rotation was begun and not finished.
+    pub fn rotation_is_begun(&self) -> bool {
+        rotation::is_begun(&self.root.join("keys"))
+    }
+
+    /// Finishes a key rotation that is on record and whose files a process left halfway.
+    pub fn finish_rotation(&self, in_force: &PublicKey) -> Result<bool, HomeError> {
+        Ok(rotation::finish(&self.root.join("keys"), in_force)?)
+    }
+
+    /// The next signing key, beside the one in force.
+    pub fn next_signing_key(&self, random: Random<'_>) -> Result<SigningKey, HomeError> {
+        Ok(rotation::prepare(&self.root.join("keys"), random)?)
     }
 
     /// The signing key.

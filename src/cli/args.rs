@@ -195,6 +195,8 @@ pub enum KeyCommand {
         #[arg(long)]
         force: bool,
     },
+    /// Put a new signing key in force; closes all sessions first
+    Rotate,
     /// Put a passphrase on keys/auth.key
     Protect,
     /// Take the passphrase off keys/auth.key

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::keys::{AuthKey, os_random};
 use crate::record::commitment::Salt;
+use crate::session;
 use crate::store::{AuthKeyRow, Read};
 
 use super::args::KeyCommand;
@@ -20,6 +21,7 @@ pub async fn run(command: KeyCommand, json: bool) -> Result<u8, WireError> {
         KeyCommand::Add { name } => add(name, json).await,
         KeyCommand::List => list(json),
         KeyCommand::Revoke { name, force } => revoke(name, force, json).await,
+        KeyCommand::Rotate => rotate(json).await,
         KeyCommand::Protect => protect(json).await,
         KeyCommand::Unprotect => unprotect(json).await,
     }
@@ -91,6 +93,30 @@ fn facts(row: &AuthKeyRow) -> Value {
 }
 
 /// Puts a passphrase on the vault file, or another one in place of it.
+async fn rotate(json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let house = opened.house("", &say);
+    for open in opened.store.open_sessions()? {
+        session::close(&house, open.id).await?;
+    }
+    let old = opened.store.head()?.signer;
+    let new = opened.home.next_signing_key(&mut os_random)?.public();
+    opened.recorder.rotate(new, wire::clock()?).await?;
+    let home = opened.home.clone();
+    // The recorder signs with the old key: it ends before the new one takes its place.
+    drop(opened);
+    wire::finish_rotation(&home)?;
+    if json {
+        return Ok(print(&format!("{}\n", json!({"old_signer": old.to_string(), "new_signer": new.to_string()}))));
+    }
+    say(
+        "the old private key is gone; what it signed stays valid. Tell whoever pinned the ledger's first key nothing: \
+         they keep it, and follow the rotation from there",
+    );
+    Ok(print(&format!("{new}\n")))
+}
+
 async fn protect(json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;

@@ -64,6 +64,16 @@ pub async fn run(command: ModelCommand, json: bool) -> Result<u8, WireError> {
     Ok(print(&text))
 }
 
+/// How many models a server lists, or why it lists none.
+pub async fn reachable(wire: Wire, config: &Config) -> Result<usize, String> {
+    let server = ask(wire, config).await;
+    match server.state {
+        State::Models(names) => Ok(names.len()),
+        State::NoKey => Err(format!("no key in ${}", server.key_variable.unwrap_or_default())),
+        State::Fault { said, .. } => Err(said),
+    }
+}
+
 async fn ask(wire: Wire, config: &Config) -> Server {
     let (url, variable) = choose::server(wire, config);
     let key = if variable.is_empty() { None } else { choose::key(variable) };

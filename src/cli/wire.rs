@@ -187,6 +187,7 @@ impl Opened {
     pub fn open(home: Home) -> Result<Self, WireError> {
         let config = Config::load(home.root(), &env)?;
         writable(&home.paths().database())?;
+        finish_rotation(&home)?;
         let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
@@ -246,6 +247,15 @@ impl Opened {
         os_random(&mut salt)?;
         Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: Salt::new(salt) })
     }
+}
+
+/// Puts the next signing key in place, when a rotation is on record whose process died before it did.
+pub fn finish_rotation(home: &Home) -> Result<(), WireError> {
+    if home.rotation_is_begun() {
+        let in_force = Sqlite::open_read_only(&home.paths().database())?.head()?.signer;
+        home.finish_rotation(&in_force)?;
+    }
+    Ok(())
 }
 
 /// Fails on a read-only disk, which the database itself tells only as "unable to open".

@@ -14,6 +14,7 @@
 pub mod allowed_signers;
 mod auth;
 mod error;
+pub mod rotation;
 pub mod sealed;
 mod signing;
 mod vault;

@@ -71,7 +71,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-fn public_path(path: &Path) -> PathBuf {
+pub(super) fn public_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".pub");
     name.into()

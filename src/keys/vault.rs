@@ -142,7 +142,7 @@ fn same_file(a: &Metadata, b: &Metadata) -> bool {
     a.len() == b.len()
 }
 
-fn sync_dir_of(path: &Path) -> Result<(), KeyError> {
+pub(super) fn sync_dir_of(path: &Path) -> Result<(), KeyError> {
     let dir = parent(path);
     if cfg!(unix) {
         File::open(dir).and_then(|d| d.sync_all()).map_err(|e| io_error("sync", dir, e))?;
@@ -162,6 +162,6 @@ fn exists_or_io(doing: &'static str, path: &Path, error: io::Error) -> KeyError 
     }
 }
 
-fn io_error(doing: &'static str, path: &Path, source: io::Error) -> KeyError {
+pub(super) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> KeyError {
     KeyError::Io { doing, path: path.to_owned(), source }
 }

@@ -102,6 +102,12 @@ pub enum RecorderError {
         /// Its id.
         session: Hash32,
     },
+    /// A rotation while sessions are open.
+    #[error("{open} sessions are open; a signing key changes only between sessions: gently session close")]
+    SessionsOpen {
+        /// How many.
+        open: usize,
+    },
     /// A prompt of the session still waits for its model, in a process that is alive.
     #[error("interaction-{seq} of session {session} still waits for its model, in a process that is alive")]
     InFlight {

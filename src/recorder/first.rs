@@ -47,6 +47,7 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
     writer.store.transact(&mut |tx| tx.create_head(&empty, &text))?;
     let head = writer.transact(|draft| first_records(draft, first, &text, record))?;
     writer.finish(&head)?;
+    writer.store.checkpoint()?;
     Ok(head)
 }
 

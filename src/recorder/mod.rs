@@ -21,6 +21,7 @@ mod exchanges;
 mod first;
 mod lock;
 mod restored;
+mod rotate;
 mod sessions;
 mod step;
 mod turn;

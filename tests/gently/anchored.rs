@@ -302,6 +302,7 @@ fn a_real_model_answers_and_the_record_holds() {
     let Some(llama) = llama() else { return };
     let server = EsploraServer::start(chain());
     let mut person = person(&[server.url()]);
+    person.unset("GENTLY_MODEL_DEFAULT");
     person.gently(&["init"]).exits(0);
     person.gently(&["config", "set", "model.default", &format!("openai/{}", llama.model)]).exits(0);
     person.gently(&["config", "set", "model.base_url", &llama.base_url]).exits(0);

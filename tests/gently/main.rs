@@ -37,6 +37,7 @@ mod quorum;
 mod readme;
 mod recorder;
 mod replay;
+mod rotation;
 mod second;
 mod store;
 mod tamper;

@@ -58,6 +58,11 @@ impl Person {
         Person { dir: tempfile::tempdir().unwrap(), variables }
     }
 
+    /// Takes a variable away for the commands to come.
+    pub fn unset(&mut self, name: &str) {
+        self.variables.retain(|(known, _)| known != name);
+    }
+
     /// Sets a variable for the commands to come.
     pub fn set(&mut self, name: &str, value: &str) {
         self.variables.retain(|(known, _)| known != name);

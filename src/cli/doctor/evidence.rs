@@ -90,7 +90,13 @@ fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> 
         let found = format!("audit.log ends {left} lines early: {end} bytes, the database knows {}", head.bytes);
         return Ok(Check::fail("log", found, "put the newest audit.log back, or run: gently audit verify"));
     }
-    if missing > 0 || torn > 0 {
+    if missing == 0 && torn > 0 {
+        // What a crash tears is a line of ours, and the database knows that it is not written yet.
+        let found = format!("{torn} bytes behind the last line are nobody's record");
+        let mend = format!("truncate -s {} audit.log, in the home, after a look at what they are", head.bytes);
+        return Ok(Check::fail("log", found, mend));
+    }
+    if missing > 0 {
         let found = format!("{missing} lines not written yet, {torn} bytes of a torn one");
         return Ok(Check::warn("log", found, "the next gently that records finishes it: gently session open"));
     }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use crate::anchor::agree::{Policy, observe};
+use crate::anchor::agree::observe;
 use crate::cli::choose::{CallArgs, choose, server};
+use crate::cli::model::reachable;
 use crate::cli::wire;
 use crate::config::{AnchorMode, Config};
 use crate::models::wire::Wire;
@@ -24,8 +24,6 @@ const AHEAD_S: u64 = 3600;
 const DISK_FAIL_MB: u64 = 64;
 /// Less than this deserves a look: some ten thousand turns.
 const DISK_WARN_MB: u64 = 1024;
-/// How long a model's server has to take a connection.
-const CONNECT: Duration = Duration::from_secs(2);
 /// The first git that verifies SSH signatures, as major and minor number.
 const GIT: (u64, u64) = (2, 34);
 
@@ -97,8 +95,7 @@ pub async fn sources(config: &Config, network: Network) -> Check {
             "gently config set anchor.esplora \"['URL']\"",
         );
     }
-    let policy = Policy { deadline: config.anchor.deadline, ..Policy::default() };
-    let seen = observe(&sources, network, policy, wire::clock_or_epoch()).await;
+    let seen = observe(&sources, network, wire::policy(config), wire::clock_or_epoch()).await;
     let faults: Vec<String> =
         seen.answers.iter().filter_map(|a| a.outcome.as_ref().err()).map(|f| f.to_string()).collect();
     let (good, all) = (seen.answers.len() - faults.len(), seen.answers.len());
@@ -112,7 +109,7 @@ pub async fn sources(config: &Config, network: Network) -> Check {
     const MEND: &str =
         "gently config set anchor.esplora \"['URL']\"; or without a network: gently config set anchor.mode off";
     match good {
-        0 => Check::fail(NAME, found, MEND),
+        _ if seen.anchor.block.is_local() => Check::fail(NAME, found, MEND),
         _ if faults.is_empty() => Check::ok(NAME, found),
         _ => Check::warn(NAME, found, MEND),
     }
@@ -132,27 +129,13 @@ pub async fn model(config: &Config) -> Check {
         return Check::ok(NAME, format!("{id}, built in"));
     };
     let (url, _) = server(wire, config);
-    match connect(&url).await {
-        Ok(place) => Check::ok(NAME, format!("{id}: {place} takes connections; nothing was asked")),
+    match reachable(wire, config).await {
+        Ok(models) => Check::ok(NAME, format!("{id}: {url} lists {models} models; nothing was asked")),
         Err(why) => Check::fail(
             NAME,
             format!("{id}: {why}"),
             format!("start the server at {url}, or: gently config set {} URL", wire.setting()),
         ),
-    }
-}
-
-/// Whether somebody takes connections at an address.
-async fn connect(url: &str) -> Result<String, String> {
-    let parsed = reqwest::Url::parse(url).map_err(|e| format!("'{url}' is no address: {e}"))?;
-    let host = parsed.host_str().ok_or_else(|| format!("'{url}' names no host"))?;
-    let port = parsed.port_or_known_default().ok_or_else(|| format!("'{url}' names no port"))?;
-    let place = format!("{host}:{port}");
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match tokio::time::timeout(CONNECT, tokio::net::TcpStream::connect((host, port))).await {
-        Ok(Ok(_)) => Ok(place),
-        Ok(Err(error)) => Err(format!("no connection to {place}: {error}")),
-        Err(_) => Err(format!("no connection to {place} within {} s", CONNECT.as_secs())),
     }
 }
 

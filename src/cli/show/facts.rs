@@ -28,7 +28,9 @@ pub fn of(turn: &Account) -> Value {
     facts["usage"] = json!({
         "prompt_tokens": outcome.and_then(|o| o.prompt_tokens),
         "completion_tokens": outcome.and_then(|o| o.completion_tokens),
+        "cost": outcome.and_then(|o| o.cost.as_ref()),
     });
+    facts["params"] = turn.exchange.params.as_deref().map_or(Value::Null, parsed);
     facts["hashes"] = json!({
         "exchange_hash": outcome.map(|o| o.exchange_commitment.to_string()),
         "chain_entry": outcome.and_then(|o| o.chain_entry).map(|entry| entry.to_string()),

@@ -129,7 +129,7 @@ fn session_facts(turn: &Account) -> String {
     let answered = outcome.map(|o: &crate::store::OutcomeUpdate| o.answered_at);
     format!(
         "{}\n{} · {} · kernel {} · phase {} · tier {} · host {}\nmodel {} · decision {} · authority {}\n\
-         asked {} · ended {}\ntokens of the prompt {}, of the answer {}\n",
+         asked {} · ended {}\ntokens of the prompt {}, of the answer {}{}\ncalled with {}\n",
         session.id,
         session.branch,
         block_name(session),
@@ -144,5 +144,7 @@ fn session_facts(turn: &Account) -> String {
         answered.map_or_else(|| "not yet".to_owned(), |at: Seconds| at.to_string()),
         tokens(outcome.and_then(|o| o.prompt_tokens)),
         tokens(outcome.and_then(|o| o.completion_tokens)),
+        outcome.and_then(|o| o.cost.as_ref()).map_or_else(String::new, |cost| format!(" · {cost}")),
+        exchange.params.as_deref().unwrap_or("nothing: no call was to be made"),
     )
 }

@@ -104,6 +104,11 @@ impl Sqlite {
             .map_err(|e| StoreError::Sqlite { what, reason: e.to_string() })
     }
 
+    /// Copies the write-ahead log into the database file, so that the file by itself is a whole database.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed("checkpoint"))
+    }
+
     /// SQLite's own check of the file: its words, `ok` when it is sound.
     pub fn integrity(&self) -> Result<String, StoreError> {
         self.0.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed("check the database file"))
