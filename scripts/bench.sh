@@ -3,6 +3,8 @@
 #
 #   scripts/bench.sh ask [SESSIONS…]   gently ask against a bare call of the same local server, with a history of
 #                                      so many closed sessions (10 and 10000 when none is given), and gently --help
+#   scripts/bench.sh ledgers [N…]      ledgers of N exchanges (10000 when none is given) through the real recorder: write
+#                                      rate, bytes, git fsck, git verify-commit and gently audit verify side by side
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -13,24 +15,37 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
-[[ "${1:-}" == ask ]] || usage
+part="${1:-}"
+[[ "$part" == ask || "$part" == ledgers ]] || usage
 shift
 for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done
-if (($# == 0)); then set -- 10 10000; fi
+if (($# == 0)); then
+  if [[ "$part" == ask ]]; then set -- 10 10000; else set -- 10000; fi
+fi
+program=bench
+if [[ "$part" == ledgers ]]; then program=ledgers; fi
 
-cargo build --release --locked --quiet --bin gently --test bench
+cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
 # The newest of the test programs of that name is the one just built.
-bench="$(find "$target/deps" -maxdepth 1 -name 'bench-*' -type f -executable -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)"
+bench="$(find "$target/deps" -maxdepth 1 -name "$program-*" -type f -executable -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)"
 dir="${BENCH_DIR:-target/bench}"
 mkdir -p "$dir"
 work="$(mktemp -d "$dir/home.XXXXXX")"
 trap 'rm -rf -- "$work"' EXIT
 
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"
+if [[ "$part" == ledgers ]]; then
+  for count in "$@"; do
+    echo
+    "$bench" --ledgers "$count" "$work/$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
 echo "                              median  90th percentile, milliseconds"
 "$bench" start "$target/gently" "${PAIRS:-100}"
 for count in "$@"; do

@@ -144,9 +144,9 @@ impl<'a> Reader<'a> {
     }
 
     fn id_line(&mut self, start: &'static str) -> Result<Oid, ObjectFault> {
-        let wrong = self.wrong(start.trim_end(), "40 lower-case hexadecimal digits");
+        let before = self.rest;
         let text = self.line(start.trim_end(), start)?;
-        text.parse().map_err(|_| wrong)
+        text.parse().map_err(|_| Reader { rest: before }.wrong(start.trim_end(), "40 lower-case hexadecimal digits"))
     }
 
     fn parents(&mut self) -> Result<Vec<Oid>, ObjectFault> {
@@ -158,11 +158,13 @@ impl<'a> Reader<'a> {
     }
 
     fn person(&mut self, role: &'static str) -> Result<Seconds, ObjectFault> {
-        let wrong = self.wrong(role, format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> SECONDS +0000"));
+        let before = self.rest;
+        let wrong =
+            || Reader { rest: before }.wrong(role, format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> SECONDS +0000"));
         let text = self.line(role, &format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> "))?;
-        let number = text.strip_suffix(" +0000").ok_or_else(|| wrong.clone())?;
-        let time = number.parse().ok().and_then(|n| Seconds::new(n).ok()).ok_or_else(|| wrong.clone())?;
-        if time.get().to_string() == number { Ok(time) } else { Err(wrong) }
+        let number = text.strip_suffix(" +0000").ok_or_else(wrong)?;
+        let time = number.parse().ok().and_then(|n| Seconds::new(n).ok()).ok_or_else(wrong)?;
+        if time.get().to_string() == number { Ok(time) } else { Err(wrong()) }
     }
 
     fn signature(&mut self) -> Result<(PublicKey, Signature), ObjectFault> {

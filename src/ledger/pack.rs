@@ -72,7 +72,10 @@ impl Ledger {
         self.paths.extend(written);
         self.paths.insert(folder);
         self.written.extend(self.batch.objects.iter().map(|(id, ..)| *id));
-        self.batch = Batch::default();
+        let batch = std::mem::take(&mut self.batch);
+        if let Some((id, ..)) = batch.objects.last() {
+            self.look_again(id);
+        }
         Ok(())
     }
 

@@ -114,20 +114,33 @@ impl Repository {
         Ref { name, target }
     }
 
+    /// The directory that holds objects and refs; another thread opens it for itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why an object that was not read is too large, if that is why: nothing is inflated to find out.
+    fn too_large(&self, name: &gix::ObjectId) -> Option<ObjectFault> {
+        let header = self.objects.try_header(name).ok().flatten()?;
+        (header.size() > OBJECT_LIMIT).then(|| ObjectFault::TooLarge { size: header.size(), limit: OBJECT_LIMIT })
+    }
+
     /// Reads one object of a kind that its place asks for, and hashes it again.
     fn object(&self, id: &Oid, kind: Kind) -> Result<Vec<u8>, ObjectFault> {
         let unreadable = |e: gix::Error| ObjectFault::Unreadable { reason: e.to_string() };
         let name = id.to_gix();
-        let header = self.objects.try_header(&name).map_err(unreadable)?.ok_or(ObjectFault::Missing)?;
-        if header.size() > OBJECT_LIMIT {
-            return Err(ObjectFault::TooLarge { size: header.size(), limit: OBJECT_LIMIT });
-        }
         let mut bytes = Vec::new();
-        let data = self.objects.try_find(&name, &mut bytes).map_err(unreadable)?.ok_or(ObjectFault::Missing)?;
+        let data = match self.objects.try_find(&name, &mut bytes) {
+            Ok(found) => found.ok_or(ObjectFault::Missing)?,
+            Err(e) => return Err(self.too_large(&name).unwrap_or_else(|| unreadable(e))),
+        };
         let found = data.kind;
         let actual = gix::objs::compute_hash(gix::hash::Kind::Sha1, found, data.data).map_err(unreadable)?;
         if actual != name {
             return Err(ObjectFault::Content { actual: actual.to_string() });
+        }
+        if u64::try_from(bytes.len()).is_ok_and(|size| size > OBJECT_LIMIT) {
+            return Err(ObjectFault::TooLarge { size: bytes.len() as u64, limit: OBJECT_LIMIT });
         }
         if found != kind {
             return Err(ObjectFault::Kind { expected: kind_name(kind), actual: found.to_string() });

@@ -22,7 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::BString;
-use gix::objs::{self, CommitRef, Kind};
+use gix::objs::{self, CommitRef, Find as _, Kind};
 
 use super::pack::Batch;
 use super::{LedgerError, OBJECT_FORMAT, Oid};
@@ -114,6 +114,8 @@ fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
 /// [`Ledger::overwrite_torn_ref`] sets it to the tip that the database knows.
 pub struct Ledger {
     pub(super) repo: gix::Repository,
+    /// The same objects, asked for what is mostly not there: it does not read the folders anew for each.
+    known: gix::OdbHandle,
     /// Objects that are not written yet.
     pub(super) batch: Batch,
     /// What the next [`Ledger::sync`] has to make durable: refs by name, files and directories by path.
@@ -164,6 +166,7 @@ impl Ledger {
         }
         repo.refs.write_reflog = gix::refs::store::WriteReflog::Disable;
         Ok(Ledger {
+            known: unrefreshed(&repo),
             repo,
             batch: Batch::default(),
             refs: BTreeSet::new(),
@@ -256,7 +259,8 @@ impl Ledger {
     ///
     /// A torn loose file is removed: the batch brings the object anew.
     fn is_whole(&self, id: &gix::ObjectId, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
-        let found = self.repo.try_find_object(*id);
+        let mut buffer = Vec::new();
+        let found = self.known.try_find(id, &mut buffer);
         if found.is_ok_and(|found| found.is_some_and(|found| found.kind == kind && found.data == data)) {
             return Ok(true);
         }
@@ -270,7 +274,9 @@ impl Ledger {
     }
 
     fn must_hold_all(&self) -> Result<(), LedgerError> {
-        match self.written.iter().find(|id| !self.repo.has_object(id)) {
+        // Opened anew: this handle may still have mapped what is gone.
+        let now = Self::open(self.path())?;
+        match self.written.iter().find(|id| !now.repo.has_object(id)) {
             Some(id) => Err(LedgerError::Vanished { id: Oid::from_gix(id), path: self.path().to_owned() }),
             None => Ok(()),
         }
@@ -280,6 +286,13 @@ impl Ledger {
     fn touch_objects(&mut self) -> Result<(), LedgerError> {
         let objects = self.objects_dir();
         self.touch_all(&objects)
+    }
+
+    /// Looks at the folders again, for what was written since.
+    pub(super) fn look_again(&mut self, written: &gix::oid) {
+        // Asked for what it does not know, this handle reads the folders.
+        let _ = self.repo.has_object(written);
+        self.known = unrefreshed(&self.repo);
     }
 
     /// The directory that holds objects and packs.
@@ -306,6 +319,15 @@ impl Ledger {
         }
         Ok(())
     }
+}
+
+/// A handle that takes what is not in the files it has seen for missing.
+///
+/// An object that another program moves meanwhile is then written a second time, which harms nobody.
+pub(super) fn unrefreshed(repo: &gix::Repository) -> gix::OdbHandle {
+    let mut objects = repo.objects.clone();
+    objects.refresh_never();
+    objects
 }
 
 fn is_pack(path: &Path) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::Repository;
+use crate::ledger::read::{Repository, TreeEntry};
 use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN};
 use crate::record::documents::{Genesis, origin_is_valid};
@@ -11,16 +11,26 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
 use super::VerifyError;
+use super::ahead::{Ahead, Fetched, Taker};
 use super::database::DatabaseCounts;
 use super::file::LogFile;
 use super::history::{History, Node};
 use super::lines::Lines;
 use super::notes;
+use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
-pub(super) type Files = BTreeMap<String, Vec<u8>>;
+#[derive(Default)]
+pub(super) struct Files(Vec<(String, Vec<u8>)>);
+
+impl Files {
+    /// A file; of two with one name the last.
+    pub fn get(&self, name: &str) -> Option<&Vec<u8>> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, bytes)| bytes)
+    }
+}
 
 /// Goes through one ledger.
 pub(super) struct Checker<'a> {
@@ -90,16 +100,16 @@ impl<'a> Checker<'a> {
         self.take_log(file)?;
         let history = std::mem::take(&mut self.history);
         if let Some(root) = history.on_main().next() {
-            self.check_root(root);
+            self.check_root(&root);
         }
-        let mut last = None;
-        for (position, node) in history.on_main().enumerate() {
-            self.check_commit(&history, node, position);
-            last = self.check_order(node, last);
-        }
-        for n in 1..=7 {
-            self.check_branch(&history, n);
-        }
+        let segment_trees = std::mem::take(&mut self.segment_trees);
+        let ahead = Ahead::new(&history, &segment_trees);
+        let repository = self.repository;
+        let place = repository.path();
+        std::thread::scope(|scope| {
+            scope.spawn(|| ahead.run(place));
+            self.check_chains(&history, &mut ahead.taker(repository));
+        });
         let on_main: HashSet<String> = history.on_main().map(|node| node.id.to_string()).collect();
         for (name, tip) in &history.notes {
             notes::check(self.repository, name, *tip, &on_main, &mut self.findings);
@@ -108,6 +118,18 @@ impl<'a> Checker<'a> {
         self.history = history;
         self.lines.report_unanswered(&mut self.findings);
         Ok(())
+    }
+
+    /// Every commit of every chain, oldest first.
+    fn check_chains(&mut self, history: &History, files: &mut Taker<'_, '_>) {
+        let mut last = None;
+        for (position, node) in history.on_main().enumerate() {
+            self.check_commit(history, &node, position, files.next());
+            last = self.check_order(&node, last);
+        }
+        for n in 1..=7 {
+            self.check_branch(history, n, files);
+        }
     }
 
     /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
@@ -154,49 +176,42 @@ impl<'a> Checker<'a> {
         in_force.map(|(_, key)| *key)
     }
 
-    /// Reads the files of a commit: exactly `expected`, all of mode 100644.
-    ///
-    /// Files that `skip` names are in the tree and are not read.
-    pub fn read_files(&mut self, node: &Node, skip: &[&str]) -> Option<(Vec<String>, Files)> {
-        let entries = match self.repository.tree(&node.tree) {
+    /// The entries and files of a commit; what could not be read is a finding.
+    pub fn take_files(&mut self, node: &Node, fetched: Option<Fetched>) -> Option<(Vec<TreeEntry>, Files)> {
+        let Fetched { entries, files: read } = fetched?;
+        let entries = match entries {
             Ok(entries) => entries,
             Err(fault) => {
                 self.findings.object(node.session, format!("{}, tree {}", node.place(), node.tree), &fault);
                 return None;
             }
         };
-        let (mut names, mut files) = (Vec::new(), Files::new());
-        for entry in entries.iter().take(MAX_FILES) {
-            names.push(format!("{} {}", entry.mode, entry.name));
-            if entry.mode != "100644" || skip.contains(&entry.name.as_str()) {
-                continue;
-            }
-            match self.repository.blob(&entry.id) {
-                Ok(bytes) => _ = files.insert(entry.name.clone(), bytes),
+        let mut files = Files::default();
+        for (at, content) in read {
+            let Some(entry) = entries.get(at) else { continue };
+            match content {
+                Ok(bytes) => files.0.push((entry.name.clone(), bytes)),
                 Err(fault) => {
                     let place = format!("{} (object {})", node.file(&entry.name), entry.id);
                     self.findings.object(node.session, place, &fault);
                 }
             }
         }
-        if entries.len() > MAX_FILES {
-            names.push(format!("and {} more", entries.len() - MAX_FILES));
-        }
-        Some((names, files))
+        Some((entries, files))
     }
 
     /// A `record:` line without its commit, and a session without its branch.
     fn check_lines_have_commits(&mut self, history: &History) {
-        let mut short: Vec<_> = self.lines.records.values().filter(|line| line.commits != line.wanted()).collect();
-        short.sort_by_key(|line| line.number);
-        for line in short {
-            let session = line.line.session.and_then(|id| self.lines.state.session(id));
-            let place = match session.filter(|_| line.commits == 0) {
-                Some(session) => format!("refs/heads/{}, log line {}", session.start.branch, line.number),
-                None => format!("{MAIN}, log line {}", line.number),
+        for Short { number, commits, line } in self.lines.records.short(self.repository) {
+            let session = line.as_ref().and_then(|line| line.line.session);
+            let branch = session.filter(|_| commits == 0).and_then(|id| self.lines.state.session(id));
+            let place = match branch {
+                Some(session) => format!("refs/heads/{}, log line {number}", session.start.branch),
+                None => format!("{MAIN}, log line {number}"),
             };
-            let expected = format!("{} for the {} line", counted(line.wanted()), line.line.event.name());
-            self.findings.add(Question::Consistent, line.line.session, place, expected, counted(line.commits));
+            let (wanted, name) = line.as_ref().map_or((1, "response"), |line| (line.wanted(), line.line.event.name()));
+            let expected = format!("{} for the {name} line", counted(wanted));
+            self.findings.add(Question::Consistent, session, place, expected, counted(commits));
         }
         let mut branches: BTreeMap<&str, Hash32> = BTreeMap::new();
         for session in self.lines.state.sessions() {
@@ -212,9 +227,6 @@ impl<'a> Checker<'a> {
         }
     }
 }
-
-/// The largest tree of a commit has five files.
-const MAX_FILES: usize = 16;
 
 fn counted(commits: u32) -> String {
     match commits {

@@ -1,20 +1,20 @@
 //! Every commit against its line, its tree, its message, its parents and its key (format, sections 5 and 11.2).
 
+use crate::ledger::read::TreeEntry;
 use crate::record::commit::{CommitKind, Message, Subject};
 use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 
+use super::ahead::{Fetched, MAX_FILES, Taker};
 use super::checker::{Checker, Files};
 use super::history::{Chain, History, Node, branch_name};
-use super::lines::RecordLine;
+use super::nodes::half;
+use super::records::Claimed;
 use super::report::Question;
-
-/// The part of a line that a commit is held against.
-pub(super) type Named = Option<RecordLine>;
 
 impl Checker<'_> {
     /// Checks one commit of `main` or of a branch; `position` counts from the chain's oldest.
-    pub fn check_commit(&mut self, history: &History, node: &Node, position: usize) {
+    pub fn check_commit(&mut self, history: &History, node: &Node, position: usize, fetched: Option<Fetched>) {
         let Some(kind) = node.kind.filter(|kind| stands_on(*kind, node.chain, position)) else {
             let actual = node.kind.map_or("another subject", CommitKind::name);
             return self.findings.add(
@@ -27,29 +27,31 @@ impl Checker<'_> {
         };
         *self.commits.entry(kind).or_default() += 1;
         let line = self.claim_line(node, kind);
-        let number = line.as_ref().map(|line| line.number);
+        let number = line.as_ref().map(Claimed::number);
         self.check_signature(node, number);
         self.check_parents(history, node, kind, number);
-        // Segment and tree head were read and checked when the log was taken.
-        let skip: &[&str] = if self.segment_trees.contains(&node.tree) { &["audit.log", "checkpoint"] } else { &[] };
-        let Some((names, files)) = self.read_files(node, skip) else { return };
+        let Some((entries, files)) = self.take_files(node, fetched) else { return };
         let anchored = self.check_document(node, kind, &files, line.as_ref());
-        self.check_names(node, kind, &names, anchored);
+        self.check_names(node, kind, &entries, anchored);
     }
 
     /// The line that the commit names: of its kind, and of its time.
-    fn claim_line(&mut self, node: &Node, kind: CommitKind) -> Named {
-        let line = self.lines.records.get_mut(&node.log?)?;
-        let place = || node.place();
-        if !names_kind(&line.line.event, kind) {
-            let actual = format!("Log of a {} line (log line {})", line.line.event.name(), line.number);
+    fn claim_line(&mut self, node: &Node, kind: CommitKind) -> Option<Claimed> {
+        let log = node.log?;
+        let line = self.lines.records.get(&log)?;
+        let (fits, name, time) = match &line {
+            Claimed::Whole(line) => (names_kind(&line.line.event, kind), line.line.event.name(), line.line.time),
+            Claimed::Packed(answer) => (kind == CommitKind::Interaction, "response", answer.time),
+        };
+        if !fits {
+            let actual = format!("Log of a {name} line (log line {})", line.number());
             let expected = format!("Log of the line of this {}", kind.name());
-            self.findings.add(Question::Consistent, node.session, place(), expected, actual);
+            self.findings.add(Question::Consistent, node.session, node.place(), expected, actual);
             return None;
         }
-        line.commits += 1;
-        self.findings.same(node.session, place, "date", &line.line.time, &node.time);
-        Some(line.clone())
+        self.lines.records.count_commit(&log);
+        self.findings.same(node.session, || node.place(), "date", &time, &node.time);
+        Some(line)
     }
 
     fn check_signature(&mut self, node: &Node, line: Option<u64>) {
@@ -88,14 +90,14 @@ impl Checker<'_> {
             (CommitKind::Close, [_, end], Some(_)) => {
                 let end = history.node(end);
                 let same = |end: &Node| end.tree == node.tree && end.log == node.log && end.session == node.session;
-                if !end.is_some_and(|end| end.kind == Some(CommitKind::SessionEnd) && same(end)) {
+                if !end.is_some_and(|end| end.kind == Some(CommitKind::SessionEnd) && same(&end)) {
                     wrong("main's tip and the end of this session, with the same tree and Log".to_owned());
                 }
             }
-            (CommitKind::Interaction | CommitKind::SessionEnd, [_], Some(parent)) if same_branch(node, parent) => {}
+            (CommitKind::Interaction | CommitKind::SessionEnd, [_], Some(parent)) if same_branch(node, &parent) => {}
             (CommitKind::SessionStart, parents, Some(parent)) => {
                 let Some((position, tip)) = tip else { return };
-                let expected = match same_branch(node, parent) {
+                let expected = match same_branch(node, &parent) {
                     true if parent.main_reached < Some(position) => vec![parent.id, tip],
                     true => vec![parent.id],
                     false => vec![tip],
@@ -113,22 +115,31 @@ impl Checker<'_> {
     }
 
     /// `main`'s tip at a line: its newest commit of an earlier line. A line that is not known is newer than all.
-    fn main_tip(&self, history: &History, line: Option<u64>) -> Option<(usize, crate::ledger::Oid)> {
+    fn main_tip(&self, history: &History, line: Option<u64>) -> Option<(u32, crate::ledger::Oid)> {
         let before = |number: &Option<u64>| number.is_none_or(|number| line.is_none_or(|line| number < line));
         let position = self.main_lines.iter().rposition(before)?;
-        let node = history.main.get(position).and_then(|at| history.nodes.get(*at))?;
-        Some((position, node.id))
+        let node = history.main.get(position).and_then(|at| history.nodes.get(*at as usize))?;
+        Some((u32::try_from(position).ok()?, node.id))
     }
 
     /// Exactly the files of the table, mode 100644.
-    fn check_names(&mut self, node: &Node, kind: CommitKind, names: &[String], anchored: Option<bool>) {
+    fn check_names(&mut self, node: &Node, kind: CommitKind, entries: &[TreeEntry], anchored: Option<bool>) {
+        let same = |anchored| {
+            let names = kind.files(anchored);
+            let plain = |(entry, name): (&TreeEntry, &str)| entry.mode == "100644" && entry.name == name;
+            names.len() == entries.len() && entries.iter().zip(names).all(plain)
+        };
+        if anchored.map_or_else(|| same(true) || same(false), same) {
+            return;
+        }
+        let mut names: Vec<String> =
+            entries.iter().take(MAX_FILES).map(|entry| format!("{} {}", entry.mode, entry.name)).collect();
+        if entries.len() > MAX_FILES {
+            names.push(format!("and {} more", entries.len() - MAX_FILES));
+        }
         let spelled = |anchored| -> Vec<String> {
             kind.files(anchored).into_iter().map(|name| format!("100644 {name}")).collect()
         };
-        let fits = |anchored| spelled(anchored) == names;
-        if anchored.map_or_else(|| fits(true) || fits(false), fits) {
-            return;
-        }
         let place = format!("{}, tree {}", node.place(), node.tree);
         let expected = spelled(anchored.unwrap_or(true)).join(", ");
         self.findings.add(Question::Consistent, node.session, place, expected, names.join(", "));
@@ -137,7 +148,7 @@ impl Checker<'_> {
     /// The message that document and line ask for, to the byte.
     pub fn check_message(&mut self, node: &Node, subject: Subject, record: Hash32) {
         let message = Message { subject, record, log: node.log.unwrap_or(Hash32::ZERO) }.render();
-        if Hash32::digest(message.as_bytes()) == node.message {
+        if half(Hash32::digest(message.as_bytes())) == node.message {
             return;
         }
         let actual = self.repository.commit(&node.id).map(|commit| commit.message).unwrap_or_default();
@@ -147,30 +158,30 @@ impl Checker<'_> {
     }
 
     /// Checks the commits of one branch, oldest first, with the sessions that they tell of.
-    pub fn check_branch(&mut self, history: &History, n: u8) {
+    pub fn check_branch(&mut self, history: &History, n: u8, files: &mut Taker<'_, '_>) {
         let mut last = None;
-        let mut unknown: Vec<&Node> = Vec::new();
+        let mut unknown: Vec<Node> = Vec::new();
         for (position, node) in history.on_branch(n).enumerate() {
-            self.check_commit(history, node, position);
-            if node.log.is_some_and(|log| self.lines.records.contains_key(&log)) {
+            self.check_commit(history, &node, position, files.next());
+            last = self.check_order(&node, last);
+            if node.log.is_some_and(|log| self.lines.records.number(&log).is_some()) {
                 for earlier in unknown.drain(..) {
-                    self.report_unknown(Question::Consistent, earlier, "a line before that of the next commit");
+                    self.report_unknown(Question::Consistent, &earlier, "a line before that of the next commit");
                 }
             } else {
                 unknown.push(node);
             }
-            last = self.check_order(node, last);
         }
         for node in unknown {
             let ended = node.session.and_then(|id| self.lines.state.session(id)).is_some_and(|s| !s.is_open());
             let question = if ended { Question::Consistent } else { Question::Complete };
-            self.report_unknown(question, node, "a line of the log (give the whole audit.log)");
+            self.report_unknown(question, &node, "a line of the log (give the whole audit.log)");
         }
     }
 
     /// Commits of a chain stand in the order of their lines; one of `main` has its line in its own segment.
     pub fn check_order(&mut self, node: &Node, last: Option<u64>) -> Option<u64> {
-        let number = node.log.and_then(|log| self.lines.records.get(&log)).map(|line| line.number);
+        let number = node.log.and_then(|log| self.lines.records.number(&log));
         if let (Some(last), Some(number)) = (last, number)
             && number <= last
         {

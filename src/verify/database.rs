@@ -235,7 +235,7 @@ impl Checker<'_> {
             Some(Chain::Branch(n, _)) => branch_name(n),
             _ => crate::record::commit::MAIN.to_owned(),
         };
-        let line = node.log.and_then(|log| self.lines.records.get(&log)).map(|line| line.number - 1);
+        let line = node.log.and_then(|log| self.lines.records.number(&log)).map(|number| number - 1);
         self.cell(None, &place, "kind", kind, row.kind.name());
         self.cell(None, &place, "ref", reference, row.reference.clone());
         if line.is_some() {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::record::block::Block;
-use crate::record::canon;
+use crate::record::canon::{self, CanonError};
 use crate::record::commit::{CommitKind, Subject};
 use crate::record::documents::{CheckpointDoc, Close, Genesis, Record, Rotate, SessionDoc};
 use crate::record::entry::Event;
@@ -13,7 +13,7 @@ use crate::record::signature::PublicKey;
 
 use super::checker::{Checker, Files};
 use super::history::Node;
-use super::lines::RecordLine;
+use super::records::{Claimed, RecordLine};
 use super::report::Question;
 
 impl Checker<'_> {
@@ -24,17 +24,26 @@ impl Checker<'_> {
         node: &Node,
         kind: CommitKind,
         files: &Files,
-        line: Option<&RecordLine>,
+        claimed: Option<&Claimed>,
     ) -> Option<bool> {
         let bytes = files.get(kind.document())?;
         let record = Hash32::digest(bytes);
+        if kind == CommitKind::Interaction {
+            let subject = self.record_document(node, bytes, record, files, claimed)?;
+            self.check_message(node, subject, record);
+            return Some(true);
+        }
+        let line = match claimed {
+            Some(Claimed::Whole(line)) => Some(&**line),
+            _ => None,
+        };
         if let Some(named) = line.and_then(|line| line.line.event.record()) {
             self.findings.same(node.session, || node.file(kind.document()), "SHA-256", &named, &record);
         }
         let (subject, anchored) = match kind {
             CommitKind::Genesis => (self.genesis_document(node, bytes, files, line)?, true),
             CommitKind::SessionStart => self.session_document(node, bytes, files, line)?,
-            CommitKind::Interaction => (self.record_document(node, bytes, files, line)?, true),
+            CommitKind::Interaction => return None,
             CommitKind::SessionEnd => self.close_document(node, bytes, files, line)?,
             CommitKind::Close => self.close_on_main(node, bytes)?,
             CommitKind::Checkpoint => (self.checkpoint_document(node, bytes, line)?, true),
@@ -48,12 +57,16 @@ impl Checker<'_> {
         match canon::parse(bytes) {
             Ok(document) => Some(document),
             Err(error) => {
-                let expected = format!("a canonical {}", kind.document());
-                let place = node.file(kind.document());
-                self.findings.add(Question::Consistent, node.session, place, expected, error.to_string());
+                self.not_canonical(node, kind, &error);
                 None
             }
         }
+    }
+
+    fn not_canonical(&mut self, node: &Node, kind: CommitKind, error: &CanonError) {
+        let expected = format!("a canonical {}", kind.document());
+        let place = node.file(kind.document());
+        self.findings.add(Question::Consistent, node.session, place, expected, error.to_string());
     }
 
     /// Reports every pair of unequal texts: what, as the line says it, as the document says it.
@@ -111,18 +124,59 @@ impl Checker<'_> {
         Some((subject, !document.block.is_local()))
     }
 
+    /// A record against its line; of a packed line the digest tells whether they agree.
     fn record_document(
         &mut self,
         node: &Node,
         bytes: &[u8],
+        record: Hash32,
         files: &Files,
-        line: Option<&RecordLine>,
+        claimed: Option<&Claimed>,
     ) -> Option<Subject> {
         let kind = CommitKind::Interaction;
-        let document: Record = self.parse(node, kind, bytes)?;
-        if let Some(line) = line
-            && let Event::Response { hash, seq, model, chain, .. } = &line.line.event
-        {
+        let parsed = canon::parse::<Record>(bytes);
+        let before = self.findings.count(Question::Consistent);
+        let (agrees, unpacked) = match (claimed, &parsed) {
+            (Some(Claimed::Packed(answer)), Ok(document)) if answer.agrees(document, record) => (true, None),
+            (Some(Claimed::Packed(answer)), _) => (false, self.lines.records.unpack(self.repository, answer)),
+            (Some(Claimed::Whole(line)), _) => (true, Some((**line).clone())),
+            (None, _) => (true, None),
+        };
+        if let Some(named) = unpacked.as_ref().and_then(|line| line.line.event.record()) {
+            self.findings.same(node.session, || node.file(kind.document()), "SHA-256", &named, &record);
+        }
+        let document = match parsed {
+            Ok(document) => document,
+            Err(error) => {
+                self.not_canonical(node, kind, &error);
+                return None;
+            }
+        };
+        if let Some(line) = &unpacked {
+            self.record_against_line(node, &document, line);
+        }
+        if !agrees && self.findings.count(Question::Consistent) == before {
+            let (expected, actual) = ("what its response line says", "something else");
+            self.findings.add(Question::Consistent, node.session, node.file(kind.document()), expected, actual);
+        }
+        if claimed.is_some() {
+            self.check_drift(node, &document);
+        }
+        self.check_hash_file(node, files, "prompt_hash", document.prompt_hash);
+        self.check_hash_file(node, files, "response_hash", document.response_hash);
+        self.check_hash_file(node, files, "chain_entry", document.chain_entry);
+        self.check_hash_file(node, files, "session", document.session_id);
+        self.answer(node, &document);
+        if self.has_database {
+            self.exchange_hashes.insert(record, document.exchange_hash);
+        }
+        let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
+        Some(Subject::Interaction { session, seq, chain })
+    }
+
+    fn record_against_line(&mut self, node: &Node, document: &Record, line: &RecordLine) {
+        let kind = CommitKind::Interaction;
+        if let Event::Response { hash, seq, model, chain, .. } = &line.line.event {
             self.agree(
                 node,
                 kind,
@@ -140,18 +194,7 @@ impl Checker<'_> {
                 let prompt = ("prompt_hash", asked.hash.to_string(), document.prompt_hash.to_string());
                 self.agree(node, kind, &[asked_at, prompt]);
             }
-            self.check_drift(node, &document);
         }
-        self.check_hash_file(node, files, "prompt_hash", document.prompt_hash);
-        self.check_hash_file(node, files, "response_hash", document.response_hash);
-        self.check_hash_file(node, files, "chain_entry", document.chain_entry);
-        self.check_hash_file(node, files, "session", document.session_id);
-        self.answer(node, &document);
-        if self.has_database {
-            self.exchange_hashes.insert(Hash32::digest(bytes), document.exchange_hash);
-        }
-        let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
-        Some(Subject::Interaction { session, seq, chain })
     }
 
     fn close_document(

@@ -148,7 +148,7 @@ fn difference(expected: &[u8], actual: &[u8]) -> (String, String) {
 mod tests {
     use std::io::Write as _;
 
-    use super::super::lines::Lines;
+    use super::super::lines::{Lines, Place};
     use super::*;
 
     const LOG: &[u8] = include_bytes!("../../tests/vectors/ledgers/honest/audit.log");
@@ -162,7 +162,7 @@ mod tests {
         let lines: Vec<&[u8]> = LOG.strip_suffix(b"\n").unwrap().split(|byte| *byte == b'\n').collect();
         let mut taken = Lines::new(None);
         for line in &lines[..SEGMENTS] {
-            taken.take(line, "", &mut Findings::default());
+            taken.take(line, Place::File { number: 0 }, &mut Findings::default());
         }
         let head = taken.state.head();
         let (mut file, mut line) = (tempfile::NamedTempFile::new().unwrap(), 1);
@@ -180,7 +180,7 @@ mod tests {
             log.end_of_segments(head, 58, &mut findings).unwrap();
             let mut rest = taken.clone();
             while let Some(newer) = log.newer().unwrap() {
-                rest.take(&newer.bytes, &format!("audit.log line {}", newer.number), &mut findings);
+                rest.take(&newer.bytes, Place::File { number: newer.number }, &mut findings);
             }
             log.report_torn(&mut findings);
             let (found, _) = findings.into_list();

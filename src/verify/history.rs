@@ -9,27 +9,33 @@
 //!
 //! Every commit that a ref reaches is on exactly one of these chains.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::sync::mpsc;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Commit, OpenError, Repository, Target};
-use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref, trailer};
+use crate::ledger::read::{OpenError, Repository, Target};
+use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref};
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
+use super::nodes::{Half, Nodes, number};
 use super::report::{Findings, Question};
+use super::signatures::{BATCH, Claim, Signatures};
+
+/// Batches of signatures that wait for the thread that checks them.
+const WAITING: usize = 32;
 
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chain {
     /// First parents of `main`, counted from genesis.
-    Main(usize),
+    Main(u32),
     /// First parents of `branch-N`, counted from where it leaves `main`.
-    Branch(u8, usize),
+    Branch(u8, u32),
 }
 
-/// What is kept of one commit: some 300 bytes, so that a million of them fit.
+/// What is known of one commit.
 pub(super) struct Node {
     pub id: Oid,
     pub tree: Oid,
@@ -43,32 +49,14 @@ pub(super) struct Node {
     pub log: Option<Hash32>,
     /// Its `Session` trailer.
     pub session: Option<Hash32>,
-    /// H of its message, which is compared with the one that its document asks for.
-    pub message: Hash32,
+    /// Of H of its message, which is compared with the one that its document asks for.
+    pub message: Half,
     pub chain: Option<Chain>,
     /// The highest position on `main` among its ancestors and itself.
-    pub main_reached: Option<usize>,
+    pub main_reached: Option<u32>,
 }
 
 impl Node {
-    fn new(id: Oid, commit: &Commit) -> Self {
-        let hash = |key| trailer(&commit.message, key).and_then(|text| text.parse().ok());
-        let subject = commit.message.lines().next().unwrap_or_default();
-        Node {
-            id,
-            tree: commit.tree,
-            parents: commit.parents.clone(),
-            time: commit.time,
-            signer: commit.is_signed_by(&commit.key).then_some(commit.key),
-            kind: CommitKind::of_subject(subject),
-            log: hash("Log"),
-            session: hash("Session"),
-            message: Hash32::digest(commit.message.as_bytes()),
-            chain: None,
-            main_reached: None,
-        }
-    }
-
     /// How findings name this commit.
     pub fn place(&self) -> String {
         let kind = self.kind.map_or("of no known kind", CommitKind::name);
@@ -88,33 +76,43 @@ impl Node {
 /// All commits, and the chains they stand on.
 #[derive(Default)]
 pub(super) struct History {
-    pub nodes: Vec<Node>,
-    by_id: HashMap<Oid, usize>,
+    pub nodes: Nodes,
     /// From genesis to the tip.
-    pub main: Vec<usize>,
+    pub main: Vec<u32>,
     /// From the first commit after `main` to the tip, by number.
-    pub branches: BTreeMap<u8, Vec<usize>>,
+    pub branches: BTreeMap<u8, Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
 }
 
 impl History {
     /// Reads all refs and every commit that they reach.
+    ///
+    /// A second thread checks the signatures while this one goes on reading.
     pub fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
         let tips = Tips::read(repository, findings)?;
-        let mut history = History {
-            nodes: Vec::new(),
-            by_id: HashMap::new(),
-            main: Vec::new(),
-            branches: BTreeMap::new(),
-            notes: tips.notes,
-        };
-        if let Some(tip) = tips.main {
-            history.walk(repository, MAIN, tip, findings);
-            history.place_main(tip);
-        }
-        for (n, tip) in &tips.branches {
-            history.walk(repository, &branch_name(*n), *tip, findings);
+        let mut history = History { notes: tips.notes, ..History::default() };
+        let bad = std::thread::scope(|scope| {
+            let (claims, waiting) = mpsc::sync_channel::<Vec<Claim>>(WAITING);
+            let checker = scope.spawn(move || {
+                let mut signatures = Signatures::default();
+                waiting.iter().flat_map(|batch| signatures.check(&batch)).collect::<Vec<u32>>()
+            });
+            let mut out = Outbox { batch: Vec::with_capacity(BATCH), claims };
+            if let Some(tip) = tips.main {
+                history.walk(repository, MAIN, tip, &mut out, findings);
+                history.place_main(tip);
+            }
+            for (n, tip) in &tips.branches {
+                history.walk(repository, &branch_name(*n), *tip, &mut out, findings);
+            }
+            out.send();
+            drop(out);
+            // A panic there is this one's too: nothing is passed that was not checked.
+            checker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        for at in bad {
+            history.nodes.unsign(at as usize);
         }
         for (n, tip) in &tips.branches {
             history.place_branch(*n, *tip, findings);
@@ -125,72 +123,79 @@ impl History {
     }
 
     /// A commit by its id, if it could be read.
-    pub fn node(&self, id: &Oid) -> Option<&Node> {
-        self.nodes.get(*self.by_id.get(id)?)
+    pub fn node(&self, id: &Oid) -> Option<Node> {
+        self.nodes.get(self.nodes.find(id)?)
     }
 
     /// The commits of `main`, from genesis.
-    pub fn on_main(&self) -> impl Iterator<Item = &Node> {
-        self.main.iter().filter_map(|at| self.nodes.get(*at))
+    pub fn on_main(&self) -> impl DoubleEndedIterator<Item = Node> {
+        self.main.iter().filter_map(|at| self.nodes.get(*at as usize))
     }
 
     /// The commits of one branch, oldest first.
-    pub fn on_branch(&self, n: u8) -> impl Iterator<Item = &Node> {
-        self.branches.get(&n).into_iter().flatten().filter_map(|at| self.nodes.get(*at))
+    pub fn on_branch(&self, n: u8) -> impl Iterator<Item = Node> {
+        self.branches.get(&n).into_iter().flatten().filter_map(|at| self.nodes.get(*at as usize))
     }
 
     /// Reads everything that a tip reaches; what can't be read is a finding that names who asked for it.
-    fn walk(&mut self, repository: &Repository, name: &str, tip: Oid, findings: &mut Findings) {
-        let mut open = vec![(tip, name.to_owned())];
+    fn walk(&mut self, repository: &Repository, name: &str, tip: Oid, out: &mut Outbox, findings: &mut Findings) {
+        let begin = self.nodes.len();
+        let mut open: Vec<(Oid, Option<usize>)> = vec![(tip, None)];
         while let Some((id, asked_by)) = open.pop() {
-            if self.by_id.contains_key(&id) {
+            if self.nodes.find(&id).is_some() {
                 continue;
             }
             match repository.commit(&id) {
                 Ok(commit) => {
-                    let node = Node::new(id, &commit);
-                    open.extend(node.parents.iter().map(|parent| (*parent, node.place())));
-                    self.by_id.insert(id, self.nodes.len());
-                    self.nodes.push(node);
+                    let at = self.nodes.push(id, &commit);
+                    open.extend(commit.parents.iter().map(|parent| (*parent, Some(at))));
+                    let (key, signature) = (commit.key, commit.signature);
+                    out.put(Claim { of: number(at), key, signature, payload: commit.payload });
+                    if let Some(child) = asked_by {
+                        self.nodes.settle(child);
+                    }
                 }
-                Err(fault) => findings.object(None, format!("commit {id} (asked for by {asked_by})"), &fault),
+                Err(fault) => {
+                    let asked_by = asked_by.and_then(|at| self.nodes.get(at));
+                    let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
+                    findings.object(None, format!("commit {id} (asked for by {asked_by})"), &fault);
+                }
             }
+        }
+        // A parent that another path had reached before.
+        for at in begin..self.nodes.len() {
+            self.nodes.settle(at);
         }
     }
 
     fn place_main(&mut self, tip: Oid) {
         let mut chain = Vec::new();
-        let mut next = Some(tip);
-        while let Some(at) = next.and_then(|id| self.by_id.get(&id).copied()) {
-            chain.push(at);
-            next = self.nodes.get(at).and_then(|node| node.parents.first().copied());
+        let mut next = self.nodes.find(&tip);
+        while let Some(at) = next {
+            chain.push(number(at));
+            next = self.nodes.first_parent(at);
         }
         chain.reverse();
-        for (position, at) in chain.iter().enumerate() {
-            if let Some(node) = self.nodes.get_mut(*at) {
-                node.chain = Some(Chain::Main(position));
-            }
+        for (position, at) in (0..).zip(&chain) {
+            self.nodes.set_chain(*at as usize, Chain::Main(position));
         }
         self.main = chain;
     }
 
     fn place_branch(&mut self, n: u8, tip: Oid, findings: &mut Findings) {
         let mut chain = Vec::new();
-        let mut next = Some(tip);
-        while let Some(at) = next.and_then(|id| self.by_id.get(&id).copied()) {
-            let Some(node) = self.nodes.get(at).filter(|node| node.chain.is_none()) else { break };
-            chain.push(at);
-            next = node.parents.first().copied();
+        let mut next = self.nodes.find(&tip);
+        while let Some(at) = next.filter(|at| self.nodes.chain(*at).is_none()) {
+            chain.push(number(at));
+            next = self.nodes.first_parent(at);
         }
         if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
             findings.add(Question::Consistent, None, branch_name(n), expected, format!("commit {tip}"));
         }
         chain.reverse();
-        for (position, at) in chain.iter().enumerate() {
-            if let Some(node) = self.nodes.get_mut(*at) {
-                node.chain = Some(Chain::Branch(n, position));
-            }
+        for (position, at) in (0..).zip(&chain) {
+            self.nodes.set_chain(*at as usize, Chain::Branch(n, position));
         }
         self.branches.insert(n, chain);
     }
@@ -198,25 +203,25 @@ impl History {
     /// Computes `main_reached` of every commit, parents first.
     fn reach_main(&mut self) {
         let mut done = vec![false; self.nodes.len()];
-        for start in 0..self.nodes.len() {
-            let mut open = vec![start];
+        let mut open = Vec::new();
+        for start in (0..self.nodes.len()).rev() {
+            open.push(start);
             while let Some(&at) = open.last() {
-                let Some(node) = self.nodes.get(at) else { break };
-                let parents: Vec<usize> = node.parents.iter().filter_map(|id| self.by_id.get(id).copied()).collect();
-                let waiting: Vec<usize> =
-                    parents.iter().copied().filter(|p| !done.get(*p).copied().unwrap_or(true)).collect();
-                if !waiting.is_empty() {
-                    open.extend(waiting);
+                let ids = self.nodes.parents(at);
+                let parents: Vec<usize> = ids.iter().filter_map(|id| self.nodes.find(id)).collect();
+                let before = open.len();
+                open.extend(parents.iter().copied().filter(|p| !done.get(*p).copied().unwrap_or(true)));
+                if open.len() > before {
                     continue;
                 }
                 open.pop();
-                let own = match node.chain {
+                let own = match self.nodes.chain(at) {
                     Some(Chain::Main(position)) => Some(position),
                     _ => None,
                 };
-                let above = parents.iter().filter_map(|p| self.nodes.get(*p)?.main_reached).max();
-                if let (Some(node), Some(done)) = (self.nodes.get_mut(at), done.get_mut(at)) {
-                    node.main_reached = own.max(above);
+                let above = parents.iter().filter_map(|p| self.nodes.main_reached(*p)).max();
+                self.nodes.set_main_reached(at, own.max(above));
+                if let Some(done) = done.get_mut(at) {
                     *done = true;
                 }
             }
@@ -225,7 +230,8 @@ impl History {
 
     /// A commit on no chain is one that a ref was moved back from, or that a foreign path leads to.
     fn check_placed(&self, tips: &BTreeMap<u8, Oid>, findings: &mut Findings) {
-        for node in self.nodes.iter().filter(|node| node.chain.is_none()) {
+        let unplaced = (0..self.nodes.len()).filter(|at| self.nodes.chain(*at).is_none());
+        for node in unplaced.filter_map(|at| self.nodes.get(at)) {
             let first = node.parents.first();
             match tips.iter().find(|(_, tip)| Some(*tip) == first) {
                 Some((n, tip)) => findings.add(
@@ -244,6 +250,27 @@ impl History {
                 ),
             }
         }
+    }
+}
+
+/// Gathers signatures into batches and hands them on.
+struct Outbox {
+    batch: Vec<Claim>,
+    claims: mpsc::SyncSender<Vec<Claim>>,
+}
+
+impl Outbox {
+    fn put(&mut self, claim: Claim) {
+        self.batch.push(claim);
+        if self.batch.len() == BATCH {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        // It fails only when the other thread has panicked, which its join tells.
+        let _ = self.claims.send(batch);
     }
 }
 

@@ -1,36 +1,33 @@
 //! The log as the checks need it: every line taken once, in order, with what commits are compared to
 //! (format, sections 3 and 11.4).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ledger::Oid;
 use crate::record::block::{Block, Network, Source, check_header};
 use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
 use crate::record::tree::Frontier;
 
+use super::records::{RecordLine, Records};
 use super::report::{Findings, Question};
 
-/// A line with `record:`, and what its commit has to agree with.
-#[derive(Clone)]
-pub(super) struct RecordLine {
-    /// From 1.
-    pub number: u64,
-    pub line: Line,
-    /// HASH of the line before.
-    pub prev: Hash32,
-    /// Sessions open just before the line.
-    pub open: u64,
-    /// The prompt that a `response` answers.
-    pub asked: Option<OpenPrompt>,
-    /// How many commits name the line.
-    pub commits: u32,
+/// Where a line stands; spelled only for a finding.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// In a segment of `main`.
+    Segment { number: u64, commit: &'a Oid },
+    /// In the file, behind the segments.
+    File { number: u64 },
 }
 
-impl RecordLine {
-    /// A session's end is a commit on its branch and the close on `main`; every other line has one commit.
-    pub fn wanted(&self) -> u32 {
-        if matches!(self.line.event, Event::SessionEnd { .. }) { 2 } else { 1 }
+impl Place<'_> {
+    fn words(&self) -> String {
+        match self {
+            Place::Segment { number, commit } => format!("log line {number} (segment of commit {commit})"),
+            Place::File { number } => format!("audit.log line {number}"),
+        }
     }
 }
 
@@ -39,14 +36,16 @@ impl RecordLine {
 pub(super) struct Lines {
     pub state: LogState,
     pub tree: Frontier,
-    /// By HASH.
-    pub records: HashMap<Hash32, RecordLine>,
+    /// Lines with `record:`.
+    pub records: Records,
     /// Which blocks the lines so far name at a height.
     pub blocks: BTreeMap<u32, BTreeSet<Hash32>>,
     /// `btc_anchor` lines whose header was accepted.
     pub accepted_anchors: u64,
-    /// HASH of every line, as it stands there; 32 bytes a line.
+    /// HASH of every line, as it stands there; 32 bytes a line, kept only for a database.
     pub hashes: Vec<Hash32>,
+    /// Whether they are kept.
+    pub keeps_hashes: bool,
     /// Length of all lines with their newlines.
     pub bytes: u64,
     /// Number of `artifact` lines.
@@ -60,29 +59,30 @@ impl Lines {
         Lines {
             state: LogState::new(),
             tree: Frontier::new(),
-            records: HashMap::new(),
+            records: Records::default(),
             blocks: BTreeMap::new(),
             accepted_anchors: 0,
             hashes: Vec::new(),
+            keeps_hashes: false,
             bytes: 0,
             artifacts: 0,
             network,
         }
     }
 
-    /// Takes the next line, given without its newline; `place` is how findings name it.
-    pub fn take(&mut self, bytes: &[u8], place: &str, findings: &mut Findings) {
+    /// Takes the next line, given without its newline.
+    pub fn take(&mut self, bytes: &[u8], place: Place<'_>, findings: &mut Findings) {
         self.tree.push(bytes);
         self.bytes = self.bytes.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX)).saturating_add(1);
         let line = match Line::parse(bytes) {
             Ok(line) => line,
             Err(error) => {
-                findings.add(Question::Consistent, None, place, "a line of the log", error.to_string());
+                findings.add(Question::Consistent, None, place.words(), "a line of the log", error.to_string());
                 self.state.skip(bytes);
-                return self.hashes.push(self.state.head());
+                return self.keep(self.state.head());
             }
         };
-        self.hashes.push(line.hash);
+        self.keep(line.hash);
         if matches!(line.event, Event::Artifact { .. }) {
             self.artifacts += 1;
         }
@@ -90,12 +90,19 @@ impl Lines {
         let open = u64::try_from(self.state.open_sessions().len()).unwrap_or(u64::MAX);
         let asked = self.asked(&line);
         if let Err(violation) = self.state.accept(&line) {
-            report(&violation, &line, place, findings);
+            report(&violation, &line, &place.words(), findings);
         }
         self.take_block(&line, place, findings);
         if line.event.record().is_some() {
             let number = self.state.count();
-            self.records.insert(line.hash, RecordLine { number, line, prev, open, asked, commits: 0 });
+            let line = RecordLine { number, line, prev, open, asked, commits: 0 };
+            self.records.take(line, matches!(place, Place::Segment { .. }));
+        }
+    }
+
+    fn keep(&mut self, hash: Hash32) {
+        if self.keeps_hashes {
+            self.hashes.push(hash);
         }
     }
 
@@ -104,7 +111,7 @@ impl Lines {
         self.state.session(line.session?)?.unanswered.get(seq).copied()
     }
 
-    fn take_block(&mut self, line: &Line, place: &str, findings: &mut Findings) {
+    fn take_block(&mut self, line: &Line, place: Place<'_>, findings: &mut Findings) {
         match &line.event {
             Event::SessionStart { btc, block, .. } | Event::SessionEnd { btc, block, .. } => {
                 self.blocks.entry(*btc).or_default().insert(*block);
@@ -119,7 +126,7 @@ impl Lines {
                     Ok(()) => self.accepted_anchors += 1,
                     Err(fault) => {
                         let expected = format!("a header that shows the work of block {btc}");
-                        findings.add(Question::NotBefore, line.session, place, expected, fault.to_string());
+                        findings.add(Question::NotBefore, line.session, place.words(), expected, fault.to_string());
                     }
                 }
             }

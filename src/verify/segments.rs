@@ -13,7 +13,8 @@ use crate::record::tree::parse_note;
 use super::VerifyError;
 use super::checker::Checker;
 use super::file::LogFile;
-use super::history::Node;
+use super::history::{History, Node};
+use super::lines::Place;
 use super::report::{Question, TreeHead};
 
 impl Checker<'_> {
@@ -21,29 +22,31 @@ impl Checker<'_> {
     pub fn take_log(&mut self, mut file: Option<LogFile>) -> Result<(), VerifyError> {
         let history = std::mem::take(&mut self.history);
         for node in history.on_main().skip(1) {
-            self.take_segment(node, file.as_mut())?;
+            self.take_segment(&node, file.as_mut())?;
         }
         self.lines_in_segments = self.lines.state.count();
         if let Some(file) = &mut file {
             file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
-            let known: HashSet<Hash32> = history.nodes.iter().filter_map(|node| node.log).collect();
-            self.take_newer(file, &known)?;
+            self.take_newer(file, &history)?;
         }
-        let number = |node: &Node| Some(self.lines.records.get(&node.log?)?.number);
+        let number = |node: Node| self.lines.records.number(&node.log?);
         self.main_lines = history.on_main().map(number).collect();
         self.history = history;
         Ok(())
     }
 
-    fn take_newer(&mut self, file: &mut LogFile, known: &HashSet<Hash32>) -> Result<(), VerifyError> {
+    fn take_newer(&mut self, file: &mut LogFile, history: &History) -> Result<(), VerifyError> {
+        let mut known: Option<HashSet<Hash32>> = None;
         while let Some(line) = file.newer()? {
             // Appended while we look: its commit came after the refs were read.
             let of_record = |line: Line| line.event.record().map(|_| line.hash);
-            let record = Line::parse(&line.bytes).ok().and_then(of_record);
-            if !line.noted && record.is_some_and(|log| !known.contains(&log)) {
+            if !line.noted
+                && let Some(log) = Line::parse(&line.bytes).ok().and_then(of_record)
+                && !known.get_or_insert_with(|| history.nodes.logs().collect()).contains(&log)
+            {
                 return Ok(());
             }
-            self.lines.take(&line.bytes, &format!("audit.log line {}", line.number), &mut self.findings);
+            self.lines.take(&line.bytes, Place::File { number: line.number }, &mut self.findings);
         }
         file.report_torn(&mut self.findings);
         Ok(())
@@ -54,7 +57,10 @@ impl Checker<'_> {
         let Ok(entries) = self.repository.tree(&node.tree) else { return Ok(()) };
         for entry in entries.iter().filter(|entry| entry.name == "audit.log") {
             match self.repository.blob(&entry.id) {
-                Ok(bytes) => self.take_lines(node, &bytes, file.as_deref_mut())?,
+                Ok(bytes) => {
+                    self.lines.records.begin_segment(self.lines.state.count() + 1, entry.id);
+                    self.take_lines(node, &bytes, file.as_deref_mut())?;
+                }
                 Err(fault) => {
                     let place = format!("{} (object {})", node.file(&entry.name), entry.id);
                     self.findings.object(None, place, &fault);
@@ -92,8 +98,7 @@ impl Checker<'_> {
             if let Some(file) = file.as_deref_mut() {
                 file.compare(line, number, &mut self.findings)?;
             }
-            let place = format!("log line {number} (segment of commit {})", node.id);
-            self.lines.take(line, &place, &mut self.findings);
+            self.lines.take(line, Place::Segment { number, commit: &node.id }, &mut self.findings);
         }
         if let Some(log) = node.log {
             let head = self.lines.state.head();

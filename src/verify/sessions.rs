@@ -89,6 +89,8 @@ impl Checker<'_> {
         let Some(session) = self.open_session(node, id) else { return };
         let (last, count, branch) = (session.last, session.interactions, session.branch.clone());
         session.end = Some(height(&document.block));
+        // Nothing of the session is taken any more, and a million numbers are not kept.
+        session.seqs = HashSet::new();
         self.check_on_branch(node, &branch);
         let place = || node.file("close.json");
         let final_entry = last.unwrap_or(Hash32::ZERO);

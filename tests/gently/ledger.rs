@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
 use gently::keys::SigningKey;
+use gently::ledger::read::Repository;
 use gently::ledger::write::{Encoded, Files, Ledger, Plan, encode};
 use gently::ledger::{LedgerError, Oid};
 use gently::record::commit::{MAIN, Message, Subject};
@@ -225,6 +226,56 @@ fn many_packs_become_few_and_nothing_is_lost() {
     assert!(counted.contains("count: 0\n") && counted.contains("garbage: 0\n"), "{counted}");
     let reopened = Ledger::open(ledger.path()).unwrap();
     assert_eq!(reopened.tip(MAIN).unwrap(), ids.last().copied());
+}
+
+/// Readers that opened the ledger before, and stock git, go on reading everything while packs are merged.
+#[test]
+fn readers_see_no_gap_while_packs_are_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut ledger, mut ids) = chain(dir.path(), 1);
+    ledger.move_ref(MAIN, None, ids[0]).unwrap();
+    ledger.sync().unwrap();
+    let path = ledger.path().to_owned();
+    let known = std::sync::Mutex::new(ids.clone());
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let is_over = || over.load(std::sync::atomic::Ordering::SeqCst);
+    let looks = std::thread::scope(|scope| {
+        let old = scope.spawn(|| {
+            let (early, mut looks) = (Repository::open(&path).unwrap(), 0);
+            while !is_over() {
+                let fresh = Repository::open(&path).unwrap();
+                let ids = known.lock().unwrap().clone();
+                for id in &ids {
+                    early.commit(id).unwrap_or_else(|e| panic!("an early reader at {id}: {e}"));
+                    fresh.commit(id).unwrap_or_else(|e| panic!("a fresh reader at {id}: {e}"));
+                }
+                looks += 1;
+            }
+            looks
+        });
+        let stock = scope.spawn(|| {
+            let mut looks = 0;
+            while !is_over() {
+                git_ok(&path, &["rev-list", "--objects", "main"]);
+                git_ok(&path, &["cat-file", "--batch-all-objects", "--batch-check", "--unordered"]);
+                looks += 1;
+            }
+            looks
+        });
+        for n in 2..120 {
+            let plan = plan(n, &ids[ids.len() - 1..]);
+            let id = ledger.put(&made(&plan, &key(7)).commit, &plan.files).unwrap();
+            ledger.move_ref(MAIN, ids.last().copied(), id).unwrap();
+            ledger.sync().unwrap();
+            ids.push(id);
+            known.lock().unwrap().push(id);
+            ledger.tidy().unwrap();
+        }
+        over.store(true, std::sync::atomic::Ordering::SeqCst);
+        [old.join().unwrap(), stock.join().unwrap()]
+    });
+    assert!(looks.iter().all(|looks| *looks > 0), "{looks:?}");
+    assert_fsck_is_silent(&path);
 }
 
 #[test]

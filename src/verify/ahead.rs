@@ -1,0 +1,152 @@
+//! The files of all commits, read by two threads and handed out in the order in which they are checked.
+//!
+//! Commits are taken in portions. A second thread reads portions ahead of the check; the checking thread
+//! reads the next one itself when nobody has begun it, so neither waits while there is something to read.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::ledger::Oid;
+use crate::ledger::read::{ObjectFault, Repository, TreeEntry};
+
+use super::history::History;
+
+/// Commits of one portion.
+const PORTION: usize = 32;
+/// Portions that wait to be checked: some megabytes.
+const WINDOW: usize = 32;
+/// The largest tree of a commit has five files.
+pub(super) const MAX_FILES: usize = 16;
+
+/// The tree of a commit, and those of its files that were asked for.
+pub(super) struct Fetched {
+    pub entries: Result<Vec<TreeEntry>, ObjectFault>,
+    /// By the place of their entry.
+    pub files: Vec<(usize, Result<Vec<u8>, ObjectFault>)>,
+}
+
+/// Reads one commit's tree and files; of a tree whose segment was checked before, not the segment.
+fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> Fetched {
+    let skip: &[&str] = if checked.contains(tree) { &["audit.log", "checkpoint"] } else { &[] };
+    let entries = repository.tree(tree);
+    let wanted = |entry: &TreeEntry| entry.mode == "100644" && !skip.contains(&entry.name.as_str());
+    let files = entries.iter().flatten().take(MAX_FILES).enumerate().filter(|(_, entry)| wanted(entry));
+    let files = files.map(|(at, entry)| (at, repository.blob(&entry.id))).collect();
+    Fetched { entries, files }
+}
+
+/// What both threads see.
+#[derive(Default)]
+struct State {
+    /// The next portion that nobody has begun.
+    next: usize,
+    /// How many portions were handed out.
+    taken: usize,
+    ready: BTreeMap<usize, VecDeque<Fetched>>,
+    /// One of the two has ended.
+    over: bool,
+}
+
+/// The plan of what is read.
+pub(super) struct Ahead<'a> {
+    history: &'a History,
+    checked: &'a HashSet<Oid>,
+    portions: Vec<&'a [u32]>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl<'a> Ahead<'a> {
+    /// All commits of `main` and of the branches, in the order of the checks.
+    pub fn new(history: &'a History, checked: &'a HashSet<Oid>) -> Self {
+        let chains = std::iter::once(&history.main).chain(history.branches.values());
+        let portions = chains.flat_map(|chain| chain.chunks(PORTION)).collect();
+        Ahead { history, checked, portions, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What it guards is whole at every moment: a panic of the other thread is told by its join.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, repository: &Repository, portion: usize) -> VecDeque<Fetched> {
+        let commits = self.portions.get(portion).copied().unwrap_or_default();
+        let trees = commits.iter().filter_map(|at| self.history.nodes.tree(*at as usize));
+        trees.map(|tree| fetch(repository, &tree, self.checked)).collect()
+    }
+
+    /// Reads ahead until everything is begun; the second thread.
+    pub fn run(&self, path: &Path) {
+        let _end = End(self);
+        // Whoever checks reads by himself when this thread can't.
+        let Ok(repository) = Repository::open(path) else { return };
+        loop {
+            let mut state = self.state();
+            while state.next >= state.taken + WINDOW && !state.over {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            let portion = state.next;
+            if state.over || portion >= self.portions.len() {
+                return;
+            }
+            state.next += 1;
+            drop(state);
+            let files = self.read(&repository, portion);
+            self.state().ready.insert(portion, files);
+            self.changed.notify_all();
+        }
+    }
+
+    /// The next portion: as it was read ahead, or read here.
+    fn take(&self, repository: &Repository) -> VecDeque<Fetched> {
+        let mut state = self.state();
+        let portion = state.taken;
+        state.taken += 1;
+        loop {
+            if let Some(files) = state.ready.remove(&portion) {
+                self.changed.notify_all();
+                return files;
+            }
+            if state.next <= portion || state.over {
+                state.next = state.next.max(portion + 1);
+                drop(state);
+                return self.read(repository, portion);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Hands out one commit's files after the other.
+    pub fn taker<'b>(&'b self, repository: &'b Repository) -> Taker<'a, 'b> {
+        Taker { ahead: self, repository, current: VecDeque::new(), _end: End(self) }
+    }
+}
+
+/// Wakes the other thread when one ends, however it ends.
+struct End<'a, 'b>(&'b Ahead<'a>);
+
+impl Drop for End<'_, '_> {
+    fn drop(&mut self) {
+        self.0.state().over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// The checking thread's end.
+pub(super) struct Taker<'a, 'b> {
+    ahead: &'b Ahead<'a>,
+    repository: &'b Repository,
+    current: VecDeque<Fetched>,
+    _end: End<'a, 'b>,
+}
+
+impl Taker<'_, '_> {
+    /// The files of the next commit.
+    pub fn next(&mut self) -> Option<Fetched> {
+        if self.current.is_empty() {
+            self.current = self.ahead.take(self.repository);
+        }
+        self.current.pop_front()
+    }
+}

@@ -1,0 +1,228 @@
+//! Turns through the real pipeline: compile, record, observer, judge, record.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::prompt::render;
+use gently::govern::kernel::Kernel;
+use gently::govern::sanitize::redact;
+use gently::home::{Home, InitOptions};
+use gently::keys::os_random;
+use gently::models::Model;
+use gently::record::block::{Anchor, Block, Header, Network, Source, check_header};
+use gently::record::bundle::SightEntry;
+use gently::record::commitment::Salt;
+use gently::record::documents::AuthorityState;
+use gently::record::hash::Hash32;
+use gently::record::params::Params;
+use gently::record::time::Seconds;
+use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
+use gently::sight::sys_health::SysHealth;
+use gently::sight::{Tool, observe_all};
+use gently::store::sqlite::Sqlite;
+use gently::store::{Read, SessionRow};
+
+/// Sessions open at once.
+const SESSIONS: usize = 4;
+/// A session is closed after about so many turns.
+const SESSION_TURNS: u64 = 400;
+/// Turns that share one observation: the system's own answer time is not what is measured.
+const SIGHT_TURNS: u64 = 500;
+/// How long the file system is left alone before turns are timed.
+const QUIET: Duration = Duration::from_secs(12);
+const BEGIN: u64 = 1_767_830_400;
+
+const QUESTIONS: [&str; 6] = [
+    "How is this machine doing?",
+    "How much memory is used on this server?",
+    "Is the disk of this machine full?",
+    "What is the capital of France?",
+    "Restart the nginx service.",
+    "What do you know?",
+];
+
+/// A home that is being asked.
+pub struct House {
+    recorder: Recorder,
+    kernel: Kernel,
+    model: Model,
+    terms: SessionTerms,
+    tools: Vec<Arc<dyn Tool>>,
+    sight: RefCell<BTreeMap<String, SightEntry>>,
+    asked: Cell<u64>,
+    height: Cell<u32>,
+    open: RefCell<Vec<SessionRow>>,
+}
+
+impl House {
+    /// Makes a home on a private chain.
+    pub fn make(root: &Path) -> Self {
+        let options = InitOptions { network: Network::Regtest, ..InitOptions::default() };
+        let begin = Seconds::new(BEGIN).unwrap();
+        let home = Home::init(root, &options, &mut os_random, begin).unwrap();
+        let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+        let kernel = Home::kernel(&store).unwrap();
+        let model = Model::observer();
+        let terms = SessionTerms {
+            auth_key_hash: store.auth_keys().unwrap().first().unwrap().hash,
+            kernel_hash: kernel.hash(),
+            kernel_json: kernel.canonical_json().to_owned(),
+            model: model.id().to_owned(),
+            host_role: kernel.host_role().to_owned(),
+            phase: kernel.phase().to_owned(),
+            tier: kernel.tier(),
+        };
+        let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), begin, unwatched()).unwrap();
+        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth { home: root.to_owned() })];
+        let house = House {
+            recorder,
+            kernel,
+            model,
+            terms,
+            tools,
+            sight: RefCell::default(),
+            asked: Cell::new(0),
+            height: Cell::new(100),
+            open: RefCell::default(),
+        };
+        house.look();
+        house
+    }
+
+    /// How many turns were asked so far.
+    pub fn asked(&self) -> u64 {
+        self.asked.get()
+    }
+
+    /// Three turns to the second.
+    fn now(&self) -> Seconds {
+        Seconds::new(BEGIN + self.asked.get() / 3).unwrap()
+    }
+
+    fn look(&self) {
+        *self.sight.borrow_mut() = observe_all(&self.tools, self.kernel.tools(), self.now());
+    }
+
+    /// A block of the private chain, mined here: every second nonce is good.
+    fn block(&self) -> Anchor {
+        let height = self.height.get() + 1;
+        self.height.set(height);
+        let now = self.now();
+        (0u32..)
+            .find_map(|nonce| {
+                let mut bytes = [0u8; 80];
+                bytes[0] = 1;
+                bytes[4..8].copy_from_slice(&height.to_le_bytes());
+                bytes[68..72].copy_from_slice(&u32::try_from(now.get()).unwrap().to_le_bytes());
+                bytes[72..76].copy_from_slice(&0x207f_ffffu32.to_le_bytes());
+                bytes[76..80].copy_from_slice(&nonce.to_le_bytes());
+                let header = Header::from_bytes(bytes);
+                let block =
+                    Block { hash: header.hash(), height, network: Network::Regtest, source: Source::File, time: now };
+                check_header(&header, &block, Network::Regtest).ok()?;
+                Some(Anchor { block, header: Some(header) })
+            })
+            .unwrap()
+    }
+
+    /// Some turns by several askers at once.
+    pub async fn many(&self, turns: u64, askers: u64) {
+        let mut left = turns;
+        while left > 0 {
+            let portion = left.min(SESSION_TURNS * SESSIONS as u64);
+            self.renew().await;
+            let open: Vec<Hash32> = self.open.borrow().iter().map(|session| session.id).collect();
+            let askers = askers.min(portion);
+            let each = (0..askers).map(|asker| {
+                let turns = portion / askers + u64::from(asker < portion % askers);
+                let session = open[usize::try_from(asker).unwrap() % open.len()];
+                async move {
+                    for _ in 0..turns {
+                        self.ask(session).await;
+                    }
+                }
+            });
+            futures_util::future::join_all(each).await;
+            left -= portion;
+        }
+    }
+
+    /// Turns one after the other; the median in milliseconds.
+    ///
+    /// Some time after what was written before: ext4 gives out no inode again within five seconds, and
+    /// searches among the thousands that many turns at once have just given back.
+    pub async fn singly(&self, turns: usize) -> f64 {
+        self.renew().await;
+        tokio::time::sleep(QUIET).await;
+        let session = self.open.borrow().first().unwrap().id;
+        let mut times = Vec::new();
+        for _ in 0..turns {
+            let begun = Instant::now();
+            self.ask(session).await;
+            times.push(begun.elapsed().as_secs_f64() * 1000.0);
+        }
+        times.sort_by(f64::total_cmp);
+        times[turns / 2]
+    }
+
+    /// Closes all sessions and opens others.
+    async fn renew(&self) {
+        self.close().await;
+        for _ in 0..SESSIONS {
+            let opened = self.recorder.open_session(self.terms.clone(), self.block(), self.now()).await.unwrap();
+            self.open.borrow_mut().push(opened);
+        }
+    }
+
+    /// Closes all sessions.
+    pub async fn close(&self) {
+        let open = self.open.take();
+        for session in open {
+            self.recorder.close_session(session.id, self.block(), self.now()).await.unwrap();
+        }
+    }
+
+    async fn ask(&self, session: Hash32) {
+        let n = self.asked.get() + 1;
+        self.asked.set(n);
+        if n.is_multiple_of(SIGHT_TURNS) {
+            self.look();
+        }
+        let question = QUESTIONS[usize::try_from(n).unwrap() % QUESTIONS.len()];
+        let text = redact(&format!("{question} ({n})")).clean;
+        let uuid = self.open.borrow().iter().find(|row| row.id == session).unwrap().uuid;
+        let now = self.now();
+        let inputs = Inputs {
+            session_id: uuid,
+            user_input: &text,
+            kernel: &self.kernel,
+            host_role: self.kernel.host_role(),
+            model_id: self.model.id(),
+            now,
+            sight: self.sight.borrow().clone(),
+        };
+        let bundle = compile(&inputs).unwrap();
+        let compiled = render(&self.kernel, &bundle, None, &text);
+        let mut salt = [0; 32];
+        os_random(&mut salt).unwrap();
+        let prompt = Prompt {
+            session,
+            text,
+            bundle,
+            compiled,
+            authority_state: AuthorityState::Ok,
+            salt: Salt::new(salt),
+            params: Params::default(),
+            anchor: None,
+            now,
+        };
+        let prompt = self.recorder.prompt(prompt).await.unwrap();
+        let reply = self.model.invoke(&prompt).await.unwrap();
+        let judged = reply.judge(&self.kernel, &prompt);
+        self.recorder.answer(prompt, judged, self.now()).await.unwrap();
+    }
+}
