@@ -7,6 +7,7 @@ use crate::ledger::read::{Repository, TreeEntry};
 use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN};
 use crate::record::documents::{Genesis, origin_is_valid};
+use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
@@ -52,6 +53,8 @@ pub(super) struct Checker<'a> {
     pub tree_heads: Vec<TreeHead>,
     pub commits: BTreeMap<CommitKind, u64>,
     pub btc_anchors: u64,
+    /// Session starts and ends whose block could not be looked at.
+    pub unlooked: u64,
     pub lines_in_segments: u64,
     pub log_file: bool,
     /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
@@ -80,6 +83,7 @@ impl<'a> Checker<'a> {
             tree_heads: Vec::new(),
             commits: BTreeMap::new(),
             btc_anchors: 0,
+            unlooked: 0,
             lines_in_segments: 0,
             log_file: false,
             exchange_hashes: HashMap::new(),
@@ -204,6 +208,7 @@ impl<'a> Checker<'a> {
     fn check_lines_have_commits(&mut self, history: &History) {
         for Short { number, commits, line } in self.lines.records.short(self.repository) {
             let session = line.as_ref().and_then(|line| line.line.session);
+            self.unlooked += u64::from(line.as_ref().is_some_and(|line| names_a_block(&line.line.event)));
             let branch = session.filter(|_| commits == 0).and_then(|id| self.lines.state.session(id));
             let place = match branch {
                 Some(session) => format!("refs/heads/{}, log line {number}", session.start.branch),
@@ -226,6 +231,11 @@ impl<'a> Checker<'a> {
             }
         }
     }
+}
+
+/// Whether a line is a session's start or end on a block that somebody named.
+fn names_a_block(event: &Event) -> bool {
+    matches!(event, Event::SessionStart { btc, .. } | Event::SessionEnd { btc, .. } if *btc != 0)
 }
 
 fn counted(commits: u32) -> String {

@@ -30,9 +30,17 @@ impl Checker<'_> {
         let number = line.as_ref().map(Claimed::number);
         self.check_signature(node, number);
         self.check_parents(history, node, kind, number);
-        let Some((entries, files)) = self.take_files(node, fetched) else { return };
+        let Some((entries, files)) = self.take_files(node, fetched) else { return self.not_looked_at(kind) };
         let anchored = self.check_document(node, kind, &files, line.as_ref());
+        if anchored.is_none() {
+            self.not_looked_at(kind);
+        }
         self.check_names(node, kind, &entries, anchored);
+    }
+
+    /// A start or end that can't be read is a block that nobody has looked at.
+    fn not_looked_at(&mut self, kind: CommitKind) {
+        self.unlooked += u64::from(matches!(kind, CommitKind::SessionStart | CommitKind::SessionEnd));
     }
 
     /// The line that the commit names: of its kind, and of its time.

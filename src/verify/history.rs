@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{OpenError, Repository, Target};
+use crate::ledger::read::{ObjectFault, OpenError, Repository, Target};
 use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref};
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
@@ -158,7 +158,11 @@ impl History {
                 Err(fault) => {
                     let asked_by = asked_by.and_then(|at| self.nodes.get(at));
                     let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
-                    findings.object(None, format!("commit {id} (asked for by {asked_by})"), &fault);
+                    let place = format!("commit {id} (asked for by {asked_by})");
+                    if matches!(fault, ObjectFault::Form { part: "gpgsig", .. }) {
+                        findings.add(Question::SignedBy, None, place.clone(), fault.expected(), fault.actual());
+                    }
+                    findings.object(None, place, &fault);
                 }
             }
         }

@@ -116,7 +116,11 @@ impl Checker<'_> {
         let note = match parse_note(&text) {
             Ok(note) => note,
             Err(error) => {
-                return self.findings.add(Question::Consistent, None, place(), "a tree head", error.to_string());
+                // Whatever was signed, it is not this text.
+                for question in [Question::Consistent, Question::SignedBy] {
+                    self.findings.add(question, None, place(), "a tree head", error.to_string());
+                }
+                return;
             }
         };
         self.findings.same(None, place, "size", &size, &note.size);

@@ -69,6 +69,10 @@ impl Checker<'_> {
 
     fn not_before(&self) -> Verdict {
         self.broken(Question::NotBefore).unwrap_or_else(|| {
+            if self.unlooked > 0 {
+                let reason = format!("{} session starts or ends could not be looked at", self.unlooked);
+                return Verdict::new(Answer::NotChecked, reason);
+            }
             let anchors = self.btc_anchors + self.lines.accepted_anchors;
             if anchors == 0 {
                 return Verdict::new(Answer::NotChecked, "no session names a block: all are local");
