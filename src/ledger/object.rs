@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
             armor.push_str(self.line("gpgsig", " ")?);
         }
         parse_armor(&armor).map_err(|e| ObjectFault::Form {
-            part: "gpgsig",
+            part: "signature",
             expected: "an Ed25519 SSH signature as git writes it".to_owned(),
             actual: e.to_string(),
         })

@@ -33,7 +33,7 @@ impl Checker<'_> {
                     );
                 }
                 // A local block claims no work, so nothing is wrong with its work.
-                if !block.is_local() {
+                if !matches!(fault, HeaderFault::OfLocal { .. }) {
                     self.findings.add(Question::NotBefore, Some(session), place, expected, actual);
                 }
             }

@@ -136,6 +136,16 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Whether a line is a session's start or end on a block of which no commit has been seen.
+    fn is_unlooked(&self, id: Hash32, event: &Event) -> bool {
+        let seen = self.sessions.get(&id);
+        match event {
+            Event::SessionStart { btc, .. } => *btc != 0 && seen.is_none(),
+            Event::SessionEnd { btc, .. } => *btc != 0 && seen.is_none_or(|session| session.end.is_none()),
+            _ => false,
+        }
+    }
+
     /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
     fn read_genesis(&mut self) -> Option<Genesis> {
         let root = self.history.on_main().next()?;
@@ -208,7 +218,8 @@ impl<'a> Checker<'a> {
     fn check_lines_have_commits(&mut self, history: &History) {
         for Short { number, commits, line } in self.lines.records.short(self.repository) {
             let session = line.as_ref().and_then(|line| line.line.session);
-            self.unlooked += u64::from(line.as_ref().is_some_and(|line| names_a_block(&line.line.event)));
+            let event = line.as_ref().map(|line| &line.line.event);
+            self.unlooked += u64::from(session.zip(event).is_some_and(|(id, event)| self.is_unlooked(id, event)));
             let branch = session.filter(|_| commits == 0).and_then(|id| self.lines.state.session(id));
             let place = match branch {
                 Some(session) => format!("refs/heads/{}, log line {number}", session.start.branch),
@@ -231,11 +242,6 @@ impl<'a> Checker<'a> {
             }
         }
     }
-}
-
-/// Whether a line is a session's start or end on a block that somebody named.
-fn names_a_block(event: &Event) -> bool {
-    matches!(event, Event::SessionStart { btc, .. } | Event::SessionEnd { btc, .. } if *btc != 0)
 }
 
 fn counted(commits: u32) -> String {

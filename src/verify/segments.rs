@@ -8,7 +8,7 @@ use crate::record::commit::CommitKind;
 use crate::record::documents::Rotate;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::record::tree::parse_note;
+use crate::record::tree::{is_signed_text, parse_note};
 
 use super::VerifyError;
 use super::checker::Checker;
@@ -116,11 +116,11 @@ impl Checker<'_> {
         let note = match parse_note(&text) {
             Ok(note) => note,
             Err(error) => {
-                // Whatever was signed, it is not this text.
-                for question in [Question::Consistent, Question::SignedBy] {
-                    self.findings.add(question, None, place(), "a tree head", error.to_string());
+                let key = self.key_at(Some(self.lines.state.count()));
+                if key.is_some_and(|key| !is_signed_text(&text, &key)) {
+                    self.findings.add(Question::SignedBy, None, place(), "a tree head", error.to_string());
                 }
-                return;
+                return self.findings.add(Question::Consistent, None, place(), "a tree head", error.to_string());
             }
         };
         self.findings.same(None, place, "size", &size, &note.size);
