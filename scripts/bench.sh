@@ -34,7 +34,7 @@ target="${CARGO_TARGET_DIR:-target}/release"
 bench="$(find "$target/deps" -maxdepth 1 -name "$program-*" -type f -executable -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)"
 dir="${BENCH_DIR:-target/bench}"
 mkdir -p "$dir"
-work="$(mktemp -d "$dir/home.XXXXXX")"
+work="$(cd -- "$(mktemp -d "$dir/home.XXXXXX")" && pwd)"
 trap 'rm -rf -- "$work"' EXIT
 
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"

@@ -152,6 +152,8 @@ step "source files under $MAX_LINES lines" file_lengths
 step "no unwrap() in src outside tests" no_unwrap
 step "cargo fmt --check" cargo fmt --all --check
 step "cargo clippy -D warnings" cargo clippy --locked --all-targets -- -D warnings
+# Benchmarks are no tests (test = false), so that no other step looks at them.
+step "cargo clippy -D warnings, benchmarks" cargo clippy --locked --test bench --test ledgers -- -D warnings
 step "cargo doc -D warnings" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 # Last, so that the closing lines of this script are cargo test's own.
 step "cargo test" cargo test --locked

@@ -88,11 +88,13 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             sight: house.sight.clone(),
         })
         .unwrap();
-        let compiled = render(house.kernel, &bundle, &text);
+        let compiled = render(house.kernel, &bundle, None, &text);
         let mut salt = [0; 32];
         os_random(&mut salt).unwrap();
         let (authority_state, salt) = (AuthorityState::Ok, Salt::new(salt));
-        let prompt = Prompt { session: session.id, text, bundle, compiled, authority_state, salt, anchor: None, now };
+        let params = Default::default();
+        let prompt =
+            Prompt { session: session.id, text, bundle, compiled, params, authority_state, salt, anchor: None, now };
         let prompt = house.recorder.prompt(prompt).await.unwrap();
         let judged = Model::observer().invoke(&prompt).await.unwrap().judge(house.kernel, &prompt);
         house.recorder.answer(prompt, judged, now).await.unwrap();

@@ -262,7 +262,7 @@ fn eight_threads_answer_through_one_recorder() {
     let listed = Command::new("git").arg("-C").arg(git).args(["rev-list", "main"]).output().unwrap();
     let listed = stdout(&listed);
     assert!(commits.iter().all(|id| listed.contains(id)), "an acknowledged answer is not in the ledger");
-    assert!(rig.count("checkpoint") >= 2);
+    assert!(rig.count("checkpoint") >= 1);
 }
 
 #[test]
