@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, Question, Report};
+
+use super::find;
 
 use target::Target;
 pub(super) use target::read_signer;
@@ -97,8 +100,18 @@ pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err:
                 _ => code,
             }
         }
-        Some(prefix) => run_session(&report, prefix, target.json, out, err),
+        Some(prefix) => {
+            let known = !report.sessions_of(prefix).is_empty() || target.repo.is_some();
+            let named = if known { None } else { home.and_then(|home| session_around(home, prefix)) };
+            run_session(&report, named.as_deref().unwrap_or(prefix), target.json, out, err)
+        }
     }
+}
+
+/// The session that another id of this home means: `last`, an exchange, a commit.
+fn session_around(home: &Path, text: &str) -> Option<String> {
+    let store = Sqlite::open_read_only(&home.join("gently.db")).ok()?;
+    find::session(&store, text).ok().map(|row| row.id.to_string())
 }
 
 fn verdict(report: &Report, required: &[Question]) -> u8 {

@@ -18,6 +18,7 @@ use crate::record::params::Params;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Outcome, Read, StoreError};
 
+use super::find;
 use super::provider_key::provider_key;
 use super::wire::{WireError, env};
 
@@ -188,13 +189,18 @@ fn model(id: &str, settings: Params, config: &Config, database: &Path) -> Result
     let unknown = || WireError::UnknownModel { id: id.to_owned() };
     // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
     let own_text = Params { system: settings.system.clone(), ..Params::default() };
+    if let Some(of) = id.strip_prefix(REPLAY_OF) {
+        // A whole id that is not here is a turn without an answer; part of one has to mean something first.
+        let of = match of.parse() {
+            Ok(id) => id,
+            Err(_) => find::exchange(&Sqlite::open_read_only(database)?, of)?.exchange_id,
+        };
+        return Ok((replay(Some(of), database).set(own_text), Vec::new()));
+    }
     match id.split_once('/') {
         None if id == observer::ID => Ok((Model::observer().set(own_text), Vec::new())),
         None if id == crate::models::replay::ID => Ok((replay(None, database).set(own_text), Vec::new())),
-        None => {
-            let of = id.strip_prefix(REPLAY_OF).and_then(|of| of.parse().ok()).ok_or_else(unknown)?;
-            Ok((replay(Some(of), database).set(own_text), Vec::new()))
-        }
+        None => Err(unknown()),
         Some((provider, name)) => {
             let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider).ok_or_else(unknown)?;
             remote(wire, name, &settings, config)
