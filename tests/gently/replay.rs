@@ -85,3 +85,20 @@ fn a_prompt_is_found_by_its_digest() {
     assert!(store.answered_text(Hash32::digest(user.as_bytes())).unwrap().is_some());
     assert!(store.answered_text(Hash32::digest(b"other words")).unwrap().is_none());
 }
+
+#[test]
+fn the_ids_that_people_see_name_what_is_replayed_and_audited() {
+    let person = crate::person::Person::with(&[]);
+    let first = person.gently(&["ask", "--json", "How is this machine doing?"]).exits(0).json();
+    let (exchange, commit) = (first["exchange"].as_str().unwrap(), first["commit"].as_str().unwrap());
+    for id in ["interaction-1", exchange, &exchange[..8], &commit[..9]] {
+        let again = person.gently(&["ask", "--json", "--model", &format!("replay:{id}"), "again"]).exits(0).json();
+        assert_eq!((&again["outcome"], &again["answer"]), (&json!("answered"), &first["answer"]), "{id}");
+    }
+    for id in [&commit[..9], &exchange[..8], first["session"].as_str().unwrap()] {
+        let told = person.gently(&["audit", "session", id]).exits(0);
+        assert!(told.out.contains(&format!("Session: {}", first["session"].as_str().unwrap())), "{id}: {told:#?}");
+    }
+    person.gently(&["ask", "--model", "replay:deadbeef1", "again"]).exits(2);
+    person.gently(&["audit", "session", "deadbeef1"]).exits(2);
+}
