@@ -4,39 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::canon;
 use crate::record::documents::ValidatorFlags;
-
-/// The class of a drift (AEGIS 9.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DriftClass {
-    /// A claim of authority or action.
-    Authority,
-    /// Claims without a source.
-    Evidence,
-    /// Tone outside the kernel.
-    Tone,
-    /// A declared output shape not met.
-    Schema,
-    /// Declared sight not used.
-    Completeness,
-}
-
-impl DriftClass {
-    /// All of them, in the order of AEGIS 9.3.
-    pub const ALL: [DriftClass; 5] =
-        [DriftClass::Authority, DriftClass::Evidence, DriftClass::Tone, DriftClass::Schema, DriftClass::Completeness];
-
-    /// The spelling in log and documents.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DriftClass::Authority => "authority",
-            DriftClass::Evidence => "evidence",
-            DriftClass::Tone => "tone",
-            DriftClass::Schema => "schema",
-            DriftClass::Completeness => "completeness",
-        }
-    }
-}
+pub use crate::record::entry::DriftClass;
 
 /// What drift of a class does to the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

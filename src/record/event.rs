@@ -1,5 +1,7 @@
 //! The events of the log, each with its DETAILS (format, section 3, table).
 
+use serde::{Deserialize, Serialize};
+
 use super::block::Header;
 use super::details::{self, Fields};
 use super::entry::{EntryError, excerpt};
@@ -7,7 +9,8 @@ use super::hash::Hash32;
 use super::time::Seconds;
 
 /// In which way an answer drifted; each is a flag of `record.json`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DriftClass {
     /// `authority_drift`.
     Authority,
