@@ -18,7 +18,7 @@ use crate::record::params::Params;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Outcome, Read, StoreError};
 
-use super::find;
+use super::find::{self, FindError};
 use super::provider_key::provider_key;
 use super::wire::{WireError, env};
 
@@ -193,7 +193,10 @@ fn model(id: &str, settings: Params, config: &Config, database: &Path) -> Result
         // A whole id that is not here is a turn without an answer; part of one has to mean something first.
         let of = match of.parse() {
             Ok(id) => id,
-            Err(_) => find::exchange(&Sqlite::open_read_only(database)?, of)?.exchange_id,
+            Err(_) => match find::exchange(&Sqlite::open_read_only(database)?, of) {
+                Err(FindError::Form { .. }) => return Err(unknown()),
+                found => found?.exchange_id,
+            },
         };
         return Ok((replay(Some(of), database).set(own_text), Vec::new()));
     }
