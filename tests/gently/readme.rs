@@ -101,11 +101,9 @@ fn the_recipe_verifies_and_finds_what_was_changed() {
     git(&["update-ref", "refs/heads/main", forged.exits(0).out.trim()]).exits(0);
     let told = reader.bash(&reader.folder("forged"), &recipe);
     assert_ne!(told.code, 0, "{told:#?}");
-    assert_eq!(
-        told.err.matches("Good \"git\" signature").count(),
-        0,
-        "the newest commit is looked at first: {told:#?}"
-    );
+    // git lists newest first; of commits of one second, either may be looked at first.
+    let good = told.err.matches("Good \"git\" signature").count();
+    assert!(good < commits, "the forged commit was passed over: {told:#?}");
 }
 
 #[test]
