@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Repository, TreeEntry};
+use crate::ledger::read::{OpenError, Repository, TreeEntry};
 use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN};
 use crate::record::documents::{Genesis, origin_is_valid};
@@ -11,7 +11,7 @@ use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
-use super::VerifyError;
+use super::{Evidence, VerifyError};
 use super::ahead::{Ahead, Fetched, Taker};
 use super::database::DatabaseCounts;
 use super::file::LogFile;
@@ -21,6 +21,7 @@ use super::notes;
 use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
+use super::signatures::{Closing, Queue};
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
 #[derive(Default)]
@@ -64,18 +65,54 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Reads refs, commits and `genesis.json`.
-    pub fn read(repository: &'a Repository, pinned: Option<PublicKey>) -> Result<Self, VerifyError> {
-        let mut findings = Findings::default();
-        let history = History::read(repository, &mut findings)?;
-        let mut checker = Checker {
+    /// Reads refs, commits, `genesis.json` and the log.
+    ///
+    /// While this thread takes the log, a second one reads the commits that are not on `main`; signatures
+    /// are checked by whichever of the two is free.
+    pub fn read(evidence: &Evidence<'_>, repository: &'a Repository) -> Result<Self, VerifyError> {
+        // The log's length is noted before the refs are read: see `LogFile::open`.
+        let mut file = evidence.log.map(LogFile::open).transpose()?;
+        let (queue, mut findings) = (Queue::default(), Findings::default());
+        let (mut history, unread) = History::read_main(repository, &queue, &mut findings)?;
+        let mut checker = Checker::new(evidence, repository, &history);
+        let main: Vec<Node> = history.on_main().collect();
+        let (history, of_walk, log) = std::thread::scope(|scope| {
+            let (queue, place) = (&queue, repository.path());
+            let walker = scope.spawn(move || -> Result<_, OpenError> {
+                let _closing = Closing(queue);
+                let (repository, mut findings) = (Repository::open(place)?, Findings::default());
+                history.read_rest(&repository, unread, queue, &mut findings);
+                queue.help();
+                Ok((history, findings))
+            });
+            let log = checker.take_segments(&main, file.as_mut());
+            queue.help();
+            // A panic there is this one's too: nothing is passed that was not checked.
+            let walked = walker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            walked.map(|(history, findings)| (history, findings, log))
+        })?;
+        log?;
+        checker.history = history;
+        checker.history.unsign(queue.into_bad());
+        findings.append(of_walk);
+        findings.append(std::mem::take(&mut checker.findings));
+        checker.findings = findings;
+        checker.end_log(file)?;
+        Ok(checker)
+    }
+
+    fn new(evidence: &Evidence<'_>, repository: &'a Repository, history: &History) -> Self {
+        let genesis = read_genesis(repository, history);
+        let mut lines = Lines::new(genesis.as_ref().map(|genesis| genesis.network));
+        lines.keeps_hashes = evidence.database.is_some();
+        Checker {
             repository,
-            pinned,
-            findings,
-            history,
-            genesis: None,
-            lines: Lines::new(None),
-            keys: Vec::new(),
+            pinned: evidence.pinned,
+            findings: Findings::default(),
+            history: History::default(),
+            keys: genesis.iter().map(|genesis| (0, genesis.signer)).collect(),
+            genesis,
+            lines,
             main_lines: Vec::new(),
             sessions: HashMap::new(),
             met: Vec::new(),
@@ -85,23 +122,15 @@ impl<'a> Checker<'a> {
             btc_anchors: 0,
             unlooked: 0,
             lines_in_segments: 0,
-            log_file: false,
+            log_file: evidence.log.is_some(),
             exchange_hashes: HashMap::new(),
-            has_database: false,
+            has_database: evidence.database.is_some(),
             database: None,
-        };
-        checker.genesis = checker.read_genesis();
-        checker.lines = Lines::new(checker.genesis.as_ref().map(|genesis| genesis.network));
-        if let Some(genesis) = &checker.genesis {
-            checker.keys.push((0, genesis.signer));
         }
-        Ok(checker)
     }
 
-    /// Runs all checks, in their order.
-    pub fn check_all(&mut self, file: Option<LogFile>) -> Result<(), VerifyError> {
-        self.log_file = file.is_some();
-        self.take_log(file)?;
+    /// Runs all checks of commits, in their order.
+    pub fn check_all(&mut self) {
         let history = std::mem::take(&mut self.history);
         if let Some(root) = history.on_main().next() {
             self.check_root(&root);
@@ -121,7 +150,6 @@ impl<'a> Checker<'a> {
         self.check_lines_have_commits(&history);
         self.history = history;
         self.lines.report_unanswered(&mut self.findings);
-        Ok(())
     }
 
     /// Every commit of every chain, oldest first.
@@ -144,13 +172,6 @@ impl<'a> Checker<'a> {
             Event::SessionEnd { btc, .. } => *btc != 0 && seen.is_none_or(|session| session.end.is_none()),
             _ => false,
         }
-    }
-
-    /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
-    fn read_genesis(&mut self) -> Option<Genesis> {
-        let root = self.history.on_main().next()?;
-        let entry = self.repository.tree(&root.tree).ok()?.into_iter().find(|entry| entry.name == "genesis.json")?;
-        canon::parse::<Genesis>(&self.repository.blob(&entry.id).ok()?).ok()
     }
 
     fn check_root(&mut self, root: &Node) {
@@ -242,6 +263,13 @@ impl<'a> Checker<'a> {
             }
         }
     }
+}
+
+/// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
+fn read_genesis(repository: &Repository, history: &History) -> Option<Genesis> {
+    let root = history.on_main().next()?;
+    let entry = repository.tree(&root.tree).ok()?.into_iter().find(|entry| entry.name == "genesis.json")?;
+    canon::parse::<Genesis>(&repository.blob(&entry.id).ok()?).ok()
 }
 
 fn counted(commits: u32) -> String {

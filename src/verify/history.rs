@@ -10,7 +10,6 @@
 //! Every commit that a ref reaches is on exactly one of these chains.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc;
 
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, OpenError, Repository, Target};
@@ -21,10 +20,7 @@ use crate::record::time::Seconds;
 
 use super::nodes::{Half, Nodes, number};
 use super::report::{Findings, Question};
-use super::signatures::{BATCH, Claim, Signatures};
-
-/// Batches of signatures that wait for the thread that checks them.
-const WAITING: usize = 32;
+use super::signatures::{BATCH, Claim, Queue, Signatures};
 
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,40 +82,60 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Reads all refs and every commit that they reach.
-    ///
-    /// A second thread checks the signatures while this one goes on reading.
-    pub fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
-        let tips = Tips::read(repository, findings)?;
-        let mut history = History { notes: tips.notes, ..History::default() };
-        let bad = std::thread::scope(|scope| {
-            let (claims, waiting) = mpsc::sync_channel::<Vec<Claim>>(WAITING);
-            let checker = scope.spawn(move || {
-                let mut signatures = Signatures::default();
-                waiting.iter().flat_map(|batch| signatures.check(&batch)).collect::<Vec<u32>>()
-            });
-            let mut out = Outbox { batch: Vec::with_capacity(BATCH), claims };
-            if let Some(tip) = tips.main {
-                history.walk(repository, MAIN, tip, &mut out, findings);
-                history.place_main(tip);
-            }
-            for (n, tip) in &tips.branches {
-                history.walk(repository, &branch_name(*n), *tip, &mut out, findings);
+    /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest is for
+    /// [`History::read_rest`].
+    pub fn read_main(
+        repository: &Repository,
+        queue: &Queue,
+        findings: &mut Findings,
+    ) -> Result<(Self, Unread), OpenError> {
+        let mut tips = Tips::read(repository, findings)?;
+        let mut history = History { notes: std::mem::take(&mut tips.notes), ..History::default() };
+        let mut unread = Unread { tips, open: Vec::new() };
+        if let Some(tip) = unread.tips.main {
+            let mut out = Outbox::new(queue);
+            let mut next = Some((tip, None));
+            while let Some((id, asked_by)) = next.take().filter(|(id, _)| history.nodes.find(id).is_none()) {
+                let Some((at, parents)) = history.take_commit(repository, MAIN, id, asked_by, &mut out, findings)
+                else {
+                    break;
+                };
+                next = parents.first().map(|parent| (*parent, Some(at)));
+                unread.open.extend(parents.iter().skip(1).map(|parent| (*parent, Some(at))));
             }
             out.send();
-            drop(out);
-            // A panic there is this one's too: nothing is passed that was not checked.
-            checker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+            history.place_main(tip);
+        }
+        Ok((history, unread))
+    }
+
+    /// Reads every other commit that a ref reaches, and says on which chain each stands.
+    ///
+    /// Signatures go to the queue, for whichever thread is free; [`History::unsign`] takes its answer.
+    pub fn read_rest(&mut self, repository: &Repository, unread: Unread, queue: &Queue, findings: &mut Findings) {
+        let mut out = Outbox::new(queue);
+        self.walk(repository, MAIN, unread.open, &mut out, findings);
+        for (n, tip) in &unread.tips.branches {
+            self.walk(repository, &branch_name(*n), vec![(*tip, None)], &mut out, findings);
+        }
+        // A parent that another path had reached before.
+        for at in 0..self.nodes.len() {
+            self.nodes.settle(at);
+        }
+        out.send();
+        queue.close();
+        for (n, tip) in &unread.tips.branches {
+            self.place_branch(*n, *tip, findings);
+        }
+        self.reach_main();
+        self.check_placed(&unread.tips.branches, findings);
+    }
+
+    /// Takes in whose signatures are bad.
+    pub fn unsign(&mut self, bad: Vec<u32>) {
         for at in bad {
-            history.nodes.unsign(at as usize);
+            self.nodes.unsign(at as usize);
         }
-        for (n, tip) in &tips.branches {
-            history.place_branch(*n, *tip, findings);
-        }
-        history.reach_main();
-        history.check_placed(&tips.branches, findings);
-        Ok(history)
     }
 
     /// A commit by its id, if it could be read.
@@ -137,38 +153,55 @@ impl History {
         self.branches.get(&n).into_iter().flatten().filter_map(|at| self.nodes.get(*at as usize))
     }
 
-    /// Reads everything that a tip reaches; what can't be read is a finding that names who asked for it.
-    fn walk(&mut self, repository: &Repository, name: &str, tip: Oid, out: &mut Outbox, findings: &mut Findings) {
-        let begin = self.nodes.len();
-        let mut open: Vec<(Oid, Option<usize>)> = vec![(tip, None)];
+    /// Reads everything that some commits reach.
+    fn walk(
+        &mut self,
+        repository: &Repository,
+        name: &str,
+        mut open: Vec<Asked>,
+        out: &mut Outbox<'_>,
+        findings: &mut Findings,
+    ) {
         while let Some((id, asked_by)) = open.pop() {
             if self.nodes.find(&id).is_some() {
                 continue;
             }
-            match repository.commit(&id) {
-                Ok(commit) => {
-                    let at = self.nodes.push(id, &commit);
-                    open.extend(commit.parents.iter().map(|parent| (*parent, Some(at))));
-                    let (key, signature) = (commit.key, commit.signature);
-                    out.put(Claim { of: number(at), key, signature, payload: commit.payload });
-                    if let Some(child) = asked_by {
-                        self.nodes.settle(child);
-                    }
-                }
-                Err(fault) => {
-                    let asked_by = asked_by.and_then(|at| self.nodes.get(at));
-                    let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
-                    let place = format!("commit {id} (asked for by {asked_by})");
-                    if matches!(fault, ObjectFault::Form { part: "gpgsig", .. }) {
-                        findings.add(Question::SignedBy, None, place.clone(), fault.expected(), fault.actual());
-                    }
-                    findings.object(None, place, &fault);
-                }
+            if let Some((at, parents)) = self.take_commit(repository, name, id, asked_by, out, findings) {
+                open.extend(parents.into_iter().map(|parent| (parent, Some(at))));
             }
         }
-        // A parent that another path had reached before.
-        for at in begin..self.nodes.len() {
-            self.nodes.settle(at);
+    }
+
+    /// Reads one commit and gives its parents; what can't be read is a finding that names who asked for it.
+    fn take_commit(
+        &mut self,
+        repository: &Repository,
+        name: &str,
+        id: Oid,
+        asked_by: Option<usize>,
+        out: &mut Outbox<'_>,
+        findings: &mut Findings,
+    ) -> Option<(usize, Vec<Oid>)> {
+        match repository.commit(&id) {
+            Ok(commit) => {
+                let at = self.nodes.push(id, &commit);
+                let (key, signature) = (commit.key, commit.signature);
+                out.put(Claim { of: number(at), key, signature, payload: commit.payload });
+                if let Some(child) = asked_by {
+                    self.nodes.settle(child);
+                }
+                Some((at, commit.parents))
+            }
+            Err(fault) => {
+                let asked_by = asked_by.and_then(|at| self.nodes.get(at));
+                let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
+                let place = format!("commit {id} (asked for by {asked_by})");
+                if matches!(fault, ObjectFault::Form { part: "gpgsig", .. }) {
+                    findings.add(Question::SignedBy, None, place.clone(), fault.expected(), fault.actual());
+                }
+                findings.object(None, place, &fault);
+                None
+            }
         }
     }
 
@@ -257,13 +290,27 @@ impl History {
     }
 }
 
-/// Gathers signatures into batches and hands them on.
-struct Outbox {
-    batch: Vec<Claim>,
-    claims: mpsc::SyncSender<Vec<Claim>>,
+/// A commit to be read, and the number of the one that names it.
+type Asked = (Oid, Option<usize>);
+
+/// What is left to be read when the first parents of `main` are.
+pub(super) struct Unread {
+    tips: Tips,
+    open: Vec<Asked>,
 }
 
-impl Outbox {
+/// Gathers signatures into batches and hands them on.
+struct Outbox<'a> {
+    batch: Vec<Claim>,
+    queue: &'a Queue,
+    own: Signatures,
+}
+
+impl<'a> Outbox<'a> {
+    fn new(queue: &'a Queue) -> Self {
+        Outbox { batch: Vec::with_capacity(BATCH), queue, own: Signatures::default() }
+    }
+
     fn put(&mut self, claim: Claim) {
         self.batch.push(claim);
         if self.batch.len() == BATCH {
@@ -272,9 +319,10 @@ impl Outbox {
     }
 
     fn send(&mut self) {
-        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-        // It fails only when the other thread has panicked, which its join tells.
-        let _ = self.claims.send(batch);
+        if !self.batch.is_empty() {
+            let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+            self.queue.put(batch, &mut self.own);
+        }
     }
 }
 

@@ -85,16 +85,12 @@ pub enum VerifyError {
 /// Reads the log file and every commit once; holds one line, the files of one commit, some 250 bytes a
 /// commit and the summary of each session. A second thread checks signatures and reads files ahead.
 pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
-    // The log's length is noted before the refs are read: see `LogFile::open`.
-    let file = evidence.log.map(file::LogFile::open).transpose()?;
     let repository = Repository::open(evidence.repository)?;
-    let mut checker = checker::Checker::read(&repository, evidence.pinned)?;
+    let mut checker = checker::Checker::read(evidence, &repository)?;
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }
-    checker.has_database = evidence.database.is_some();
-    checker.lines.keeps_hashes = checker.has_database;
-    checker.check_all(file)?;
+    checker.check_all();
     if let Some(database) = evidence.database {
         database(&mut |store| checker.check_database(store))?;
     }

@@ -178,6 +178,15 @@ impl Findings {
         false
     }
 
+    /// Takes in the findings of another thread, behind those that are here.
+    pub(super) fn append(&mut self, other: Findings) {
+        for (key, count) in other.counts {
+            *self.counts.entry(key).or_default() += count;
+        }
+        let free = MAX_FINDINGS.saturating_sub(self.list.len());
+        self.list.extend(other.list.into_iter().take(free));
+    }
+
     /// How many findings a question has.
     pub fn count(&self, question: Question) -> u64 {
         self.counts.iter().filter(|((_, q), _)| *q == question).map(|(_, n)| n).sum()

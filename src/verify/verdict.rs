@@ -50,7 +50,8 @@ impl Checker<'_> {
             let commits: u64 = self.commits.values().sum();
             let heads = self.tree_heads.len();
             let lines = self.lines.state.count();
-            Verdict::new(Answer::Yes, format!("{commits} commits, {lines} log lines, {heads} tree heads hold together"))
+            let heads = if heads == 1 { "1 tree head".to_owned() } else { format!("{heads} tree heads") };
+            Verdict::new(Answer::Yes, format!("{commits} commits, {lines} log lines, {heads} hold together"))
         })
     }
 
