@@ -8,6 +8,8 @@
 //! A line is accepted only when it is, byte for byte, what [`Line::text`] prints for it. What several
 //! lines must be to each other is in [`super::rules`].
 
+use std::fmt::Write as _;
+
 use super::chain::line_hash;
 use super::details;
 use super::event::SessionField;
@@ -226,11 +228,23 @@ impl Line {
             session: read_session(session, &event)?,
             event,
         };
-        let expected = line.text();
-        if expected != text {
-            return Err(EntryError::Spelling { expected: excerpt(&expected), actual: excerpt(text) });
+        if !line.is_spelled(text) {
+            return Err(EntryError::Spelling { expected: excerpt(&line.text()), actual: excerpt(text) });
         }
         Ok(line)
+    }
+
+    /// Whether a text is what [`Line::text`] prints; compared piece by piece, and nothing is kept.
+    fn is_spelled(&self, text: &str) -> bool {
+        let mut left = Left(text);
+        let Line { hash, height, time, session, event } = self;
+        let printed = write!(left, "{hash}|{height}|{time}|{}|", event.name())
+            .and_then(|()| match session {
+                Some(id) => write!(left, "{id}|"),
+                None => write!(left, "{}|", details::NONE),
+            })
+            .and_then(|()| left.write_str(&event.details()));
+        printed.is_ok() && left.0.is_empty()
     }
 
     /// Whether HASH is that of a line after one with HASH `prev`.
@@ -245,6 +259,16 @@ impl Line {
         if parsed != *self {
             return Err(EntryError::Spelling { expected: excerpt(&format!("{parsed:?}")), actual: excerpt(&text) });
         }
+        Ok(())
+    }
+}
+
+/// What is left of a text that is compared with what is printed.
+struct Left<'a>(&'a str);
+
+impl std::fmt::Write for Left<'_> {
+    fn write_str(&mut self, printed: &str) -> std::fmt::Result {
+        self.0 = self.0.strip_prefix(printed).ok_or(std::fmt::Error)?;
         Ok(())
     }
 }

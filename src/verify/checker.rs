@@ -11,7 +11,6 @@ use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
-use super::{Evidence, VerifyError};
 use super::ahead::{Ahead, Fetched, Taker};
 use super::database::DatabaseCounts;
 use super::file::LogFile;
@@ -22,6 +21,7 @@ use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
 use super::signatures::{Closing, Queue};
+use super::{Evidence, VerifyError};
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
 #[derive(Default)]
