@@ -20,6 +20,7 @@ use super::chain::{line_hash, session_id};
 use super::entry::{Event, Line, excerpt};
 use super::hash::Hash32;
 use super::lifecycle::{Before, check_local};
+use super::resume::Resume;
 use super::time::Seconds;
 use super::violation::Findings;
 
@@ -74,6 +75,22 @@ impl LogState {
             branches: BTreeSet::new(),
             last_branch: None,
             before: Before::Other,
+        }
+    }
+
+    /// Goes on behind a line; of what is before it, a second line with the same `record:` is not noticed.
+    pub fn resume(from: Resume) -> Self {
+        let open: BTreeMap<Hash32, Session> = from.sessions.into_iter().map(|session| (session.id, session)).collect();
+        LogState {
+            head: from.head,
+            count: from.count,
+            last_time: Some(from.last_time),
+            highest: from.highest,
+            open: open.keys().copied().collect(),
+            sessions: open,
+            branches: from.branches,
+            last_branch: from.last_branch,
+            ..LogState::new()
         }
     }
 

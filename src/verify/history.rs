@@ -9,7 +9,7 @@
 //!
 //! Every commit that a ref reaches is on exactly one of these chains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, OpenError, Repository, Target};
@@ -18,7 +18,8 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::nodes::{Half, Nodes, number};
+use super::nodes::{Half, Nodes, half, number};
+use super::progress::Progress;
 use super::report::{Findings, Question};
 use super::signatures::{BATCH, Claim, Queue, Signatures};
 
@@ -79,13 +80,33 @@ pub(super) struct History {
     pub branches: BTreeMap<u8, Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
+    /// Place on `main` of the commit that the check begins behind; none when it begins with genesis.
+    pub base: Option<usize>,
+    /// Commits, by number, that the check begins behind on the branches.
+    old: HashSet<u32>,
+}
+
+/// Commits at which reading ends, because the check begins behind them.
+#[derive(Default)]
+pub(super) struct Old {
+    /// By their ids.
+    pub commits: HashSet<Oid>,
+    /// By their `Log`.
+    pub logs: HashSet<Half>,
+}
+
+impl Old {
+    fn holds(&self, id: &Oid, log: Option<Hash32>) -> bool {
+        self.commits.contains(id) || log.is_some_and(|log| self.logs.contains(&half(log)))
+    }
 }
 
 impl History {
     /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest is for
-    /// [`History::read_rest`].
+    /// [`History::read_rest`]. Ends with the commit `until`, if there is one.
     pub fn read_main(
         repository: &Repository,
+        until: Option<Oid>,
         queue: &Queue,
         findings: &mut Findings,
     ) -> Result<(Self, Unread), OpenError> {
@@ -100,23 +121,53 @@ impl History {
                 else {
                     break;
                 };
+                if until == Some(id) {
+                    break;
+                }
                 next = parents.first().map(|parent| (*parent, Some(at)));
                 unread.open.extend(parents.iter().skip(1).map(|parent| (*parent, Some(at))));
             }
             out.send();
             history.place_main(tip);
+            history.base = until.and_then(|until| history.position(&until));
         }
         Ok((history, unread))
+    }
+
+    /// The place on `main` of a commit.
+    fn position(&self, id: &Oid) -> Option<usize> {
+        let at = self.nodes.find(id)?;
+        self.main.iter().position(|main| *main as usize == at)
+    }
+
+    /// Begins behind the commit of `main` whose id begins so; whether there is exactly one.
+    pub fn begin_behind(&mut self, digits: &str, unread: &mut Unread) -> bool {
+        let named = |node: &Node| node.id.to_string().starts_with(digits);
+        let mut found = self.on_main().enumerate().filter(|(_, node)| named(node)).map(|(position, _)| position);
+        let (Some(position), None) = (found.next(), found.next()) else { return false };
+        drop(found);
+        self.base = Some(position);
+        let newer: HashSet<usize> = self.main.iter().skip(position + 1).map(|at| *at as usize).collect();
+        unread.open.retain(|(_, asked_by)| asked_by.is_none_or(|at| newer.contains(&at)));
+        true
     }
 
     /// Reads every other commit that a ref reaches, and says on which chain each stands.
     ///
     /// Signatures go to the queue, for whichever thread is free; [`History::unsign`] takes its answer.
-    pub fn read_rest(&mut self, repository: &Repository, unread: Unread, queue: &Queue, findings: &mut Findings) {
-        let mut out = Outbox::new(queue);
-        self.walk(repository, MAIN, unread.open, &mut out, findings);
+    pub fn read_rest(
+        &mut self,
+        repository: &Repository,
+        unread: Unread,
+        old: &Old,
+        queue: &Queue,
+        progress: &Progress,
+        findings: &mut Findings,
+    ) {
+        let mut out = Outbox { progress: Some(progress), ..Outbox::new(queue) };
+        self.walk(repository, MAIN, unread.open, old, &mut out, findings);
         for (n, tip) in &unread.tips.branches {
-            self.walk(repository, &branch_name(*n), vec![(*tip, None)], &mut out, findings);
+            self.walk(repository, &branch_name(*n), vec![(*tip, None)], old, &mut out, findings);
         }
         // A parent that another path had reached before.
         for at in 0..self.nodes.len() {
@@ -143,7 +194,19 @@ impl History {
         self.nodes.get(self.nodes.find(id)?)
     }
 
-    /// The commits of `main`, from genesis.
+    /// Whether the check begins behind a commit on this branch.
+    pub fn is_old_on(&self, id: &Oid, n: u8) -> bool {
+        self.nodes.find(id).is_some_and(|at| {
+            self.old.contains(&number(at)) && matches!(self.nodes.chain(at), Some(Chain::Branch(on, _)) if on == n)
+        })
+    }
+
+    /// The commits of `main` that are checked, by number.
+    pub fn new_on_main(&self) -> &[u32] {
+        self.main.get(self.base.map_or(0, |base| base + 1)..).unwrap_or_default()
+    }
+
+    /// The commits of `main`, from genesis or from the one that the check begins behind.
     pub fn on_main(&self) -> impl DoubleEndedIterator<Item = Node> {
         self.main.iter().filter_map(|at| self.nodes.get(*at as usize))
     }
@@ -159,6 +222,7 @@ impl History {
         repository: &Repository,
         name: &str,
         mut open: Vec<Asked>,
+        old: &Old,
         out: &mut Outbox<'_>,
         findings: &mut Findings,
     ) {
@@ -166,7 +230,10 @@ impl History {
             if self.nodes.find(&id).is_some() {
                 continue;
             }
-            if let Some((at, parents)) = self.take_commit(repository, name, id, asked_by, out, findings) {
+            let Some((at, parents)) = self.take_commit(repository, name, id, asked_by, out, findings) else { continue };
+            if old.holds(&id, self.nodes.log(at)) {
+                self.old.insert(number(at));
+            } else {
                 open.extend(parents.into_iter().map(|parent| (parent, Some(at))));
             }
         }
@@ -223,10 +290,16 @@ impl History {
         let mut chain = Vec::new();
         let mut next = self.nodes.find(&tip);
         while let Some(at) = next.filter(|at| self.nodes.chain(*at).is_none()) {
+            if self.old.contains(&number(at)) {
+                break;
+            }
             chain.push(number(at));
             next = self.nodes.first_parent(at);
         }
-        if chain.is_empty() {
+        let old = next.filter(|at| self.old.contains(&number(*at)));
+        if let Some(old) = old {
+            self.nodes.set_chain(old, Chain::Branch(n, 0));
+        } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
             findings.add(Question::Consistent, None, branch_name(n), expected, format!("commit {tip}"));
         }
@@ -304,14 +377,18 @@ struct Outbox<'a> {
     batch: Vec<Claim>,
     queue: &'a Queue,
     own: Signatures,
+    progress: Option<&'a Progress>,
 }
 
 impl<'a> Outbox<'a> {
     fn new(queue: &'a Queue) -> Self {
-        Outbox { batch: Vec::with_capacity(BATCH), queue, own: Signatures::default() }
+        Outbox { batch: Vec::with_capacity(BATCH), queue, own: Signatures::default(), progress: None }
     }
 
     fn put(&mut self, claim: Claim) {
+        if let Some(progress) = self.progress {
+            progress.step();
+        }
         self.batch.push(claim);
         if self.batch.len() == BATCH {
             self.send();

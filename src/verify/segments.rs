@@ -16,14 +16,19 @@ use super::file::LogFile;
 use super::history::{History, Node};
 use super::lines::Place;
 use super::report::{Question, TreeHead};
+use super::since::Mark;
 
 impl Checker<'_> {
     /// Takes the lines of every segment, in the order of `main`.
     pub fn take_segments(&mut self, main: &[Node], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
-        for node in main.iter().skip(1) {
+        self.end_position(0);
+        for (position, node) in main.iter().enumerate().skip(1) {
+            self.begin_position(position);
             self.take_segment(node, file.as_deref_mut())?;
+            self.end_position(position);
         }
         self.lines_in_segments = self.lines.state.count();
+        self.mark = Some(Mark::of(&self.lines));
         Ok(())
     }
 
@@ -87,6 +92,7 @@ impl Checker<'_> {
             let bytes = document.and_then(|entry| self.repository.blob(&entry.id).ok());
             if let Some(Ok(rotate)) = bytes.map(|bytes| canon::parse::<Rotate>(&bytes)) {
                 self.keys.push((self.lines.state.count(), rotate.new_signer));
+                self.key_commits.push(node.id);
             }
         }
         Ok(())

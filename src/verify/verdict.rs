@@ -2,6 +2,7 @@
 //! at is *not checked*.
 
 use crate::record::hash::Hash32;
+use crate::record::rules::Session;
 
 use super::checker::Checker;
 use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict};
@@ -10,19 +11,21 @@ impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(self) -> Report {
         let answers = Answers {
-            consistent: self.consistent(),
-            complete: self.complete(),
-            unique: Verdict::new(Answer::NotChecked, "no witness policy was given: a second history would not show"),
-            not_before: self.not_before(),
+            consistent: self.limited(self.consistent()),
+            complete: self.limited(self.complete()),
+            unique: self.unique(),
+            not_before: self.limited(self.not_before()),
             not_after: Verdict::new(Answer::NotChecked, self.not_after()),
-            signed_by: self.signed_by(),
+            signed_by: self.limited(self.signed_by()),
         };
+        let position = self.position();
+        let entries = self.lines_checked();
         let sessions = self.session_reports();
         let chain_valid = answers.consistent.answer == Answer::Yes;
         let (findings, more_findings) = self.findings.into_list();
         Report {
             genesis: self.genesis.as_ref().map(|genesis| genesis.genesis),
-            entries: self.lines.state.count(),
+            entries,
             chain_valid,
             btc_anchors: self.btc_anchors,
             sessions,
@@ -36,7 +39,16 @@ impl Checker<'_> {
             commits: self.commits,
             tree_heads: self.tree_heads,
             database: self.database.map(|counts| counts.to_string()),
+            scope: self.scope,
+            replayed: self.replayed,
+            position,
         }
+    }
+
+    fn unique(&self) -> Verdict {
+        self.broken(Question::Unique).unwrap_or_else(|| {
+            Verdict::new(Answer::NotChecked, "no witness policy was given: a second history would not show")
+        })
     }
 
     fn broken(&self, question: Question) -> Option<Verdict> {
@@ -49,7 +61,7 @@ impl Checker<'_> {
         self.broken(Question::Consistent).unwrap_or_else(|| {
             let commits: u64 = self.commits.values().sum();
             let heads = self.tree_heads.len();
-            let lines = self.lines.state.count();
+            let lines = self.lines_checked();
             let heads = if heads == 1 { "1 tree head".to_owned() } else { format!("{heads} tree heads") };
             Verdict::new(Answer::Yes, format!("{commits} commits, {lines} log lines, {heads} hold together"))
         })
@@ -110,7 +122,10 @@ impl Checker<'_> {
 
     /// Sessions of the log in the order of their starts, then those that only commits tell of.
     fn session_reports(&self) -> Vec<SessionReport> {
-        let mut logged: Vec<_> = self.lines.state.sessions().collect();
+        // Sessions that ended before what is checked are not this report's.
+        let first = self.first_line();
+        let checked = |session: &&Session| session.end.as_ref().is_none_or(|end| end.line > first);
+        let mut logged: Vec<_> = self.lines.state.sessions().filter(checked).collect();
         logged.sort_by_key(|session| session.start.line);
         let mut ids: Vec<Hash32> = logged.iter().map(|session| session.id).collect();
         let only_commits = self.met.iter().filter(|id| self.lines.state.session(**id).is_none());
@@ -133,7 +148,8 @@ impl Checker<'_> {
             end: commits.and_then(|session| session.end).or(logged_end),
             interactions: commits.map_or(0, |session| session.interactions),
             chain_valid: holds(&[Question::Consistent]),
-            all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy]),
+            all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy])
+                && line.is_none_or(|session| session.start.line > self.first_line()),
         }
     }
 }
