@@ -92,12 +92,14 @@ impl<'a> Checker<'a> {
         progress: &'a Progress,
     ) -> Result<Self, VerifyError> {
         // The log's length is noted before the refs are read: see `LogFile::open`.
-        let mut file = open_log(evidence, start)?;
+        let file = open_log(evidence, start)?;
         let (queue, mut findings) = (Queue::default(), Findings::default());
         let until = if let Start::Saved(position) = start { Some(position.0.commit) } else { None };
         let (mut history, mut unread) = History::read_main(repository, until, &queue, &mut findings)?;
         let mut checker = Checker::new(evidence, repository, &history, progress);
         checker.begin(start, &mut history, &mut unread)?;
+        // Only now: that `main` has left the position says more than that the log is shorter.
+        let mut file = file.transpose()?;
         let main: Vec<Node> = history.on_main().collect();
         // Which commits are behind the one that the caller named is known when the log is.
         let early = checker.named_base.map(|_| checker.take_segments(&main, file.as_mut()));
@@ -342,11 +344,11 @@ impl<'a> Checker<'a> {
 }
 
 /// The log file: from its beginning, or behind the lines of a saved position.
-fn open_log(evidence: &Evidence<'_>, start: Start<'_>) -> Result<Option<LogFile>, VerifyError> {
+fn open_log(evidence: &Evidence<'_>, start: Start<'_>) -> Result<Option<Result<LogFile, Misfit>>, VerifyError> {
     let Some(path) = evidence.log else { return Ok(None) };
-    let Start::Saved(position) = start else { return Ok(Some(LogFile::open(path)?)) };
+    let Start::Saved(position) = start else { return Ok(Some(Ok(LogFile::open(path)?))) };
     let (lines, bytes, head) = (position.lines(), position.0.bytes, position.0.head);
-    Ok(Some(LogFile::open_behind(path, lines, bytes, head)??))
+    Ok(Some(LogFile::open_behind(path, lines, bytes, head)?))
 }
 
 /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.

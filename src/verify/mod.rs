@@ -128,8 +128,8 @@ pub enum Since<'a> {
 ///
 /// Of what is new the answers are *yes since*, never *yes*: read are the new commits and lines, and of the older
 /// ones what the beginning is held against; the database is not looked at. A saved position that does not fit the
-/// ledger is named in the report, and everything is checked; one whose commit `main` does not go through any more
-/// is a finding: there is another history.
+/// ledger, or behind which something is inconsistent, is named in the report, and everything is checked; one whose
+/// commit `main` does not go through any more is a finding: there is another history.
 pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let new = Evidence { database: None, ..*evidence };
     let misfit = match terms.since {
@@ -138,10 +138,22 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, Ve
         Some(Since::Position(Err(misfit))) => misfit.clone(),
         Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms.progress) {
             Err(VerifyError::Position(misfit)) => misfit,
+            Ok(report) if report.answers.consistent.answer == Answer::No => found(&report),
             checked => return checked,
         },
     };
     check(evidence, Start::Genesis(Some(&misfit)), terms.progress)
+}
+
+/// What a check that went on from a position found: whether ledger or position is wrong, it can't tell.
+fn found(report: &Report) -> Misfit {
+    let first = report.findings.iter().find(|finding| finding.question == Question::Consistent);
+    let text = |of: fn(&Finding) -> &String| first.map(of).cloned().unwrap_or_default();
+    Misfit::Found {
+        place: text(|finding| &finding.place),
+        expected: text(|finding| &finding.expected),
+        actual: text(|finding| &finding.actual),
+    }
 }
 
 fn check(evidence: &Evidence<'_>, start: Start<'_>, progress: Option<&Progress>) -> Result<Report, VerifyError> {

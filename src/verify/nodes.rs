@@ -286,9 +286,9 @@ impl Keyed for Oid {
     }
 }
 
-impl Keyed for Hash32 {
+impl Keyed for Half {
     fn start(&self) -> usize {
-        spread(self.as_bytes())
+        spread(self)
     }
 }
 

@@ -36,6 +36,16 @@ pub enum Misfit {
         /// When the position was saved.
         at: Seconds,
     },
+    /// What follows it contradicts it, or is wrong itself; the check of everything tells.
+    #[error("a check that went on from it found at {place}: expected {expected}, found {actual}")]
+    Found {
+        /// Of the first finding.
+        place: String,
+        /// Of the first finding.
+        expected: String,
+        /// Of the first finding.
+        actual: String,
+    },
     /// Another ledger's, or something in it is not what the ledger says.
     #[error("{what}: the ledger has {expected}, the position {actual}")]
     Differs {

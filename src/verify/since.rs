@@ -189,11 +189,18 @@ impl Checker<'_> {
         if verdict.answer != Answer::Yes {
             return verdict;
         }
+        let nothing = self.commits.is_empty() && self.lines_checked() == 0;
         let before = match saved {
+            Some(_) if nothing => {
+                let reason = format!(
+                    "log line {line}, and nothing is new: the saved position fits; what is before was not looked at"
+                );
+                return Verdict::new(Answer::YesSince, reason);
+            }
             Some(_) => "what is before was not looked at",
             None => "before it only the log was looked at, and no commit",
         };
-        Verdict::new(Answer::YesSince, format!("since log line {line}: {}; {before}", verdict.reason))
+        Verdict::new(Answer::YesSince, format!("log line {line}: {}; {before}", verdict.reason))
     }
 
     /// The position at `main`'s tip, for a check that found nothing wrong.

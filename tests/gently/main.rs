@@ -39,6 +39,7 @@ mod recorder;
 mod replay;
 mod rotation;
 mod second;
+mod since;
 mod store;
 mod tamper;
 mod tamper_database;

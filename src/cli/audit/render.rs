@@ -63,24 +63,28 @@ fn checked(report: &Report) -> String {
     match &report.scope {
         Scope::Whole { misfit: None } => "verified from scratch".to_owned(),
         Scope::Whole { misfit: Some(misfit) } => {
-            format!("verified from scratch, because the saved position does not fit: {misfit}")
+            format!("verified from scratch; the saved position was not gone on from: {misfit}")
         }
         Scope::Since { commit, line, saved: None } => format!(
             "since commit {commit}, log line {line}, as asked; commits before it were not checked, and the caller \
              answers for them"
         ),
         Scope::Since { commit, line, saved: Some(Saved { at, from_scratch_at }) } => format!(
-            "continued from position {line} of {at} (commit {commit}), as the saved position says; before it only \
-             {} lines of open sessions were read again; last verified from scratch {from_scratch_at}",
-            report.replayed
+            "continued from position {line} of {at} (commit {commit}), as the saved position says; of what is before \
+             only {} were read again; last verified from scratch {from_scratch_at}",
+            counted(report.replayed, "line")
         ),
     }
+}
+
+fn counted(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn scope_json(report: &Report) -> Value {
     match &report.scope {
         Scope::Whole { misfit } => json!({
-            "from": "genesis", "position_does_not_fit": misfit.as_ref().map(ToString::to_string),
+            "from": "genesis", "position_not_used": misfit.as_ref().map(ToString::to_string),
         }),
         Scope::Since { commit, line, saved } => json!({
             "from": if saved.is_some() { "position" } else { "commit" },
