@@ -73,7 +73,7 @@ pub fn parse_in_order<T: InOrder>(bytes: &[u8]) -> Result<T, CanonError> {
 const SMALL: usize = 15;
 
 /// What is left of bytes that are compared with what is printed.
-struct Left<'a>(&'a [u8]);
+pub(super) struct Left<'a>(pub &'a [u8]);
 
 impl std::io::Write for Left<'_> {
     fn write(&mut self, printed: &[u8]) -> std::io::Result<usize> {

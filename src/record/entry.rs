@@ -8,8 +8,9 @@
 //! A line is accepted only when it is, byte for byte, what [`Line::text`] prints for it. What several
 //! lines must be to each other is in [`super::rules`].
 
-use std::fmt::Write as _;
+use std::io::Write as _;
 
+use super::canon::Left;
 use super::chain::line_hash;
 use super::details;
 use super::event::SessionField;
@@ -236,15 +237,10 @@ impl Line {
 
     /// Whether a text is what [`Line::text`] prints; compared piece by piece, and nothing is kept.
     fn is_spelled(&self, text: &str) -> bool {
-        let mut left = Left(text);
-        let Line { hash, height, time, session, event } = self;
-        let printed = write!(left, "{hash}|{height}|{time}|{}|", event.name())
-            .and_then(|()| match session {
-                Some(id) => write!(left, "{id}|"),
-                None => write!(left, "{}|", details::NONE),
-            })
-            .and_then(|()| left.write_str(&event.details()));
-        printed.is_ok() && left.0.is_empty()
+        let (Line { hash, height, time, event, .. }, name) = (self, self.event.name());
+        let session = self.session.map_or_else(|| details::NONE.to_owned(), |id| id.to_string());
+        let mut left = Left(text.as_bytes());
+        write!(left, "{hash}|{height}|{time}|{name}|{session}|{}", event.details()).is_ok() && left.0.is_empty()
     }
 
     /// Whether HASH is that of a line after one with HASH `prev`.
@@ -259,16 +255,6 @@ impl Line {
         if parsed != *self {
             return Err(EntryError::Spelling { expected: excerpt(&format!("{parsed:?}")), actual: excerpt(&text) });
         }
-        Ok(())
-    }
-}
-
-/// What is left of a text that is compared with what is printed.
-struct Left<'a>(&'a str);
-
-impl std::fmt::Write for Left<'_> {
-    fn write_str(&mut self, printed: &str) -> std::fmt::Result {
-        self.0 = self.0.strip_prefix(printed).ok_or(std::fmt::Error)?;
         Ok(())
     }
 }

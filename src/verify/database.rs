@@ -21,7 +21,7 @@ use super::VerifyError;
 use super::checker::Checker;
 use super::history::{Chain, branch_name};
 use super::progress::Stage;
-use super::report::Question;
+use super::report::{Question, counted};
 
 /// Lines and commits are read in portions of this many rows.
 const PORTION: u64 = 500;
@@ -40,8 +40,9 @@ pub(super) struct DatabaseCounts {
 impl std::fmt::Display for DatabaseCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let DatabaseCounts { exchanges, artifacts, erased, redacted } = self;
-        write!(f, "{exchanges} exchanges and {artifacts} artifacts checked, {erased} of them erased, ")?;
-        write!(f, "{redacted} answers stored without a secret")
+        let (exchanges, artifacts) = (counted(*exchanges, "exchange"), counted(*artifacts, "artifact"));
+        write!(f, "{exchanges} and {artifacts} checked, {erased} of them erased, ")?;
+        write!(f, "{} stored without a secret", counted(*redacted, "answer"))
     }
 }
 

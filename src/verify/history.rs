@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{ObjectFault, OpenError, Repository, Target};
-use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref};
+use crate::ledger::read::{ObjectFault, OpenError, Repository};
+use crate::record::commit::{CommitKind, MAIN, branch_ref};
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
@@ -21,7 +21,8 @@ use crate::record::time::Seconds;
 use super::nodes::{Half, Nodes, half, number};
 use super::progress::Progress;
 use super::report::{Findings, Question};
-use super::signatures::{BATCH, Claim, Queue, Signatures};
+use super::signatures::{Claim, Outbox, Queue};
+use super::tips::Tips;
 
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +165,7 @@ impl History {
         progress: &Progress,
         findings: &mut Findings,
     ) {
-        let mut out = Outbox { progress: Some(progress), ..Outbox::new(queue) };
+        let mut out = Outbox::new(queue).telling(progress);
         self.walk(repository, MAIN, unread.open, old, &mut out, findings);
         for (n, tip) in &unread.tips.branches {
             self.walk(repository, &branch_name(*n), vec![(*tip, None)], old, &mut out, findings);
@@ -372,83 +373,7 @@ pub(super) struct Unread {
     open: Vec<Asked>,
 }
 
-/// Gathers signatures into batches and hands them on.
-struct Outbox<'a> {
-    batch: Vec<Claim>,
-    queue: &'a Queue,
-    own: Signatures,
-    progress: Option<&'a Progress>,
-}
-
-impl<'a> Outbox<'a> {
-    fn new(queue: &'a Queue) -> Self {
-        Outbox { batch: Vec::with_capacity(BATCH), queue, own: Signatures::default(), progress: None }
-    }
-
-    fn put(&mut self, claim: Claim) {
-        if let Some(progress) = self.progress {
-            progress.step();
-        }
-        self.batch.push(claim);
-        if self.batch.len() == BATCH {
-            self.send();
-        }
-    }
-
-    fn send(&mut self) {
-        if !self.batch.is_empty() {
-            let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-            self.queue.put(batch, &mut self.own);
-        }
-    }
-}
-
 /// The full name of a session branch.
 pub(super) fn branch_name(n: u8) -> String {
     branch_ref(&format!("branch-{n}"))
-}
-
-/// Where the refs of a ledger point.
-struct Tips {
-    main: Option<Oid>,
-    branches: BTreeMap<u8, Oid>,
-    notes: Vec<(String, Oid)>,
-}
-
-impl Tips {
-    /// No refs but those of section 1, and none of them symbolic; a foreign one is not followed.
-    fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
-        let mut tips = Tips { main: None, branches: BTreeMap::new(), notes: Vec::new() };
-        for found in repository.refs()? {
-            let id = match found.target {
-                Target::Direct(id) => id,
-                Target::Symbolic(to) => {
-                    let actual = format!("a symbolic ref to {to}");
-                    findings.add(Question::Consistent, None, found.name, "a ref to a commit", actual);
-                    continue;
-                }
-                Target::Broken(actual) => {
-                    findings.add(Question::Consistent, None, found.name, "a commit's id and a newline", actual);
-                    continue;
-                }
-            };
-            let branch = (1..=7).find(|n| branch_name(*n) == found.name);
-            match (found.name.as_str(), branch) {
-                (MAIN, _) => tips.main = Some(id),
-                (_, Some(n)) => _ = tips.branches.insert(n, id),
-                (NOTES_OTS | NOTES_WITNESS, _) => tips.notes.push((found.name, id)),
-                _ => findings.add(
-                    Question::Consistent,
-                    None,
-                    found.name,
-                    "no refs but main, branch-1 to branch-7, refs/notes/ots and refs/notes/witness (clone with --mirror)",
-                    format!("a ref to {id}"),
-                ),
-            }
-        }
-        if tips.main.is_none() {
-            findings.add(Question::Consistent, None, MAIN, "a ref to a commit", "nothing");
-        }
-        Ok(tips)
-    }
 }

@@ -30,6 +30,7 @@ mod segments;
 mod sessions;
 mod signatures;
 mod since;
+mod tips;
 mod verdict;
 
 use std::path::Path;

@@ -12,6 +12,11 @@ use super::since::Scope;
 /// Findings beyond this many are counted and not listed: one torn pack breaks everything at once.
 pub const MAX_FINDINGS: usize = 1000;
 
+/// A number of things: `1 line`, `2 lines`.
+pub(super) fn counted(n: u64, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+}
+
 /// The six questions about a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {

@@ -12,8 +12,10 @@ use ed25519_dalek::{Signature as Dalek, VerifyingKey, verify_batch};
 
 use crate::record::signature::{PublicKey, Signature, signed_data};
 
+use super::progress::Progress;
+
 /// Signatures of one batch; one of a batch of 512 costs about half of one in a batch of 64, larger ones gain little.
-pub(super) const BATCH: usize = 512;
+const BATCH: usize = 512;
 /// A batch that fails is divided into so many, until a part has so few that each is checked by itself.
 const PARTS: usize = 8;
 /// Batches that wait; whoever brings one more checks it himself.
@@ -157,6 +159,45 @@ pub(super) struct Closing<'a>(pub &'a Queue);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.close();
+    }
+}
+
+/// Gathers signatures into batches and hands them on.
+pub(super) struct Outbox<'a> {
+    batch: Vec<Claim>,
+    queue: &'a Queue,
+    own: Signatures,
+    progress: Option<&'a Progress>,
+}
+
+impl<'a> Outbox<'a> {
+    pub fn new(queue: &'a Queue) -> Self {
+        Outbox { batch: Vec::with_capacity(BATCH), queue, own: Signatures::default(), progress: None }
+    }
+
+    /// Each claim is a step.
+    pub fn telling(mut self, progress: &'a Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Takes one more.
+    pub fn put(&mut self, claim: Claim) {
+        if let Some(progress) = self.progress {
+            progress.step();
+        }
+        self.batch.push(claim);
+        if self.batch.len() == BATCH {
+            self.send();
+        }
+    }
+
+    /// Hands on what is left.
+    pub fn send(&mut self) {
+        if !self.batch.is_empty() {
+            let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+            self.queue.put(batch, &mut self.own);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::record::hash::Hash32;
 use crate::record::rules::Session;
 
 use super::checker::Checker;
-use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict};
+use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict, counted};
 
 impl Checker<'_> {
     /// The report of everything that was found.
@@ -53,27 +53,25 @@ impl Checker<'_> {
 
     fn broken(&self, question: Question) -> Option<Verdict> {
         let count = self.findings.count(question);
-        let word = if count == 1 { "finding" } else { "findings" };
-        (count > 0).then(|| Verdict::new(Answer::No, format!("{count} {word}")))
+        (count > 0).then(|| Verdict::new(Answer::No, counted(count, "finding")))
     }
 
     fn consistent(&self) -> Verdict {
         self.broken(Question::Consistent).unwrap_or_else(|| {
-            let commits: u64 = self.commits.values().sum();
-            let heads = self.tree_heads.len();
-            let lines = self.lines_checked();
-            let heads = if heads == 1 { "1 tree head".to_owned() } else { format!("{heads} tree heads") };
-            Verdict::new(Answer::Yes, format!("{commits} commits, {lines} log lines, {heads} hold together"))
+            let commits = counted(self.commits.values().sum(), "commit");
+            let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
+            let lines = counted(self.lines_checked(), "log line");
+            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together"))
         })
     }
 
     fn complete(&self) -> Verdict {
         self.broken(Question::Complete).unwrap_or_else(|| {
-            let lines = self.lines.state.count();
+            let lines = counted(self.lines.state.count(), "line");
             let log =
                 if self.log_file { "" } else { "; no audit.log was given, lines after the last segment are not known" };
             let reason = format!(
-                "every prompt has its outcome and every commit its line; unanchored tail: {lines} lines, \
+                "every prompt has its outcome and every commit its line; unanchored tail: {lines}, \
                  as no outside proof was checked{log}"
             );
             Verdict::new(Answer::Yes, reason)
@@ -83,7 +81,10 @@ impl Checker<'_> {
     fn not_before(&self) -> Verdict {
         self.broken(Question::NotBefore).unwrap_or_else(|| {
             if self.unlooked > 0 {
-                let reason = format!("{} session starts or ends could not be looked at", self.unlooked);
+                let reason = match self.unlooked {
+                    1 => "1 session start or end could not be looked at".to_owned(),
+                    n => format!("{n} session starts or ends could not be looked at"),
+                };
                 return Verdict::new(Answer::NotChecked, reason);
             }
             let anchors = self.btc_anchors + self.lines.accepted_anchors;
@@ -91,8 +92,15 @@ impl Checker<'_> {
                 return Verdict::new(Answer::NotChecked, "no session names a block: all are local");
             }
             let local = self.sessions.values().filter(|s| s.start == SessionBlock::Local).count();
-            let reason = format!("{anchors} block headers show their work; {local} sessions start on no block");
-            Verdict::new(Answer::Yes, reason)
+            let anchors = match anchors {
+                1 => "1 block header shows its work".to_owned(),
+                n => format!("{n} block headers show their work"),
+            };
+            let local = match local {
+                1 => "1 session starts on no block".to_owned(),
+                n => format!("{n} sessions start on no block"),
+            };
+            Verdict::new(Answer::Yes, format!("{anchors}; {local}"))
         })
     }
 
@@ -107,14 +115,12 @@ impl Checker<'_> {
     fn signed_by(&self) -> Verdict {
         self.broken(Question::SignedBy).unwrap_or_else(|| {
             let first = self.keys.first().map(|(_, key)| key.to_string()).unwrap_or_default();
-            let commits: u64 = self.commits.values().sum();
+            let commits = counted(self.commits.values().sum(), "commit");
             match self.pinned {
-                Some(_) => {
-                    Verdict::new(Answer::Yes, format!("{commits} commits by the pinned {first} and its successors"))
-                }
+                Some(_) => Verdict::new(Answer::Yes, format!("{commits} by the pinned {first} and its successors")),
                 None => Verdict::new(
                     Answer::NotChecked,
-                    format!("unpinned: {commits} commits by {first} and its successors; pin it with --signer"),
+                    format!("unpinned: {commits} by {first} and its successors; pin it with --signer"),
                 ),
             }
         })

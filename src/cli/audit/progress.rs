@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::cli::terminal::wanted;
 use crate::verify::{Progress, Stage};
@@ -63,10 +63,14 @@ fn style(stage: Stage, total: Option<u64>) -> ProgressStyle {
         Stage::Database => "checking the database's exchanges",
     };
     let form = match total {
-        None => format!("{what}: {{human_pos}} ({{per_sec}})"),
+        None => format!("{what}: {{human_pos}} ({{rate}})"),
         Some(total) => {
-            format!("{what}: {{bar:24}} {{percent}} % of {} ({{per_sec}}, {{eta}} left)", HumanCount(total))
+            format!("{what}: {{bar:24}} {{percent}} % of {} ({{rate}}, {{eta}} left)", HumanCount(total))
         }
     };
-    ProgressStyle::with_template(&form).unwrap_or_else(|_| ProgressStyle::default_bar())
+    let style = ProgressStyle::with_template(&form).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        // A rate that can't be written is not shown.
+        let _ = write!(to, "{:.0} a second", state.per_sec());
+    })
 }
