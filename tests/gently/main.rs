@@ -36,6 +36,7 @@ mod pipeline;
 mod private;
 mod quorum;
 mod readme;
+mod rebuild;
 mod recorder;
 mod replay;
 mod rotation;
