@@ -42,6 +42,7 @@ mod replay;
 mod rotation;
 mod second;
 mod store;
+mod storm;
 mod tamper;
 mod tamper_database;
 mod vectors;

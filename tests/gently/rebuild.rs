@@ -57,7 +57,7 @@ fn packs(rig: &Rig, extension: &str) -> Vec<PathBuf> {
     let folder = fs::read_dir(rig.root().join("ledger.git/objects/pack")).unwrap();
     let all = folder.map(|entry| entry.unwrap().path());
     let mut found: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
-    found.sort_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
+    found.sort();
     found
 }
 
@@ -185,19 +185,21 @@ const LOSSES: &[(&str, Damage, Expected)] = &[
         |lost| !lost.repository && lost.commits == commits() && lost.refs.is_empty(),
     ),
     (
-        "newest pack deleted",
+        "a pack deleted",
         |rig| fs::remove_file(packs(rig, "pack").pop().unwrap()).unwrap(),
         |lost| (1..commits()).contains(&lost.commits) && lost.aside.len() == 1,
     ),
     (
-        "newest index deleted",
+        "an index deleted",
         |rig| fs::remove_file(packs(rig, "idx").pop().unwrap()).unwrap(),
         |lost| (1..commits()).contains(&lost.commits) && lost.aside.len() == 1,
     ),
     (
-        "newest pack and index deleted",
+        "a pack and its index deleted",
         |rig| {
-            ["pack", "idx"].iter().for_each(|kind| fs::remove_file(packs(rig, kind).pop().unwrap()).unwrap());
+            let pack = packs(rig, "pack").pop().unwrap();
+            fs::remove_file(pack.with_extension("idx")).unwrap();
+            fs::remove_file(pack).unwrap();
         },
         |lost| (1..commits()).contains(&lost.commits) && lost.aside.is_empty(),
     ),
@@ -297,7 +299,6 @@ fn what_is_lost_comes_back_as_it_was_without_the_signing_key() {
         assert!(again.lost.is_nothing() && again.recover.is_none(), "{what}: {again:?}");
         assert_eq!(rig.bytes(), bytes, "{what}: a rebuild of nothing wrote something");
         fs::rename(&away, &key).unwrap();
-        rig.assert_sound(what);
         let recorder = rig.recorder(at(22));
         wait(async {
             let session = recorder.resume_or_open(rig.terms(), anchor(829_606), at(22)).await.unwrap().0;
@@ -389,8 +390,8 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
     ),
     (
         "a ref elsewhere",
-        |rig| drop(git(rig, &["update-ref", "refs/heads/branch-5", "refs/heads/main"])),
-        ["refs/heads/branch-5", "commit", "commit", "mv ledger.git ledger.git.changed"],
+        |rig| drop(git(rig, &["update-ref", "refs/heads/branch-7", "refs/heads/main"])),
+        ["refs/heads/branch-7", "commit", "commit", "mv ledger.git ledger.git.changed"],
     ),
     (
         "a ref too many",
@@ -399,8 +400,8 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
     ),
     (
         "a ref that is a pointer",
-        |rig| drop(git(rig, &["symbolic-ref", "refs/heads/main", "refs/heads/branch-5"])),
-        ["refs/heads/main", "a commit", "a pointer to refs/heads/branch-5", "update-ref --no-deref -d"],
+        |rig| drop(git(rig, &["symbolic-ref", "refs/heads/main", "refs/heads/branch-7"])),
+        ["refs/heads/main", "a commit", "a pointer to refs/heads/branch-7", "update-ref --no-deref -d"],
     ),
     (
         "a row of log_line changed",
@@ -444,7 +445,7 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
                  WHERE n = 2",
             );
         },
-        ["commit 3 (interaction on refs/heads/branch-5", "bytes that are commit", "whole", "gently restore FILE"],
+        ["commit 3 (interaction on refs/heads/branch-7", "bytes that are commit", "whole", "gently restore FILE"],
     ),
     (
         "bytes of a commit changed, and the ledger lost",
@@ -456,7 +457,7 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
             );
             fs::remove_dir_all(rig.root().join("ledger.git")).unwrap();
         },
-        ["commit 3 (interaction on refs/heads/branch-5", "bytes that are commit", "no commit", "gently restore FILE"],
+        ["commit 3 (interaction on refs/heads/branch-7", "bytes that are commit", "no commit", "gently restore FILE"],
     ),
     (
         "a file of a commit changed",
@@ -467,8 +468,8 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
     ),
     (
         "a commit moved to another branch",
-        |rig| executed(rig, "UPDATE ledger_commit SET ref = 'refs/heads/branch-7' WHERE n = 3"),
-        ["commit 4 (interaction on refs/heads/branch-7", "it follows commit none", "whole", "gently restore FILE"],
+        |rig| executed(rig, "UPDATE ledger_commit SET ref = 'refs/heads/branch-3' WHERE n = 3"),
+        ["commit 4 (interaction on refs/heads/branch-3", "it follows commit none", "whole", "gently restore FILE"],
     ),
     (
         "a commit's kind changed",
