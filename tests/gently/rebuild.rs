@@ -13,7 +13,7 @@ use gently::store::Read as _;
 use rusqlite::Connection;
 
 use crate::at_hand::AtHand;
-use crate::recorder::{Rig, anchor, at, denied, turn, wait};
+use crate::recorder::{Rig, anchor, at, copy_all, denied, turn, wait};
 
 /// A closed session on one branch, an open one on another, and a checkpoint between: made once, copied often.
 fn base() -> &'static Rig {
@@ -556,6 +556,26 @@ fn an_older_database_is_sent_to_adopt() {
         assert!(difference.next.contains("gently audit adopt --own"), "{difference}");
         fs::write(log_of(&rig), base().log()).unwrap();
     }
+}
+
+#[test]
+fn an_older_log_and_ledger_are_brought_forward() {
+    let rig = base().copy();
+    let recorder = rig.recorder(at(10));
+    let session = rig.open_sessions().remove(0);
+    wait(turn(&recorder, &session, "newer", at(10))).unwrap();
+    wait(recorder.close_session(session.id, anchor(829_606), at(11))).unwrap();
+    drop(recorder);
+    let whole = refs_and_objects(&rig);
+    fs::write(log_of(&rig), base().log()).unwrap();
+    fs::remove_dir_all(rig.root().join("ledger.git")).unwrap();
+    copy_all(&base().root().join("ledger.git"), &rig.root().join("ledger.git"));
+    let rebuilt = rebuild(&rig.home_paths(), at(20)).unwrap();
+    // The interaction, the session's end, and its close on main.
+    assert_eq!((rebuilt.lost.commits, rebuilt.lost.refs.len()), (3, 2), "{rebuilt:?}");
+    assert_eq!(rebuilt.lost.lines.unwrap().0, lines() + 1);
+    assert_eq!(refs_and_objects(&rig), whole);
+    rig.assert_sound("brought forward");
 }
 
 #[test]

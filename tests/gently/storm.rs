@@ -36,7 +36,7 @@ const PROCESSES: u64 = 3;
 /// Threads of each.
 const THREADS: u64 = 3;
 /// Every so many turns a thread closes the session, whoever else is in it.
-const CLOSES: u64 = 25;
+const CLOSES: u64 = 5;
 
 fn clock() -> Seconds {
     Seconds::new(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap()
@@ -143,7 +143,7 @@ impl Storm {
                 return;
             }
             let mut child = self.writer(&format!("{lane}.{nth}"));
-            std::thread::sleep(Duration::from_millis(100 + drawn(lane, nth, 1900)));
+            std::thread::sleep(Duration::from_millis(100 + drawn(lane, nth, 2900)));
             child.kill().unwrap();
             self.kills.fetch_add(usize::from(child.wait().unwrap().signal() == Some(9)), Ordering::SeqCst);
         }
