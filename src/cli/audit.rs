@@ -1,9 +1,10 @@
 //! `gently audit`: checks a ledger, or one session of it, and says what it found.
 //!
-//! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a required one was not
-//! checked; 2 could not look, which includes that there is nothing to check.
+//! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a
+//! required one was not checked; 2 could not look, which includes that there is nothing to check.
 
 mod progress;
+pub(super) mod rebuild;
 mod render;
 mod saved;
 mod target;

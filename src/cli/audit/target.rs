@@ -24,6 +24,12 @@ pub(in crate::cli) enum TargetError {
     /// A saved position is wanted, and there is no place for one.
     #[error("--since last of a repository needs --position FILE, which an earlier check with it has written")]
     NoPosition,
+    /// A part of the home is lost.
+    #[error("{path} is missing; `gently audit rebuild` restores it from the database")]
+    Lost {
+        /// Where it should be.
+        path: PathBuf,
+    },
     /// No key in what `--signer` names, or in the home's own file.
     #[error("no ssh-ed25519 public key in '{place}': {reason}; give 'ssh-ed25519 AAAA…' or a .pub file")]
     Signer {
@@ -73,7 +79,11 @@ impl Target {
             });
         }
         let home = home.ok_or(TargetError::NoHome)?;
-        let repository = home.join("ledger.git");
+        let (repository, log) = (home.join("ledger.git"), home.join("audit.log"));
+        let database = Some(home.join("gently.db")).filter(|path| path.is_file());
+        if let Some(lost) = [&repository, &log].into_iter().find(|part| database.is_some() && !part.exists()) {
+            return Err(TargetError::Lost { path: lost.clone() });
+        }
         if !repository.is_dir() {
             return Err(TargetError::NoLedger { path: repository });
         }
@@ -81,8 +91,7 @@ impl Target {
             Some(key) => Some(key),
             None => own_signer(home)?,
         };
-        let database = Some(home.join("gently.db")).filter(|path| path.is_file());
-        Ok(Target { repository, log: Some(home.join("audit.log")), pinned, database, in_use: true, _unpacked: None })
+        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, _unpacked: None })
     }
 
     /// Checks it.
