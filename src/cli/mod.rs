@@ -114,6 +114,7 @@ fn stopped(error: &WireError, json: bool) -> u8 {
             | RecorderError::InFlight { .. }
             | RecorderError::ClockFine { .. }
             | RecorderError::AuthKey(_)
+            | RecorderError::NotAllowed { .. }
             | RecorderError::Adopt(_)
     );
     if refused_before_writing { could_not(&error.to_string(), json) } else { withheld(cause, json, "") }

@@ -96,6 +96,12 @@ pub enum RecorderError {
     /// An auth key that can't be added, revoked or used.
     #[error(transparent)]
     AuthKey(#[from] super::auth::AuthKeyFault),
+    /// An artifact that what is on record speaks against.
+    #[error("{reason}")]
+    NotAllowed {
+        /// In a sentence.
+        reason: String,
+    },
     /// The session is not open.
     #[error("session {session} is not open; ask again, and a new one is opened")]
     NotOpen {

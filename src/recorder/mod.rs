@@ -12,6 +12,7 @@
 
 mod adopt;
 mod apply;
+mod artifacts;
 mod auth;
 mod draft;
 mod drift;
@@ -44,6 +45,7 @@ use crate::store::SessionRow;
 
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
+pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;

@@ -4,6 +4,7 @@
 
 mod anchor;
 mod anchored;
+mod artifacts;
 mod at_hand;
 mod auth;
 mod backup;
