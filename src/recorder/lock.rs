@@ -87,7 +87,8 @@ mod tests {
         drop(held);
         let short = Duration::from_millis(20);
         let note = std::fs::read(&path).unwrap();
-        for other in ["process 1         \n", "process 4294967295\n", "of another version, and longer than ours\n", ""] {
+        for other in ["process 1         \n", "process 4294967295\n", "of another version, and longer than ours\n", ""]
+        {
             std::fs::write(&path, other).unwrap();
             drop(WriterLock::acquire_within(&path, short).unwrap());
             assert_eq!(std::fs::read(&path).unwrap(), note, "after {other:?}");

@@ -64,7 +64,10 @@ fn make(home: &Path, count: u64) {
             most_packs = most_packs.max(packs);
             let rate = portion as f64 / started.elapsed().as_secs_f64();
             let cpu = (measure::cpu_seconds() - used) * 1000.0 / portion as f64;
-            eprintln!("{} exchanges, {rate:.0} a second, {cpu:.2} ms of processor time each, {packs} packs", house.asked());
+            eprintln!(
+                "{} exchanges, {rate:.0} a second, {cpu:.2} ms of processor time each, {packs} packs",
+                house.asked()
+            );
         }
         house.close().await;
         let written = house.asked() - before;
