@@ -11,6 +11,7 @@ use crate::continuity::compile::ContextBundle;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
+use crate::govern::output::Shape;
 use crate::govern::sanitize::{Clean, Redaction, redact};
 use crate::govern::validate::judge;
 use crate::record::block::Anchor;
@@ -58,6 +59,8 @@ pub enum Refusal {
     CompileFailed {
         /// The fault's code.
         reason: String,
+        /// The judgement, where that by itself is drift.
+        judgement: Option<Judgement>,
     },
 }
 
@@ -206,7 +209,8 @@ impl Reply {
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
-        let judgement = judge(kernel, prompt.bundle.bundle(), &prompt.text, &self.text);
+        let shape = prompt.params.expect.as_deref().map(Shape::recorded);
+        let judgement = judge(kernel, prompt.bundle.bundle(), &prompt.text, shape.as_ref(), &self.text);
         let stored = redact(&self.text);
         Judged { text: self.text, stored, usage: self.usage, cost: self.cost, judgement }
     }
