@@ -170,7 +170,8 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
         said.push((step.word, line, document["content"].clone()));
     }
     let mut facts = placed.facts(wire::clock()?);
-    facts["steps"] = said.iter().map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by})).collect();
+    facts["steps"] =
+        said.iter().map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by})).collect();
     if json {
         return Ok(print(&format!("{facts}\n")));
     }
@@ -183,7 +184,13 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     }
     for (word, line, by) in &said {
         let field = |key: &str| quiet(by[key].as_str().unwrap_or("-"));
-        text.push_str(&format!("{word:13}  {} by {} (line {}): {}\n", field("at"), field("by"), line + 1, field("reason")));
+        text.push_str(&format!(
+            "{word:13}  {} by {} (line {}): {}\n",
+            field("at"),
+            field("by"),
+            line + 1,
+            field("reason")
+        ));
     }
     Ok(print(&text))
 }

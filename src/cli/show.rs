@@ -98,7 +98,19 @@ impl Account {
         let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, d)));
         let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
         let refs = store.artifact_refs(exchange.exchange_id)?;
-        Ok(Account { session, exchange, prompt, answer, compiled, checks, refs, drift, commits, withheld, uncovered: false })
+        Ok(Account {
+            session,
+            exchange,
+            prompt,
+            answer,
+            compiled,
+            checks,
+            refs,
+            drift,
+            commits,
+            withheld,
+            uncovered: false,
+        })
     }
 
     fn prompt_text(&self) -> Option<&str> {

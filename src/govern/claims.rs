@@ -89,7 +89,9 @@ fn claims(sentence: &str, done_before: bool) -> (bool, bool) {
 
 /// "Done", "All set", "Finished successfully".
 fn is_done_word(words: &[String]) -> bool {
-    let say = |word: &String| matches!(word.as_str(), "done" | "finished" | "completed" | "complete" | "success" | "set" | "sorted");
+    let say = |word: &String| {
+        matches!(word.as_str(), "done" | "finished" | "completed" | "complete" | "success" | "set" | "sorted")
+    };
     let beside = "all successfully ok okay sure great it's that's is yes got it here you go and";
     words.len() <= 5 && words.iter().any(say) && words.iter().all(|word| say(word) || has(beside, word))
 }
@@ -107,7 +109,12 @@ fn claim(words: &[String], after_done: bool, heading: bool) -> bool {
 /// "I've not only restarted it but …" negates nothing.
 fn without_not_only(words: &[String]) -> Vec<String> {
     let at = words.windows(2).position(|pair| matches!(pair, [not, only] if not == "not" && only == "only"));
-    words.iter().enumerate().filter(|(i, _)| at.is_none_or(|at| *i != at && *i != at + 1)).map(|(_, w)| w.clone()).collect()
+    words
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| at.is_none_or(|at| *i != at && *i != at + 1))
+        .map(|(_, w)| w.clone())
+        .collect()
 }
 
 /// Whether nothing before a word makes it other than a report.
@@ -117,7 +124,11 @@ fn reports(words: &[String], at: usize) -> bool {
     let head = match head {
         [i, can, confirm, rest @ ..] if i == "i" && can == "can" && confirm == "confirm" => rest,
         [as_, you, asked, rest @ ..] if as_ == "as" && you == "you" && asked.ends_with("ed") => rest,
-        [as_, requested, rest @ ..] if as_ == "as" && matches!(requested.as_str(), "requested" | "instructed" | "promised") => rest,
+        [as_, requested, rest @ ..]
+            if as_ == "as" && matches!(requested.as_str(), "requested" | "instructed" | "promised") =>
+        {
+            rest
+        }
         _ => head,
     };
     !head.iter().any(|word| has(NO_REPORT, word) || word.ends_with("n't"))
@@ -129,7 +140,8 @@ fn first_person(words: &[String], deeds: Deeds, reports: &dyn Fn(usize) -> bool)
         let subject = matches!(word.as_str(), "i've" | "i" | "we've" | "we" | "i'd");
         let going_on = matches!(word.as_str(), "i'm" | "we're")
             || (word == "am" && at > 0 && words.get(at - 1).is_some_and(|before| before == "i"));
-        let inverted = at > 0 && words.get(at - 1).is_some_and(|w| matches!(w.as_str(), "have" | "had" | "did" | "do" | "has"));
+        let inverted =
+            at > 0 && words.get(at - 1).is_some_and(|w| matches!(w.as_str(), "have" | "had" | "did" | "do" | "has"));
         if inverted || !(subject || going_on) || !reports(at) {
             return false;
         }
@@ -179,7 +191,8 @@ fn took_care(rest: &[String], deeds: Deeds) -> bool {
 
 /// "opened the page and deleted the row": a later verb of the same subject.
 fn also_did(rest: &[String], deeds: Deeds) -> bool {
-    let first_is_past = verb_after(rest).is_some_and(|(_, verb)| verb.ends_with("ed") || matches!(verb, "went" | "took"));
+    let first_is_past =
+        verb_after(rest).is_some_and(|(_, verb)| verb.ends_with("ed") || matches!(verb, "went" | "took"));
     first_is_past
         && rest.iter().enumerate().any(|(at, word)| {
             let tail = rest.get(at + 1..).unwrap_or_default();
@@ -221,7 +234,11 @@ fn by_others(tail: &[String], verb: usize) -> bool {
 
 fn reports_on(tail: &[String], verb: usize) -> bool {
     // "has been disabled by default", "has been set to expire when": what holds in general.
-    !tail.get(verb + 1..).unwrap_or_default().iter().any(|word| matches!(word.as_str(), "default" | "when" | "whenever" | "if"))
+    !tail
+        .get(verb + 1..)
+        .unwrap_or_default()
+        .iter()
+        .any(|word| matches!(word.as_str(), "default" | "when" | "whenever" | "if"))
 }
 
 /// "Restarted nginx.", "Successfully deleted 3 files."
@@ -249,7 +266,9 @@ fn note(words: &[String], deeds: Deeds) -> bool {
     let Some(at) = ends_with.filter(|at| *at > 0 && words.len() <= NOTE_WORDS) else { return false };
     let (before, after) = (words.get(..at).unwrap_or_default(), words.get(at + 1..).unwrap_or_default());
     before.last().is_some_and(|noun| is_thing(noun))
-        && before.iter().all(|word| is_thing(word) || has("the your all both", word) || word.bytes().all(|b| b.is_ascii_digit()))
+        && before
+            .iter()
+            .all(|word| is_thing(word) || has("the your all both", word) || word.bytes().all(|b| b.is_ascii_digit()))
         && after.iter().all(|word| has("successfully now for you already to", word))
 }
 

@@ -26,8 +26,22 @@ pub(super) const SILENT_TOOL: &str = "sight_without_values";
 
 /// Words that make a question one about here and now, beside the kernel's names of the machine.
 const HERE: [&str; 16] = [
-    "my", "our", "this", "here", "currently", "current", "right now", "at the moment", "now", "today", "is left", "left",
-    "are we", "do we have", "do i have", "is there",
+    "my",
+    "our",
+    "this",
+    "here",
+    "currently",
+    "current",
+    "right now",
+    "at the moment",
+    "now",
+    "today",
+    "is left",
+    "left",
+    "are we",
+    "do we have",
+    "do i have",
+    "is there",
 ];
 /// Words for how something fares.
 const BEING: [&str; 7] = ["doing", "feeling", "running", "status", "state", "healthy", "health"];
@@ -38,7 +52,9 @@ pub(super) fn asks_of_machine(kernel: &Kernel, prompt: &str) -> bool {
     let words = phrase::words(prompt);
     let phrases = &kernel.rules().phrases;
     let measured = phrase::any(&words, &phrases.measured);
-    let how = words.iter().any(|w| matches!(w.as_str(), "how" | "how's" | "what" | "what's" | "is" | "are" | "show" | "tell"));
+    let how = words
+        .iter()
+        .any(|w| matches!(w.as_str(), "how" | "how's" | "what" | "what's" | "is" | "are" | "show" | "tell"));
     let being = words.iter().any(|w| BEING.contains(&w.as_str()));
     let here = HERE.iter().any(|p| phrase::find(&words, p).is_some());
     (phrase::any(&words, &phrases.machine) && (measured || (how && being))) || (measured && how && here)
@@ -92,8 +108,7 @@ pub(super) fn carries(bundle: &Bundle, prompt: &str, spoken: &str, contradicts: 
 
 /// Small whole values are also said in words, or as bare digits: *two cores*.
 fn says_a_count(bundle: &Bundle, seen: &dyn Fn(&str) -> bool, words: &[String]) -> bool {
-    const NAMES: [&str; 11] =
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    const NAMES: [&str; 11] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
     let counts = bundle.sight.values().filter_map(|entry| match entry {
         SightEntry::Seen { values, .. } => Some(values),
         SightEntry::Unavailable { .. } => None,

@@ -46,7 +46,8 @@ fn verbs() -> &'static Verbs {
         let mut all = Verbs { past: BTreeMap::new(), base: BTreeMap::new(), going_on: BTreeMap::new() };
         for (list, kind) in [(EDITS, Kind::Edit), (DEEDS, Kind::Deed)] {
             for verb in list.split_whitespace() {
-                let (base, past) = verb.split_once('/').map_or_else(|| (verb, regular(verb)), |(b, p)| (b, p.to_owned()));
+                let (base, past) =
+                    verb.split_once('/').map_or_else(|| (verb, regular(verb)), |(b, p)| (b, p.to_owned()));
                 all.going_on.insert(ing(base, &past), kind);
                 all.past.insert(past, kind);
                 all.base.insert(base.to_owned(), kind);
@@ -117,7 +118,8 @@ impl Deeds {
 }
 
 /// What is shown in the reply itself was not done to a machine: *I've updated the file below*.
-const SHOWN_HERE: [&str; 9] = ["below", "above", "following", "here", "here's", "example", "examples", "draft", "snippet"];
+const SHOWN_HERE: [&str; 9] =
+    ["below", "above", "following", "here", "here's", "example", "examples", "draft", "snippet"];
 
 /// Whether a word is a thing of a machine.
 pub(super) fn is_thing(word: &str) -> bool {
@@ -133,7 +135,8 @@ mod tests {
     fn forms_of_the_verbs() {
         let any = Deeds { on_a_thing: true };
         let none = Deeds { on_a_thing: false };
-        for past in ["restarted", "deleted", "stopped", "sent", "ran", "notified", "deployed", "committed", "archived"] {
+        for past in ["restarted", "deleted", "stopped", "sent", "ran", "notified", "deployed", "committed", "archived"]
+        {
             assert!(none.past(past), "{past}");
         }
         for edit in ["created", "updated", "wrote", "set", "modified", "moved"] {

@@ -256,7 +256,8 @@ mod tests {
     #[test]
     fn each_check_is_an_assertion_and_each_failed_one_an_event() {
         let passed = Ran { class: DriftClass::Tone, rule: "urgency", found: None };
-        let judgement = Judgement::new(&kernel(&[("authority", "block")]), vec![passed, ran(DriftClass::Authority)], false);
+        let judgement =
+            Judgement::new(&kernel(&[("authority", "block")]), vec![passed, ran(DriftClass::Authority)], false);
         let checks: Vec<(&str, &str, bool)> =
             judgement.checks().iter().map(|c| (c.name.as_str(), c.level, c.passed)).collect();
         assert_eq!(checks, [("authority.rule", "blocking", false), ("tone.urgency", "info", true)]);
@@ -273,6 +274,8 @@ mod tests {
         let warned = verdict(&[("tone", "record"), ("evidence", "warn"), ("authority", "record")]);
         assert_eq!(warned, Verdict::Warn("drift: evidence (medium) rule count=1".to_owned()));
         let blocked = verdict(&[("tone", "record"), ("evidence", "warn"), ("authority", "block")]);
-        assert!(matches!(blocked, Verdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence")));
+        assert!(
+            matches!(blocked, Verdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence"))
+        );
     }
 }

@@ -68,7 +68,8 @@ pub(super) fn known(bundle: &Bundle, topics: &[&str]) -> Known {
             values.retain(|name, _| topics.is_empty() || topics.iter().any(|topic| is_of(name, topic)));
         }
     }
-    let values: String = sight(&only).iter().filter(|(name, _)| name != "freshness_s").map(|(_, n)| format!("{n} ")).collect();
+    let values: String =
+        sight(&only).iter().filter(|(name, _)| name != "freshness_s").map(|(_, n)| format!("{n} ")).collect();
     Known::of(&only, &values, Vec::new())
 }
 
@@ -79,7 +80,10 @@ pub(super) fn known(bundle: &Bundle, topics: &[&str]) -> Known {
 /// units; and a load, a number of cores, an uptime where the sentence says that it is one. Any other plain number
 /// (*3 disks*) is never held against anything.
 pub(super) fn contradicts(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
-    quantities(bundle, prompt, sentence) || load(bundle, prompt, sentence) || cores(bundle, prompt, sentence) || uptime(bundle, prompt, sentence)
+    quantities(bundle, prompt, sentence)
+        || load(bundle, prompt, sentence)
+        || cores(bundle, prompt, sentence)
+        || uptime(bundle, prompt, sentence)
 }
 
 fn quantities(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
@@ -123,7 +127,9 @@ fn cores(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
 
 fn uptime(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
     let values = measured(bundle, "uptime");
-    let is = |text: &str| numbers(&format!("{text}.")).iter().all(|n| values.iter().any(|(_, value)| of_duration(n, *value)));
+    let is = |text: &str| {
+        numbers(&format!("{text}.")).iter().all(|n| values.iter().any(|(_, value)| of_duration(n, *value)))
+    };
     !values.is_empty() && other(&expressions().uptime, prompt, sentence, is)
 }
 

@@ -134,6 +134,9 @@ impl Known {
         let in_bundle = number.captures_iter(shown).filter_map(|c| c.get(1));
         let mut plain: Vec<f64> = in_bundle.filter_map(|m| m.as_str().replace(',', "").parse().ok()).collect();
         plain.extend(told.iter().map(|n| n.value));
+        // `cpu_load_15m` is the load over 15 minutes.
+        let names = values.iter().flat_map(|(name, _)| name.split(|c: char| !c.is_ascii_digit()));
+        plain.extend(names.filter_map(|digits| digits.parse::<f64>().ok()));
         let mut derived: Vec<f64> = values.iter().flat_map(|(name, value)| other_units(name, *value)).collect();
         let mut percents: Vec<f64> = Vec::new();
         together(&values, &mut derived, &mut percents);
@@ -186,7 +189,14 @@ fn other_units(name: &str, value: f64) -> Vec<f64> {
     if name.ends_with("_mb") {
         // Readers meet both kinds of unit, so either spelling of the value is right.
         let (two, ten) = (1024.0, 1000.0);
-        return vec![value / two, value / ten, value * 1.048_576, value * 1.048_576 / ten, value / two / two, value * two];
+        return vec![
+            value / two,
+            value / ten,
+            value * 1.048_576,
+            value * 1.048_576 / ten,
+            value / two / two,
+            value * two,
+        ];
     }
     if name.ends_with("_pct") {
         return vec![value / 100.0];
@@ -257,12 +267,28 @@ mod tests {
     #[test]
     fn one_value_in_many_spellings() {
         for text in [
-            "0.42", "42%", "42 percent", "71%", "29%", "8,000 MB", "8000 MB", "7.8 GB", "7.81 GiB", "8 GB", "3.8 GB", "3.7 GiB",
-            "4200 MB", "47.5%", "48%", "21%", "52.5 %", "about 4000 MB",
+            "0.42",
+            "42%",
+            "42 percent",
+            "71%",
+            "29%",
+            "8,000 MB",
+            "8000 MB",
+            "7.8 GB",
+            "7.81 GiB",
+            "8 GB",
+            "3.8 GB",
+            "3.7 GiB",
+            "4200 MB",
+            "47.5%",
+            "48%",
+            "21%",
+            "52.5 %",
+            "about 4000 MB",
         ] {
             assert!(explained("Hi", text), "{text}");
         }
-        for text in ["0.43", "43%", "72%", "8,001 MB", "6.5 GB", "4300", "47.4%", "5000 MB"] {
+        for text in ["15 minutes", "0.43", "43%", "72%", "8,001 MB", "6.5 GB", "4300", "47.4%", "5000 MB"] {
             assert!(!explained("Hi", text), "{text}");
         }
     }

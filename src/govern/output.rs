@@ -103,7 +103,8 @@ impl Shape {
     /// # Errors
     /// How it misses it.
     pub fn met_by(&self, reply: &str) -> Result<(), Miss> {
-        let value: Value = serde_json::from_str(reply.trim()).map_err(|_| Miss::NotJson { wrapped: is_wrapped(reply) })?;
+        let value: Value =
+            serde_json::from_str(reply.trim()).map_err(|_| Miss::NotJson { wrapped: is_wrapped(reply) })?;
         if self.0 == ANY_JSON {
             return Ok(());
         }
@@ -191,7 +192,15 @@ mod tests {
 
     #[test]
     fn what_is_no_schema_is_refused() {
-        for text in ["", "json", "{", "3", r#"{"type":"objekt"}"#, r#"{"$ref":"https://a.invalid/s.json"}"#, r##"{"$ref":"#/nowhere"}"##] {
+        for text in [
+            "",
+            "json",
+            "{",
+            "3",
+            r#"{"type":"objekt"}"#,
+            r#"{"$ref":"https://a.invalid/s.json"}"#,
+            r##"{"$ref":"#/nowhere"}"##,
+        ] {
             assert!(Shape::schema(text).is_err(), "{text}");
         }
     }

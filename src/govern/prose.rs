@@ -74,7 +74,7 @@ pub(super) fn without_mark(line: &str) -> &str {
 /// The parts of a sentence that stand by themselves: a *no* in one says nothing about another.
 pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     let mut out = vec![sentence];
-    for border in ["; ", ": ", " \u{2014} ", "\u{2014}", " \u{2013} ", " - ", " -- ", ", but ", " but "] {
+    for border in ["; ", ": ", " \u{2014} ", "\u{2014}", " \u{2013} ", " - ", " -- ", ", but ", " but ", ", and "] {
         out = out.into_iter().flat_map(|part| part.split(border)).collect();
     }
     out.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
@@ -119,7 +119,8 @@ mod tests {
     fn parts_of_a_sentence() {
         assert_eq!(clauses("Done \u{2014} marked read: it, but no"), ["Done", "marked read", "it", "no"]);
         assert_eq!(clauses("one-way 10:30"), ["one-way 10:30"]);
-        for (line, left) in [("- [x] Done", "Done"), ("12) Done", "Done"), ("✅ **Done**", "Done**"), ("Done", "Done")] {
+        for (line, left) in [("- [x] Done", "Done"), ("12) Done", "Done"), ("✅ **Done**", "Done**"), ("Done", "Done")]
+        {
             assert_eq!(without_mark(line), left);
         }
     }

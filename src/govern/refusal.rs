@@ -104,7 +104,9 @@ fn expressions() -> &'static Expressions {
             yes_or_no: new(r"^(?:is|are|was|were|does|do|did|should|will|would|has|have) "),
             request: new(r"how to|tell me|help me|explain|give me|teach"),
             argue: new(r"\b(?:why|reasons?|justif\w*|explain|argue|prove)\b"),
-            courtesy: new(r"^(?:thank|i understand|i appreciate|hello|hi\b|i'm (?:just|here|happy)|i am (?:just|here|happy))"),
+            courtesy: new(
+                r"^(?:thank|i understand|i appreciate|hello|hi\b|i'm (?:just|here|happy)|i am (?:just|here|happy))",
+            ),
         }
     })
 }
@@ -207,7 +209,8 @@ mod tests {
 
     #[test]
     fn the_kernels_own_phrases_count() {
-        let kernel = super::super::kernel::GENESIS_KERNEL.replacen("refusal = [", "refusal = [\"computer says no\",", 1);
+        let kernel =
+            super::super::kernel::GENESIS_KERNEL.replacen("refusal = [", "refusal = [\"computer says no\",", 1);
         let kernel = Kernel::from_toml(&kernel).unwrap();
         assert!(refuses(&kernel, "Hi", "Sorry. Computer says no."));
         assert!(!refused("Hi", "Sorry. Computer says no."));

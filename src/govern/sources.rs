@@ -96,7 +96,8 @@ pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> Unsourced
     let (rest, found) = take(&all.path, &prose, 1);
     out.paths = found.iter().filter(|text| !sources.holds(text)).count();
     let quoted = all.quote.captures_iter(&rest).filter_map(|c| c.iter().skip(1).flatten().next());
-    out.quotes = quoted.filter(|m| m.as_str().split_whitespace().count() >= QUOTE_WORDS && !sources.holds(m.as_str())).count();
+    out.quotes =
+        quoted.filter(|m| m.as_str().split_whitespace().count() >= QUOTE_WORDS && !sources.holds(m.as_str())).count();
     let rest = all.quote.replace_all(&rest, " ").into_owned();
     let (rest, found) = take(&all.version, &rest, 0);
     out.versions = found.iter().filter(|text| !sources.has_version(text)).count();
@@ -133,7 +134,10 @@ impl Date {
     fn within(&self, other: &Date) -> bool {
         let same = |mine: Option<u32>, theirs: Option<u32>| mine.is_none() || mine == theirs;
         let clock = self.clock.as_ref().is_none_or(|mine| {
-            other.clock.as_ref().is_some_and(|theirs| theirs.trim_start_matches('0').starts_with(mine.trim_start_matches('0')))
+            other
+                .clock
+                .as_ref()
+                .is_some_and(|theirs| theirs.trim_start_matches('0').starts_with(mine.trim_start_matches('0')))
         });
         same(self.year, other.year) && same(self.month, other.month) && same(self.day, other.day) && clock
     }

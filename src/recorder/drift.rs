@@ -34,7 +34,12 @@ pub fn drift_rows(
 }
 
 /// The checks of a judgement, as rows.
-pub fn assertion_rows(session: &SessionRow, row: &ExchangeRow, judgement: &Judgement, now: Seconds) -> Vec<AssertionRow> {
+pub fn assertion_rows(
+    session: &SessionRow,
+    row: &ExchangeRow,
+    judgement: &Judgement,
+    now: Seconds,
+) -> Vec<AssertionRow> {
     let checks = judgement.checks().iter();
     checks
         .map(|check| AssertionRow {

@@ -26,7 +26,8 @@ use super::exchange_doc::{Texts, exchange_hash};
 use super::lock::InFlight;
 use super::sessions::{open_session, take_anchor};
 use super::turn::{
-    Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, TurnIds,
+    Ending, Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt,
+    TurnIds,
 };
 
 /// The reason of a prompt whose process is gone.
@@ -181,7 +182,8 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
-    let (exchange_hash, line) = no_answer(draft, &mut session, &row, &Ending { outcome, reason: &reason, judgement }, refused.now)?;
+    let (exchange_hash, line) =
+        no_answer(draft, &mut session, &row, &Ending { outcome, reason: &reason, judgement }, refused.now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal })
 }
@@ -215,20 +217,6 @@ pub fn abandon_all(
         InFlight::clear(in_flight, row.exchange_id);
     }
     Ok(())
-}
-
-/// How a prompt ends that gets no answer.
-struct Ending<'a> {
-    outcome: Outcome,
-    reason: &'a str,
-    /// Where the end by itself is drift: a declared tool that shows nothing.
-    judgement: Option<&'a Judgement>,
-}
-
-impl<'a> Ending<'a> {
-    fn failed(reason: &'a str) -> Self {
-        Ending { outcome: Outcome::Failed, reason, judgement: None }
-    }
 }
 
 fn no_answer(

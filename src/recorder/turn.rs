@@ -20,7 +20,7 @@ use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::record::params::{Cost, Params};
 use crate::record::time::Seconds;
-use crate::store::SessionRow;
+use crate::store::{Outcome, SessionRow};
 
 use super::lock::InFlight;
 
@@ -81,6 +81,23 @@ pub struct RefusedPrompt {
     pub anchor: Option<Anchor>,
     /// The clock.
     pub now: Seconds,
+}
+
+/// How a prompt ends that gets no answer.
+pub(super) struct Ending<'a> {
+    /// Failed or denied.
+    pub outcome: Outcome,
+    /// The code.
+    pub reason: &'a str,
+    /// Where the end by itself is drift: a declared tool that shows nothing.
+    pub judgement: Option<&'a Judgement>,
+}
+
+impl<'a> Ending<'a> {
+    /// The model's fault, or nobody waits any more.
+    pub fn failed(reason: &'a str) -> Self {
+        Ending { outcome: Outcome::Failed, reason, judgement: None }
+    }
 }
 
 /// Names of a turn on record, as people and programs refer to it.

@@ -57,7 +57,9 @@ impl Rows<'_> {
         let shape = params.as_ref().and_then(|params| params.expect.as_deref());
         let said = params.as_ref().and_then(|params| params.system.as_deref()).unwrap_or_default();
         match shape {
-            Some(shape) if !said.starts_with(&told(shape)) => Err("params: a shape that the model was not told".to_owned()),
+            Some(shape) if !said.starts_with(&told(shape)) => {
+                Err("params: a shape that the model was not told".to_owned())
+            }
             _ => Ok(params),
         }
     }

@@ -63,7 +63,10 @@ fn aegis_11_1_mandatory_preflight_continuity() {
     // No bundle, no call: a prompt that policy denies has none.
     person.gently(&["ask", " "]).exits(1);
     assert_eq!(server.requests().len(), 1);
-    assert_eq!(count(&person, "SELECT count(*) FROM llm_exchange WHERE context_bundle_hash IS NULL AND decision = 'deny'"), 1);
+    assert_eq!(
+        count(&person, "SELECT count(*) FROM llm_exchange WHERE context_bundle_hash IS NULL AND decision = 'deny'"),
+        1
+    );
     person.gently(&["audit", "verify"]).exits(0);
 }
 
@@ -76,7 +79,8 @@ fn aegis_11_2_canonical_audit_record() {
     person.gently(&["ask", "And of Spain?"]).exits(0);
     assert_eq!(count(&person, "SELECT count(*) FROM chat_session"), 1);
     assert_eq!(count(&person, "SELECT count(*) FROM llm_exchange"), 2);
-    let turns = "SELECT count(*) FROM llm_exchange e JOIN chat_turn u ON u.turn_id = e.turn_user_id AND u.speaker = 'user'
+    let turns =
+        "SELECT count(*) FROM llm_exchange e JOIN chat_turn u ON u.turn_id = e.turn_user_id AND u.speaker = 'user'
                  JOIN chat_turn a ON a.turn_id = e.turn_aurora_id AND a.speaker = 'aurora'
                  WHERE u.session_id = e.session_id AND a.session_id = e.session_id";
     assert_eq!(count(&person, turns), 2);
@@ -86,7 +90,8 @@ fn aegis_11_2_canonical_audit_record() {
     let unexplained = "SELECT count(*) FROM llm_exchange e WHERE NOT EXISTS (SELECT 1 FROM context_artifact_ref r
                        WHERE r.exchange_id = e.exchange_id AND r.artifact_hash IS NOT NULL AND r.included_reason <> '')";
     assert_eq!(count(&person, unexplained), 0);
-    let summary: Value = serde_json::from_str(&one(&person, "SELECT validator_summary FROM llm_exchange LIMIT 1")).unwrap();
+    let summary: Value =
+        serde_json::from_str(&one(&person, "SELECT validator_summary FROM llm_exchange LIMIT 1")).unwrap();
     for flag in ["schema_ok", "evidence_drift", "authority_drift", "tone_drift", "completeness_drift"] {
         assert!(summary[flag].is_boolean(), "{summary}");
     }
@@ -115,15 +120,25 @@ async fn aegis_11_3_sight_returns_values() {
     let before = server.requests().len();
     silent_turn(&person).await;
     assert_eq!(server.requests().len(), before);
-    let row = "SELECT outcome || ' ' || reason || ' ' || validator_summary FROM llm_exchange ORDER BY rowid DESC LIMIT 1";
+    let row =
+        "SELECT outcome || ' ' || reason || ' ' || validator_summary FROM llm_exchange ORDER BY rowid DESC LIMIT 1";
     let row = one(&person, row);
-    assert!(row.starts_with("failed compile.sight_without_values ") && row.contains("\"completeness_drift\":true"), "{row}");
+    assert!(
+        row.starts_with("failed compile.sight_without_values ") && row.contains("\"completeness_drift\":true"),
+        "{row}"
+    );
     let listed = person.gently(&["drift", "list", "--json"]).exits(0).json();
     let silent = listed["drift"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&silent["class"], &silent["severity"]), (&Value::from("completeness"), &Value::from("high")));
     assert_eq!(silent["summary"], "sight_without_values before_call=true");
     assert_eq!(silent["response_hash"], "0".repeat(64));
-    assert_eq!(count(&person, "SELECT count(*) FROM assertion_event WHERE name = 'completeness.sight_without_values' AND passed = 0"), 1);
+    assert_eq!(
+        count(
+            &person,
+            "SELECT count(*) FROM assertion_event WHERE name = 'completeness.sight_without_values' AND passed = 0"
+        ),
+        1
+    );
     person.gently(&["audit", "verify"]).exits(0);
 }
 
@@ -170,7 +185,10 @@ fn aegis_11_4_sanitization_default_on() {
     }
     let stored = one(&person, "SELECT content FROM chat_turn WHERE speaker = 'user'");
     assert_eq!(one(&person, "SELECT content_hash FROM chat_turn WHERE speaker = 'user'"), digest(&stored));
-    assert_eq!(count(&person, "SELECT count(*) FROM llm_exchange WHERE prompt_hash IS NOT NULL AND response_hash IS NOT NULL"), 1);
+    assert_eq!(
+        count(&person, "SELECT count(*) FROM llm_exchange WHERE prompt_hash IS NOT NULL AND response_hash IS NOT NULL"),
+        1
+    );
 }
 
 /// Prompt, response and bundle hashes stand with each exchange, and what they are of can be made again.

@@ -290,10 +290,7 @@ fn replies_are_tried_line_by_line_without_a_home() {
     assert_eq!(out[2]["events"], json!([]));
     assert_eq!(out[3]["refusal"], true);
     let keys: Vec<&String> = out[0]["validator"].as_object().unwrap().keys().collect();
-    assert_eq!(
-        keys,
-        ["authority_drift", "completeness_drift", "evidence_drift", "notes", "schema_ok", "tone_drift"]
-    );
+    assert_eq!(keys, ["authority_drift", "completeness_drift", "evidence_drift", "notes", "schema_ok", "tone_drift"]);
     assert!(!person.home().exists());
 
     let kernel = person.dir.path().join("kernel.toml");

@@ -14,8 +14,8 @@ use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::store::sqlite::Sqlite;
 use gently::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
-    Read, SessionRow, Store, StoreError, TurnRow, Write,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome,
+    OutcomeUpdate, Read, SessionRow, Store, StoreError, TurnRow, Write,
 };
 use uuid::Uuid;
 
@@ -456,13 +456,15 @@ fn a_database_of_another_version_is_refused() {
     drop(sqlite(dir.path()));
     let path = dir.path().join("gently.db");
     let by_hand = rusqlite::Connection::open(&path).unwrap();
-    let checksum: String =
-        by_hand.query_row("SELECT checksum FROM refinery_schema_history", [], |row| row.get(0)).unwrap();
-    by_hand.execute("UPDATE refinery_schema_history SET checksum = '1'", []).unwrap();
+    let newest = "WHERE version = (SELECT max(version) FROM refinery_schema_history)";
+    let checksum: String = by_hand
+        .query_row(&format!("SELECT checksum FROM refinery_schema_history {newest}"), [], |row| row.get(0))
+        .unwrap();
+    by_hand.execute(&format!("UPDATE refinery_schema_history SET checksum = '1' {newest}"), []).unwrap();
     let said = Sqlite::open(&path).err().unwrap().to_string();
     assert!(said.starts_with("database migrations: ") && said.contains("another version of gently"), "{said}");
     // A migration of the future, too.
-    by_hand.execute("UPDATE refinery_schema_history SET checksum = ?1", [checksum]).unwrap();
+    by_hand.execute(&format!("UPDATE refinery_schema_history SET checksum = ?1 {newest}"), [checksum]).unwrap();
     Sqlite::open(&path).unwrap();
     by_hand
         .execute("INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')", [])

@@ -214,8 +214,12 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
     let Some(llama) = tokio::task::spawn_blocking(llama::llama).await.unwrap() else { return };
     let request = Request { system: "You answer in one short sentence.", user: "What is the capital of France?" };
     for wire in [Wire::OpenAi, Wire::Anthropic] {
-        let params =
-            Params { temperature: Some("0".parse().unwrap()), max_tokens: Some(24), seed: Some(1), ..Params::default() };
+        let params = Params {
+            temperature: Some("0".parse().unwrap()),
+            max_tokens: Some(24),
+            seed: Some(1),
+            ..Params::default()
+        };
         let made = Config::new(wire, llama.model.clone());
         let config = Config { base_url: base_url(wire, &llama.root_url), params: wire.fit(&params).0, ..made };
         let model = Remote::new(config).unwrap();

@@ -86,8 +86,11 @@ fn tool_entry(entry: &Value) -> Result<Value, String> {
         (Some(true), Some(Value::Object(values))) => {
             let observed = given.get("observed_at").cloned().unwrap_or_else(|| json!(EPOCH));
             let freshness = given.get("freshness_s").cloned().unwrap_or_else(|| json!(0));
-            let values: Map<String, Value> = values.iter().map(|(name, value)| (name.clone(), reading(value))).collect();
-            Ok(json!({"available": true, "observed_at": observed, "freshness_s": freshness, "values": values, "unknowns": unknowns}))
+            let values: Map<String, Value> =
+                values.iter().map(|(name, value)| (name.clone(), reading(value))).collect();
+            Ok(
+                json!({"available": true, "observed_at": observed, "freshness_s": freshness, "values": values, "unknowns": unknowns}),
+            )
         }
         (Some(false), _) => {
             let reason = given.get("reason").cloned().unwrap_or_else(|| json!("tool_error"));

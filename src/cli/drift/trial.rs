@@ -37,9 +37,9 @@ pub fn run(kernel: Option<&Path>, json: bool) -> u8 {
         Err(why) => return could_not(&why, json),
     };
     for (at, line) in std::io::stdin().lock().lines().enumerate() {
-        let judged = line.map_err(|e| e.to_string()).and_then(|line| {
-            if line.trim().is_empty() { Ok(None) } else { judged(&kernel, &line).map(Some) }
-        });
+        let judged = line
+            .map_err(|e| e.to_string())
+            .and_then(|line| if line.trim().is_empty() { Ok(None) } else { judged(&kernel, &line).map(Some) });
         match judged {
             Ok(None) => {}
             Ok(Some(facts)) => {

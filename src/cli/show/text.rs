@@ -53,7 +53,9 @@ fn answer(turn: &Account) -> String {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
         Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
         Some(_) if turn.is_covered() => "withheld: the kernel blocks this drift; --withheld shows it".to_owned(),
-        Some(_) if turn.withheld => format!("(withheld when it was asked: the kernel blocks this drift)\n{}", said(turn.answer_text())),
+        Some(_) if turn.withheld => {
+            format!("(withheld when it was asked: the kernel blocks this drift)\n{}", said(turn.answer_text()))
+        }
         Some(_) => said(turn.answer_text()),
     }
 }

@@ -188,7 +188,14 @@ pub(super) fn assertion(c: &Columns<'_, '_>) -> Result<AssertionRow, StoreError>
         exchange: c.uuid("assertion_event.exchange_id")?,
         name: c.text("assertion_event.name")?,
         level: c.text("assertion_event.level")?,
-        passed: c.flag("assertion_event.passed")?,
+        passed: match c.count("assertion_event.passed")? {
+            0 => false,
+            1 => true,
+            other => {
+                let (place, actual) = ("assertion_event.passed", other.to_string());
+                return Err(StoreError::Corrupt { place, expected: "0 or 1", actual });
+            }
+        },
         created_at: c.time("assertion_event.created_at")?,
     })
 }

@@ -12,8 +12,8 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate,
-    SessionProgress, SessionRow, StoreError, TurnRow, Write,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head,
+    OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow, Write,
 };
 
 /// Moves the applied mark; the caller decides about durability.
