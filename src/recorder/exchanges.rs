@@ -229,8 +229,7 @@ fn no_answer(
     let Ending { outcome, reason, judgement } = *ending;
     let answered_at = draft.line_time(now)?;
     // There is no answer to commit to, and no line: a `drift` line names an answered prompt (format, section 3).
-    let found = judgement.map(|found| drift_rows(session, row, found, Hash32::ZERO, answered_at));
-    let drift = found.unwrap_or_default();
+    let drift = judgement.map(|found| drift_rows(session, row, found, Hash32::ZERO, answered_at)).unwrap_or_default();
     let checks = judgement.map(|found| assertion_rows(session, row, found, answered_at)).unwrap_or_default();
     let mut update = OutcomeUpdate {
         outcome,
