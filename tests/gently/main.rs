@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod acceptance;
 mod anchor;
 mod anchored;
 mod artifacts;
@@ -13,6 +14,7 @@ mod by_hand;
 mod cli;
 mod concurrency;
 mod doctor;
+mod drift;
 mod esplora_server;
 mod faults;
 mod floors;
