@@ -56,6 +56,9 @@ pub enum Command {
     /// Say who may ask: auth keys, and a passphrase on the vault file
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Show, check and set the kernel: what is allowed, what the model is told, what counts as drift
+    #[command(subcommand)]
+    Kernel(KernelCommand),
     /// Write the whole home, keys included, to one encrypted file; the home may be in use
     Backup(BackupArgs),
     /// Bring a backup back as a new home
@@ -76,8 +79,30 @@ pub enum Command {
         /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
         exchange: String,
     },
+    /// Look at this machine and this home with the observational tools, and say why one shows nothing
+    Sight {
+        /// One tool; all of them when not given. Exit 1 when it shows nothing
+        tool: Option<String>,
+    },
     /// Check this home, one line a check, with the command that mends it
     Doctor,
+}
+
+/// `gently kernel`.
+#[derive(Debug, Subcommand)]
+pub enum KernelCommand {
+    /// Print the kernel in force as TOML, to be edited: gently kernel show > kernel.toml
+    Show,
+    /// Say whether a file is a kernel, and what it would change; exit 1 when it is none
+    Check {
+        /// A kernel in TOML
+        file: PathBuf,
+    },
+    /// Put a file's kernel in force: closes the open sessions, and records it
+    Set {
+        /// A kernel in TOML
+        file: PathBuf,
+    },
 }
 
 /// `gently anchor`.

@@ -61,6 +61,8 @@ pub struct Config {
     pub model: Model,
     /// How sessions are kept.
     pub session: Session,
+    /// `[sight] units`: systemd units that may be looked at.
+    pub units: Vec<String>,
     /// What is kept of texts.
     pub content: Content,
     /// `[keys] passphrase_cmd`: prints the passphrase.
@@ -204,6 +206,7 @@ impl Config {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
                 host_role: text("session.host_role"),
             },
+            units: settings.list("sight.units").to_vec(),
             content: Content::Sanitized,
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }

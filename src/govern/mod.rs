@@ -6,6 +6,7 @@ pub mod drift;
 mod figures;
 pub mod kernel;
 mod kernel_check;
+pub mod kernel_diff;
 mod phrase;
 pub mod sanitize;
 mod shapes;

@@ -20,6 +20,7 @@ mod error;
 mod exchange_doc;
 mod exchanges;
 mod first;
+mod kernel;
 mod lock;
 mod restored;
 mod rotate;

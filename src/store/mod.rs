@@ -10,8 +10,8 @@ pub mod sqlite;
 
 pub use find::Find;
 pub use rows::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
-    SessionProgress, SessionRow, TurnRow,
+    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, HomeFile, Outcome,
+    OutcomeUpdate, RowCounts, SessionProgress, SessionRow, TurnRow,
 };
 
 use std::collections::BTreeMap;
@@ -110,6 +110,8 @@ pub trait Read {
     fn drift(&self, exchange: Uuid) -> Result<Vec<DriftRow>, StoreError>;
     /// Every artifact, in the order of lines.
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// The artifacts of a kind, in the order of lines.
+    fn artifacts_of(&self, kind: &str) -> Result<Vec<ArtifactRow>, StoreError>;
     /// The newest artifact of a kind.
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
     /// A kernel's canonical JSON.
@@ -132,6 +134,10 @@ pub trait Read {
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
     /// The running count of auth failures without a line: reason, since, pending.
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError>;
+    /// What was noted of the home's files, by name, and when; empty when they never were.
+    fn home_files(&self) -> Result<(Vec<HomeFile>, Option<Seconds>), StoreError>;
+    /// How many rows there are; by index, and not by walking over them.
+    fn row_counts(&self) -> Result<RowCounts, StoreError>;
 }
 
 /// Insertions, inside one transaction only.

@@ -13,7 +13,8 @@ use std::time::Duration;
 use refinery::{Migration, Runner};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use super::{Applied, Store, StoreError, Write};
+use super::{Applied, HomeFile, Store, StoreError, Write};
+use crate::record::time::Seconds;
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -22,8 +23,10 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 const COPY_PAGES: std::ffi::c_int = 4096;
 
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
-const MIGRATIONS: &[(&str, &str)] =
-    &[("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql")),
+    ("V5__home_files", include_str!("../../../migrations/sqlite/0005_home_files.sql")),
+];
 
 /// A connection, or a transaction on one: queries run on both.
 pub struct Handle<C>(C);
@@ -108,6 +111,14 @@ impl Sqlite {
     /// Copies the write-ahead log into the database file, so that the file by itself is a whole database.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed("checkpoint"))
+    }
+
+    /// Replaces what is noted of the home's files; what is not among them is forgotten. No evidence, so not synced.
+    pub fn note_files(&mut self, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
+        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("note the home's files"))?;
+        let noted = write::note_files(&mut self.0, files, now);
+        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed("note the home's files"))?;
+        noted
     }
 
     /// SQLite's own check of the file: its words, `ok` when it is sound.

@@ -12,7 +12,7 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate,
+    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, HomeFile, OutcomeUpdate,
     SessionProgress, SessionRow, StoreError, TurnRow, Write,
 };
 
@@ -21,6 +21,18 @@ pub fn mark_applied(connection: &Connection, applied: &Applied) -> Result<(), St
     let sql = "UPDATE head SET applied_lines = ?1, applied_bytes = ?2, applied_commits = ?3 WHERE id = 1";
     let values = params![int(applied.lines), int(applied.bytes), int(applied.commits)];
     connection.execute(sql, values).map(|_| ()).map_err(failed("mark as applied"))
+}
+
+/// Replaces what is noted of the home's files, in one transaction.
+pub fn note_files(connection: &mut Connection, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
+    let what = "note the home's files";
+    let tx = connection.transaction().map_err(failed(what))?;
+    tx.execute("DELETE FROM home_file", []).map_err(failed(what))?;
+    for file in files {
+        let values = params![file.name, file.sha256.to_string(), now.as_i64()];
+        tx.execute("INSERT INTO home_file VALUES (?1, ?2, ?3)", values).map_err(failed(what))?;
+    }
+    tx.commit().map_err(failed(what))
 }
 
 fn block_text(anchor: &Anchor) -> Result<String, StoreError> {
