@@ -79,6 +79,9 @@ pub enum Command {
         /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
         exchange: String,
     },
+    /// Actuation intents: what somebody asked to have done; gently does none of it
+    #[command(subcommand)]
+    Action(ActionCommand),
     /// Look at this machine and this home with the observational tools, and say why one shows nothing
     Sight {
         /// One tool; all of them when not given. Exit 1 when it shows nothing
@@ -102,6 +105,18 @@ pub enum KernelCommand {
     Set {
         /// A kernel in TOML
         file: PathBuf,
+    },
+}
+
+/// `gently action`.
+#[derive(Debug, Subcommand)]
+pub enum ActionCommand {
+    /// List the intents on record, newest last
+    List,
+    /// Show one intent
+    Show {
+        /// Such as action:000001
+        id: String,
     },
 }
 

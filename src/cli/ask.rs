@@ -17,7 +17,7 @@ use super::choose::{Chosen, choose};
 use super::session::block_name;
 use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, NEGATIVE, Told, could_not, init, print, program, say, withheld};
+use super::{COULD_NOT, FINE, NEGATIVE, Told, action, could_not, init, print, program, say, withheld};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -113,6 +113,7 @@ fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled
     }
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
+        facts["actions"] = asked.actions.iter().map(action::facts_of).collect();
         print(&format!("{facts}\n"))
     };
     let code = match &asked.turn {
@@ -139,6 +140,9 @@ fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled
             signalled
         }
     };
+    for action in &asked.actions {
+        say(&action::line_of(action));
+    }
     if made {
         say(&format!(
             "check it any time: {} audit verify (or with git and ssh-keygen alone: see the README)",

@@ -14,7 +14,7 @@ use crate::store::sqlite::Sqlite;
 use super::args::KernelCommand;
 use super::screen::quiet;
 use super::wire::{self, Opened, WireError};
-use super::{FINE, NEGATIVE, Told, could_not, key, print, say};
+use super::{FINE, NEGATIVE, Told, could_not, print, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -107,7 +107,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
     let changes = known.map(|known| changes(&known, &kernel)).unwrap_or_default();
     let told = Told::default();
     let say_on = |line: &str| told.say(line);
-    let closed = session::set_kernel(&opened.house("", &say_on), &kernel, &key::salt()?).await?;
+    let closed = session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
     if json {
         let ids: Vec<String> = closed.iter().map(|closed| closed.session.id.to_string()).collect();
         let facts = json!({

@@ -1,5 +1,6 @@
 //! The terminal door: what was typed, what it means, what is printed, and the exit code.
 
+mod action;
 mod anchor;
 mod args;
 mod ask;
@@ -100,6 +101,7 @@ async fn dispatch(cli: Cli) -> u8 {
         }
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange } => show::run(&exchange, json),
+        Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Doctor => doctor::run(json).await,
     };

@@ -16,6 +16,7 @@ use crate::anchor::{BlockSource, SourceFault};
 use crate::ask::Seen;
 use crate::backup::BackupError;
 use crate::config::{AnchorMode, Config, ConfigError};
+use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, HomeError, InitOptions, locate};
 use crate::keys::{KeyError, os_random};
@@ -255,10 +256,16 @@ impl Opened {
     /// A turn's own observations: sight, and a salt.
     pub fn gather(&self) -> Result<Seen, WireError> {
         let tools = tools(&self.home, &self.config);
-        let mut salt = [0; 32];
-        os_random(&mut salt)?;
-        Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: Salt::new(salt) })
+        let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect::<Result<_, _>>()?;
+        Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: fresh_salt()?, action_salts })
     }
+}
+
+/// 32 bytes of the system's randomness.
+pub fn fresh_salt() -> Result<Salt, WireError> {
+    let mut bytes = [0; 32];
+    os_random(&mut bytes)?;
+    Ok(Salt::new(bytes))
 }
 
 /// Every observational tool that there is; the kernel says which of them run.

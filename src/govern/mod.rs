@@ -1,5 +1,7 @@
 //! What is allowed: pure verdicts, each recorded.
 
+mod acts;
+pub mod actuation;
 pub mod authority;
 mod claims;
 pub mod drift;

@@ -5,6 +5,7 @@ use std::path::Path;
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
+use crate::govern::actuation::{proposed, requested};
 use crate::record::bundle::ArtifactRef;
 use crate::record::canon;
 use crate::record::chain;
@@ -18,7 +19,6 @@ use crate::record::params::Params;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
 
-use super::RecorderError;
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
 use super::drift::{drift_lines, drift_rows};
 use super::exchange_doc::{Texts, exchange_hash};
@@ -27,6 +27,7 @@ use super::sessions::{open_session, take_anchor};
 use super::turn::{
     Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, TurnIds,
 };
+use super::{RecorderError, actions};
 
 /// The reason of a prompt whose process is gone.
 pub const ABANDONED: &str = "abandoned";
@@ -147,6 +148,9 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
+    let mut action_salts = prompt.action_salts;
+    let acts = requested(prompt.text.as_str());
+    let actions = actions::record(draft, &ids, "prompt", acts, &mut action_salts, prompt.now)?;
     // Held before the transaction commits, so that nobody ever sees the prompt without its lock.
     let lock = InFlight::begin(in_flight, ids.exchange)?;
     Ok(RecordedPrompt {
@@ -156,6 +160,8 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
         bundle: prompt.bundle,
         compiled: prompt.compiled,
         params: prompt.params,
+        actions,
+        action_salts,
         _in_flight: lock,
     })
 }
@@ -182,7 +188,9 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
     let (ids, row) = ask(draft, &mut session, &asked)?;
     let (exchange_hash, line) = no_answer(draft, &mut session, &row, outcome, &reason, refused.now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
-    Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal })
+    let (acts, mut salts) = (requested(refused.text.as_str()), refused.action_salts);
+    let actions = actions::record(draft, &ids, "prompt", acts, &mut salts, refused.now)?;
+    Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal, actions })
 }
 
 /// Records that a prompt got no answer; for the model's faults and for abandoned prompts.
@@ -298,6 +306,8 @@ pub fn answer(
     let (line, commit) = commit_id;
     let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
+    let mut salts = prompt.action_salts.clone();
+    let actions = actions::record(draft, &prompt.ids, "reply", proposed(stored), &mut salts, now)?;
     Ok(RecordedAnswer {
         ids: prompt.ids.clone(),
         response_hash,
@@ -306,6 +316,7 @@ pub fn answer(
         response_line: line.hash,
         commit,
         drift_ids,
+        actions,
         usage: judged.usage,
         cost: judged.cost,
         redacted: judged.stored.found.iter().map(|f| f.kind.to_owned()).collect(),

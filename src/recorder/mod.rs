@@ -10,6 +10,7 @@
 //! durable in the database and written to git and log; the sync of those two, and the mark, follow
 //! while the model thinks or the person reads, and end before the recorder does.
 
+mod actions;
 mod adopt;
 mod apply;
 mod artifacts;
@@ -42,6 +43,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
+pub use actions::{AWAITING, Action, KIND as ACTION};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
 pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod actions;
 mod anchor;
 mod anchored;
 mod artifacts;
@@ -21,6 +22,7 @@ mod headers;
 mod headers_file;
 mod hooks;
 mod journey;
+mod kernel;
 mod keys;
 mod ledger;
 mod llama;
@@ -40,6 +42,7 @@ mod recorder;
 mod replay;
 mod rotation;
 mod second;
+mod sight;
 mod store;
 mod tamper;
 mod tamper_database;
