@@ -79,6 +79,8 @@ pub enum Command {
         /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
         exchange: String,
     },
+    /// Destroy the text and salt of exchanges or an artifact, for ever; the commitments stay
+    Erase(EraseArgs),
     /// Actuation intents: what somebody asked to have done; gently does none of it
     #[command(subcommand)]
     Action(ActionCommand),
@@ -106,6 +108,23 @@ pub enum KernelCommand {
         /// A kernel in TOML
         file: PathBuf,
     },
+}
+
+/// `gently erase`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["id", "older_than", "due"])))]
+pub struct EraseArgs {
+    /// An exchange, as gently show takes it, or an artifact such as note:000001
+    pub id: Option<String>,
+    /// All exchanges begun more than so many days ago
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(0..=36_500))]
+    pub older_than: Option<u64>,
+    /// All exchanges that retention.content_days is over for
+    #[arg(long)]
+    pub due: bool,
+    /// Why; it stays on record, without secrets
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
 }
 
 /// `gently action`.

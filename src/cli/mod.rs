@@ -9,6 +9,7 @@ mod backup;
 mod choose;
 pub mod config;
 mod doctor;
+mod erase;
 mod find;
 mod hook;
 mod init;
@@ -101,6 +102,7 @@ async fn dispatch(cli: Cli) -> u8 {
         }
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange } => show::run(&exchange, json),
+        Command::Erase(args) => erase::run(&args, json).await,
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Doctor => doctor::run(json).await,

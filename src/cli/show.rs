@@ -12,8 +12,10 @@ use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::record::commitment::{Role, commit};
 use crate::record::documents::Genesis;
+use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
+use crate::recorder::tombstones;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
 
@@ -58,6 +60,8 @@ struct Account {
     refs: Vec<ArtifactRefRow>,
     drift: Vec<DriftRow>,
     commits: Vec<CommitRow>,
+    /// When and why its text was erased, if a tombstone says so.
+    erased: Option<(String, String)>,
     /// The kernel blocks a drift of this answer, so it is not shown.
     withheld: bool,
 }
@@ -95,7 +99,8 @@ impl Account {
         let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, &d.class)));
         let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
         let refs = store.artifact_refs(exchange.exchange_id)?;
-        Ok(Account { session, exchange, prompt, answer, compiled, checks, refs, drift, commits, withheld })
+        let erased = if text.is_none() { erased(store, &exchange)? } else { None };
+        Ok(Account { session, exchange, prompt, answer, compiled, checks, refs, drift, commits, erased, withheld })
     }
 
     fn prompt_text(&self) -> Option<&str> {
@@ -115,6 +120,17 @@ impl Account {
     fn name(&self) -> String {
         super::session::turn_name(&self.exchange)
     }
+}
+
+/// Time and reason of the tombstone that names an exchange.
+fn erased(store: &dyn Find, exchange: &ExchangeRow) -> Result<Option<(String, String)>, StoreError> {
+    let id = exchange.exchange_id.to_string();
+    let Some((line, tombstone)) = tombstones(store)?.into_iter().find(|(_, stone)| stone.ids.contains(&id)) else {
+        return Ok(None);
+    };
+    let line = store.lines(line, line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
+    let at = line.map_or_else(|| "at an unknown time".to_owned(), |line| line.time.to_string());
+    Ok(Some((at, tombstone.reason)))
 }
 
 fn blocks(kernel: &Kernel, class: &str) -> bool {

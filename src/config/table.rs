@@ -232,6 +232,12 @@ pub static KEYS: &[Key] = &[
         doc: "systemd units whose state service_status shows; read only",
     },
     Key {
+        name: "retention.content_days",
+        kind: Kind::Number(1, 36_500),
+        default: Default::Unset,
+        doc: "texts of exchanges older than so many days are erased after a turn; unset: kept",
+    },
+    Key {
         name: "store.content",
         kind: Kind::Choice(&["sanitized"]),
         default: Default::Text("sanitized"),

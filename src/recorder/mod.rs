@@ -17,6 +17,7 @@ mod artifacts;
 mod auth;
 mod draft;
 mod drift;
+mod erase;
 mod error;
 mod exchange_doc;
 mod exchanges;
@@ -48,6 +49,7 @@ pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
 pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
+pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstones};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
@@ -104,6 +106,7 @@ impl Recorder {
     ) -> Result<Self, RecorderError> {
         let mut writer = Writer::open(paths.clone(), key, watch, wait)?;
         writer.heal(now)?;
+        erase::finish(&mut writer.store)?;
         let (jobs, queue) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())

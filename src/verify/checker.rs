@@ -13,6 +13,7 @@ use crate::record::signature::PublicKey;
 
 use super::VerifyError;
 use super::ahead::{Ahead, Fetched, Taker};
+use super::artifacts::Tombstones;
 use super::database::DatabaseCounts;
 use super::file::LogFile;
 use super::history::{History, Node};
@@ -60,6 +61,7 @@ pub(super) struct Checker<'a> {
     /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
     pub exchange_hashes: HashMap<Hash32, Hash32>,
     pub has_database: bool,
+    pub tombstones: Tombstones,
     pub database: Option<DatabaseCounts>,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Checker<'a> {
             log_file: false,
             exchange_hashes: HashMap::new(),
             has_database: false,
+            tombstones: Tombstones::default(),
             database: None,
         };
         checker.genesis = checker.read_genesis();

@@ -50,7 +50,10 @@ impl Checker<'_> {
             let commits: u64 = self.commits.values().sum();
             let heads = self.tree_heads.len();
             let lines = self.lines.state.count();
-            Verdict::new(Answer::Yes, format!("{commits} commits, {lines} log lines, {heads} tree heads hold together"))
+            let erased = self.database.as_ref().map_or(0, |database| database.erased);
+            let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
+            let reason = format!("{commits} commits, {lines} log lines, {heads} tree heads hold together{erased}");
+            Verdict::new(Answer::Yes, reason)
         })
     }
 

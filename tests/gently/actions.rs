@@ -40,7 +40,7 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
     let line = usize::try_from(list[0]["log_line"].as_u64().unwrap()).unwrap();
     assert!(lines[line - 1].contains("|kind:action,id:action:000001,hash:"), "{}", lines[line - 1]);
     assert!(lines[line - 2].contains("|prompt|"), "with its prompt, in one batch");
-    assert_eq!(person.verified()["consistent"]["answer"], "yes");
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_denied_request_is_an_intent_too() {
     let asked = person.gently(&["ask", "--json", "restart nginx"]).exits(1).json();
     assert_eq!((&asked["outcome"], &asked["actions"][0]["id"]), (&json!("denied"), &json!("action:000001")));
     assert_eq!(person.gently(&["show", "last", "--json"]).json()["authority_state"], "blocked");
-    assert_eq!(person.verified()["consistent"]["answer"], "yes");
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_reply_that_is_about_to_act_is_an_intent_and_the_kernel_of_a_home_has_no_way
     assert_eq!(asked["actions"].as_array().unwrap().len(), 1);
     let list = listed(&person);
     assert_eq!((&list[0]["source"], &list[0]["what"]), (&json!("reply"), &json!("I will restart nginx now")));
-    assert_eq!(person.verified()["consistent"]["answer"], "yes");
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
 /// What starts programs, and why: none of it takes a word of a prompt or a reply.

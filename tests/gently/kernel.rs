@@ -68,7 +68,7 @@ fn a_kernel_that_is_set_is_on_record_and_closes_what_ran_under_the_old_one() {
     assert_eq!(sight.len(), 5);
     assert!(sight.values().all(|entry| entry["reason"] == "blocked_by_tier"), "{sight:?}");
     // The old exchange is still rendered under its own kernel, and everything holds.
-    assert_eq!(person.verified()["consistent"]["answer"], "yes");
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod by_hand;
 mod cli;
 mod concurrency;
 mod doctor;
+mod erase;
 mod esplora_server;
 mod faults;
 mod floors;

@@ -25,7 +25,7 @@ const COPY_PAGES: std::ffi::c_int = 4096;
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
 const MIGRATIONS: &[(&str, &str)] = &[
     ("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql")),
-    ("V5__home_files", include_str!("../../../migrations/sqlite/0005_home_files.sql")),
+    ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
 ];
 
 /// A connection, or a transaction on one: queries run on both.
@@ -111,6 +111,23 @@ impl Sqlite {
     /// Copies the write-ahead log into the database file, so that the file by itself is a whole database.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed("checkpoint"))
+    }
+
+    /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader holds it.
+    pub fn scrub(&mut self) -> Result<bool, StoreError> {
+        let what = "empty the write-ahead log";
+        let busy: i64 =
+            self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(failed(what))?;
+        if busy != 0 {
+            return Ok(false);
+        }
+        self.0.execute("DELETE FROM scrub", []).map(|_| true).map_err(failed(what))
+    }
+
+    /// Whether erased texts may still stand in the write-ahead log.
+    pub fn is_to_scrub(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM scrub)";
+        self.0.query_row(sql, [], |row| row.get(0)).map_err(failed("look for erased texts"))
     }
 
     /// Replaces what is noted of the home's files; what is not among them is forgotten. No evidence, so not synced.

@@ -221,6 +221,22 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         })
     }
 
+    fn injected_into(&self, artifact_id: &str) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT DISTINCT exchange_id FROM context_artifact_ref WHERE artifact_id = ?1";
+        self.list("find what was injected", sql, [artifact_id], |c| c.uuid("context_artifact_ref.exchange_id"))
+    }
+
+    fn kept_before(&self, time: Seconds, most: u32) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT exchange_id FROM llm_exchange
+                   WHERE salt IS NOT NULL AND outcome IS NOT NULL AND created_at < ?1 ORDER BY created_at LIMIT ?2";
+        let values = rusqlite::params![time.as_i64(), most];
+        self.list("find old texts", sql, values, |c| c.uuid("llm_exchange.exchange_id"))
+    }
+
+    fn artifacts_called(&self, id: &str) -> Result<Vec<ArtifactRow>, StoreError> {
+        self.list("read artifacts", "SELECT * FROM artifact WHERE id = ?1 ORDER BY line", [id], artifact)
+    }
+
     fn home_files(&self) -> Result<(Vec<HomeFile>, Option<Seconds>), StoreError> {
         let rows = self.list("read the home's files", "SELECT * FROM home_file ORDER BY name", [], |c| {
             let file = HomeFile { name: c.text("home_file.name")?, sha256: c.hash("home_file.sha256")? };

@@ -357,6 +357,40 @@ impl Write for Tx<'_> {
         .map(|_| ())
     }
 
+    fn erase_exchange(&mut self, e: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError> {
+        let what = "erase an exchange";
+        let aurora = e.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+        for turn in [Some(e.turn_user), aurora].into_iter().flatten() {
+            let sql = "UPDATE chat_turn SET content = NULL, content_hash = NULL WHERE turn_id = ?1";
+            self.change(what, sql, [turn.to_string()])?;
+        }
+        let changed = self.change(
+            what,
+            "UPDATE llm_exchange SET salt = NULL, prompt_hash = NULL, response_hash = NULL, context_bundle_hash = NULL,
+               context_bundle_json = NULL, params = ?2 WHERE exchange_id = ?1",
+            params![e.exchange_id.to_string(), params],
+        )?;
+        self.change(what, "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING", [])?;
+        must_change(changed, "llm_exchange.exchange_id", "an exchange", &e.exchange_id)
+    }
+
+    fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError> {
+        let sql = if bundle_too {
+            "UPDATE llm_exchange SET prompt_hash = NULL, context_bundle_hash = NULL, context_bundle_json = NULL
+             WHERE exchange_id = ?1"
+        } else {
+            "UPDATE llm_exchange SET prompt_hash = NULL WHERE exchange_id = ?1"
+        };
+        let changed = self.change("erase a context", sql, [exchange.to_string()])?;
+        must_change(changed, "llm_exchange.exchange_id", "an exchange", &exchange)
+    }
+
+    fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError> {
+        let what = "erase an artifact";
+        self.change(what, "UPDATE artifact SET document = NULL, salt = NULL WHERE line = ?1", [int(line)])?;
+        self.change(what, "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING", []).map(|_| ())
+    }
+
     fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError> {
         self.change(
             "count an auth failure",
