@@ -437,13 +437,14 @@ fn a_database_of_another_version_is_refused() {
     drop(sqlite(dir.path()));
     let path = dir.path().join("gently.db");
     let by_hand = rusqlite::Connection::open(&path).unwrap();
-    let checksum: String =
-        by_hand.query_row("SELECT checksum FROM refinery_schema_history", [], |row| row.get(0)).unwrap();
-    by_hand.execute("UPDATE refinery_schema_history SET checksum = '1'", []).unwrap();
+    let checksum: String = by_hand
+        .query_row("SELECT checksum FROM refinery_schema_history WHERE version = 1", [], |row| row.get(0))
+        .unwrap();
+    by_hand.execute("UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1", []).unwrap();
     let said = Sqlite::open(&path).err().unwrap().to_string();
     assert!(said.starts_with("database migrations: ") && said.contains("another version of gently"), "{said}");
     // A migration of the future, too.
-    by_hand.execute("UPDATE refinery_schema_history SET checksum = ?1", [checksum]).unwrap();
+    by_hand.execute("UPDATE refinery_schema_history SET checksum = ?1 WHERE version = 1", [checksum]).unwrap();
     Sqlite::open(&path).unwrap();
     by_hand
         .execute("INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')", [])

@@ -77,7 +77,7 @@ fn holdings(left: &mut Left) -> Vec<String> {
     };
     let rows = [
         ("sessions", "sessions"),
-        ("sessions_open", "open"),
+        ("sessions_open", "of them open"),
         ("exchanges", "exchanges"),
         ("artifacts", "artifacts"),
         ("search_entries", "search entries"),
