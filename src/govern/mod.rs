@@ -1,5 +1,6 @@
 //! What is allowed: pure verdicts, each recorded.
 
+mod act_words;
 mod acts;
 pub mod actuation;
 pub mod authority;

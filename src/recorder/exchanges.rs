@@ -6,7 +6,6 @@ use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
 use crate::govern::actuation::{proposed, requested};
-use crate::record::bundle::ArtifactRef;
 use crate::record::canon;
 use crate::record::chain;
 use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
@@ -17,11 +16,12 @@ use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::record::time::Seconds;
-use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
+use crate::store::{DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
 
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
 use super::drift::{drift_lines, drift_rows};
 use super::exchange_doc::{Texts, exchange_hash};
+use super::injected::ref_row;
 use super::lock::InFlight;
 use super::sessions::{open_session, take_anchor};
 use super::turn::{
@@ -104,31 +104,6 @@ fn ask(
         prompt_line: line.hash,
     };
     Ok((ids, row))
-}
-
-fn ref_row(
-    r: &ArtifactRef,
-    session: Hash32,
-    exchange: Uuid,
-    seq: u64,
-    i: usize,
-) -> Result<ArtifactRefRow, RecorderError> {
-    let flags = if r.risk_flags.is_empty() {
-        None
-    } else {
-        Some(canon::print(&r.risk_flags).map_err(unrecordable("risk flags"))?)
-    };
-    Ok(ArtifactRefRow {
-        ref_id: row_id(&format!("artifact_ref/{i}"), session, seq),
-        exchange,
-        artifact_type: r.artifact_type.clone(),
-        artifact_id: r.artifact_id.clone(),
-        artifact_hash: r.artifact_hash,
-        included_reason: r.included_reason.clone(),
-        observed_at: r.observed_at,
-        freshness_s: r.freshness_s,
-        risk_flags: flags,
-    })
 }
 
 /// Records a prompt that a model will be called with.

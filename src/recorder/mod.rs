@@ -22,6 +22,7 @@ mod error;
 mod exchange_doc;
 mod exchanges;
 mod first;
+mod injected;
 mod kernel;
 mod lock;
 mod rebuild;

@@ -1,6 +1,7 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
 mod columns;
+mod erase;
 mod find;
 mod read;
 mod rows;
@@ -133,7 +134,7 @@ impl Sqlite {
     /// Replaces what is noted of the home's files; what is not among them is forgotten. No evidence, so not synced.
     pub fn note_files(&mut self, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
         self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("note the home's files"))?;
-        let noted = write::note_files(&mut self.0, files, now);
+        let noted = erase::note_files(&mut self.0, files, now);
         self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed("note the home's files"))?;
         noted
     }

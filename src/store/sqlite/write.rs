@@ -6,13 +6,13 @@ use rusqlite::{Connection, Params, params};
 use uuid::Uuid;
 
 use super::columns::int;
-use super::{Tx, failed};
+use super::{Tx, erase, failed};
 use crate::record::block::Anchor;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, HomeFile, OutcomeUpdate,
+    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate,
     SessionProgress, SessionRow, StoreError, TurnRow, Write,
 };
 
@@ -21,18 +21,6 @@ pub fn mark_applied(connection: &Connection, applied: &Applied) -> Result<(), St
     let sql = "UPDATE head SET applied_lines = ?1, applied_bytes = ?2, applied_commits = ?3 WHERE id = 1";
     let values = params![int(applied.lines), int(applied.bytes), int(applied.commits)];
     connection.execute(sql, values).map(|_| ()).map_err(failed("mark as applied"))
-}
-
-/// Replaces what is noted of the home's files, in one transaction.
-pub fn note_files(connection: &mut Connection, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
-    let what = "note the home's files";
-    let tx = connection.transaction().map_err(failed(what))?;
-    tx.execute("DELETE FROM home_file", []).map_err(failed(what))?;
-    for file in files {
-        let values = params![file.name, file.sha256.to_string(), now.as_i64()];
-        tx.execute("INSERT INTO home_file VALUES (?1, ?2, ?3)", values).map_err(failed(what))?;
-    }
-    tx.commit().map_err(failed(what))
 }
 
 fn block_text(anchor: &Anchor) -> Result<String, StoreError> {
@@ -45,7 +33,7 @@ fn opt_hash(hash: Option<Hash32>) -> Option<String> {
 
 impl Tx<'_> {
     /// Runs one statement that must change exactly one row.
-    fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+    pub(super) fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
         statement.execute(values).map_err(failed(what))
     }
@@ -357,38 +345,16 @@ impl Write for Tx<'_> {
         .map(|_| ())
     }
 
-    fn erase_exchange(&mut self, e: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError> {
-        let what = "erase an exchange";
-        let aurora = e.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
-        for turn in [Some(e.turn_user), aurora].into_iter().flatten() {
-            let sql = "UPDATE chat_turn SET content = NULL, content_hash = NULL WHERE turn_id = ?1";
-            self.change(what, sql, [turn.to_string()])?;
-        }
-        let changed = self.change(
-            what,
-            "UPDATE llm_exchange SET salt = NULL, prompt_hash = NULL, response_hash = NULL, context_bundle_hash = NULL,
-               context_bundle_json = NULL, params = ?2 WHERE exchange_id = ?1",
-            params![e.exchange_id.to_string(), params],
-        )?;
-        self.change(what, "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING", [])?;
-        must_change(changed, "llm_exchange.exchange_id", "an exchange", &e.exchange_id)
+    fn erase_exchange(&mut self, exchange: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError> {
+        erase::exchange(self, exchange, params)
     }
 
     fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError> {
-        let sql = if bundle_too {
-            "UPDATE llm_exchange SET prompt_hash = NULL, context_bundle_hash = NULL, context_bundle_json = NULL
-             WHERE exchange_id = ?1"
-        } else {
-            "UPDATE llm_exchange SET prompt_hash = NULL WHERE exchange_id = ?1"
-        };
-        let changed = self.change("erase a context", sql, [exchange.to_string()])?;
-        must_change(changed, "llm_exchange.exchange_id", "an exchange", &exchange)
+        erase::context(self, exchange, bundle_too)
     }
 
     fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError> {
-        let what = "erase an artifact";
-        self.change(what, "UPDATE artifact SET document = NULL, salt = NULL WHERE line = ?1", [int(line)])?;
-        self.change(what, "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING", []).map(|_| ())
+        erase::artifact(self, line)
     }
 
     fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError> {
@@ -402,7 +368,12 @@ impl Write for Tx<'_> {
     }
 }
 
-fn must_change(changed: usize, place: &'static str, expected: &'static str, id: &Uuid) -> Result<(), StoreError> {
+pub(super) fn must_change(
+    changed: usize,
+    place: &'static str,
+    expected: &'static str,
+    id: &Uuid,
+) -> Result<(), StoreError> {
     if changed == 1 {
         return Ok(());
     }
