@@ -171,8 +171,8 @@ impl Sqlite {
         let runner = Runner::new(&migrations).set_grouped(true);
         // The common open finds everything applied; asking first keeps it free of writes. A new database
         // has no history to ask, and what is really wrong comes out of the run.
-        let newest = runner.get_last_applied_migration(&mut *self.0).ok().flatten();
-        if newest.is_some_and(|m| Some((m.version(), m.checksum())) == last(&migrations)) {
+        let applied = runner.get_applied_migrations(&mut *self.0).unwrap_or_default();
+        if applied.iter().map(mark_of).eq(migrations.iter().map(mark_of)) {
             return Ok(());
         }
         runner.run(&mut *self.0).map(|_| ()).map_err(refused)
@@ -198,8 +198,9 @@ fn immutable_uri(path: &Path) -> String {
     format!("file:{escaped}?immutable=1")
 }
 
-fn last(migrations: &[Migration]) -> Option<(i32, u64)> {
-    migrations.last().map(|m| (m.version(), m.checksum()))
+/// What tells one migration from another.
+fn mark_of(migration: &Migration) -> (i32, u64) {
+    (migration.version(), migration.checksum())
 }
 
 #[cfg(unix)]
