@@ -1,7 +1,5 @@
 //! Writing prompts and their one outcome inside a draft (format, sections 2 to 7).
 
-use std::path::Path;
-
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
@@ -21,8 +19,8 @@ use crate::store::{DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, Tu
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
 use super::drift::{drift_lines, drift_rows};
 use super::exchange_doc::{Texts, exchange_hash};
+use super::in_flight::Prompts;
 use super::injected::ref_row;
-use super::lock::InFlight;
 use super::sessions::{open_session, take_anchor};
 use super::turn::{
     Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, TurnIds,
@@ -107,7 +105,7 @@ fn ask(
 }
 
 /// Records a prompt that a model will be called with.
-pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
+pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
     let mut session = open_session(draft.tx, prompt.session)?;
     if let Some(anchor) = &prompt.anchor {
         take_anchor(draft, &mut session, anchor, prompt.now)?;
@@ -126,8 +124,8 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
     let mut action_salts = prompt.action_salts;
     let acts = requested(prompt.text.as_str());
     let actions = actions::record(draft, &ids, "prompt", acts, &mut action_salts, prompt.now)?;
-    // Held before the transaction commits, so that nobody ever sees the prompt without its lock.
-    let lock = InFlight::begin(in_flight, ids.exchange)?;
+    // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits for.
+    let place = prompts.begin(ids.exchange)?;
     Ok(RecordedPrompt {
         ids,
         model: session.model,
@@ -137,7 +135,7 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
         params: prompt.params,
         actions,
         action_salts,
-        _in_flight: lock,
+        _in_flight: place,
     })
 }
 
@@ -185,17 +183,22 @@ pub fn fail(
 /// Closes every prompt of a session that no process waits for; one that is waited for stops it.
 pub fn abandon_all(
     draft: &mut Draft<'_>,
-    in_flight: &Path,
+    prompts: &Prompts,
     session: &mut SessionRow,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    for row in draft.tx.in_flight(session.uuid)? {
-        if InFlight::is_held(in_flight, row.exchange_id)? {
-            return Err(RecorderError::InFlight { session: session.id, seq: row.seq });
-        }
-        no_answer(draft, session, &row, Outcome::Failed, ABANDONED, now)?;
-        InFlight::clear(in_flight, row.exchange_id);
+    let unanswered = draft.tx.in_flight(session.uuid)?;
+    if unanswered.is_empty() {
+        return Ok(());
     }
+    let waited_for = prompts.waited_for()?;
+    if let Some(row) = unanswered.iter().find(|row| waited_for.contains(&row.exchange_id)) {
+        return Err(RecorderError::InFlight { session: session.id, seq: row.seq });
+    }
+    for row in &unanswered {
+        no_answer(draft, session, row, Outcome::Failed, ABANDONED, now)?;
+    }
+    prompts.clear();
     Ok(())
 }
 

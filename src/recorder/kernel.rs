@@ -42,7 +42,7 @@ impl Recorder {
         salt: Salt,
         now: Seconds,
     ) -> Result<Vec<Closed>, RecorderError> {
-        let in_flight = self.paths.in_flight();
+        let prompts = self.prompts.clone();
         self.record(now, move |draft| {
             let is_in_force = draft
                 .tx
@@ -55,7 +55,7 @@ impl Recorder {
             }
             let mut closed = Vec::new();
             for mut session in draft.tx.open_sessions()? {
-                exchanges::abandon_all(draft, &in_flight, &mut session, now)?;
+                exchanges::abandon_all(draft, &prompts, &mut session, now)?;
                 closed.push(sessions::close(draft, session, &anchor, now)?);
             }
             put(draft, (kernel.hash(), kernel.canonical_json()), salt.clone(), now)?;

@@ -22,7 +22,7 @@ use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
 use super::actions::Action;
-use super::lock::InFlight;
+use super::in_flight::InFlight;
 
 /// What is recorded before a model is called.
 #[derive(Debug)]
