@@ -17,7 +17,7 @@ use super::choose::{Chosen, choose};
 use super::session::block_name;
 use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, NEGATIVE, Told, could_not, init, print, program, say, withheld};
+use super::{COULD_NOT, FINE, NEGATIVE, Told, action, could_not, erase, init, print, program, say, withheld};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -48,12 +48,15 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
     // From here on a signal ends the process, whoever is slow to read what is printed.
     drop(person);
-    match outcome {
+    let told_all = match outcome {
         Ok(asked) => Ok(show(&asked, model.note(), json, made, signalled, &told)),
         Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
         Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
         Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
-    }
+    };
+    // The person has the answer; what is too old goes now, a little at a time.
+    erase::some_that_is_due(&opened).await;
+    told_all
 }
 
 /// The prompt from arguments, standard input, or both.
@@ -113,6 +116,7 @@ fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled
     }
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
+        facts["actions"] = asked.actions.iter().map(action::facts_of).collect();
         print(&format!("{facts}\n"))
     };
     let code = match &asked.turn {
@@ -139,6 +143,9 @@ fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled
             signalled
         }
     };
+    for action in &asked.actions {
+        say(&action::line_of(action));
+    }
     if made {
         say(&format!(
             "check it any time: {} audit verify (or with git and ssh-keygen alone: see the README)",

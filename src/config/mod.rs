@@ -61,6 +61,10 @@ pub struct Config {
     pub model: Model,
     /// How sessions are kept.
     pub session: Session,
+    /// `[sight] units`: systemd units that may be looked at.
+    pub units: Vec<String>,
+    /// `[retention] content_days`: texts older than so many days are erased.
+    pub content_days: Option<u64>,
     /// What is kept of texts.
     pub content: Content,
     /// `[keys] passphrase_cmd`: prints the passphrase.
@@ -205,6 +209,8 @@ impl Config {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
                 host_role: text("session.host_role"),
             },
+            units: settings.list("sight.units").to_vec(),
+            content_days: settings.number("retention.content_days"),
             content: Content::Sanitized,
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }

@@ -164,7 +164,7 @@ async fn silent_turn(person: &Person) {
         clock: &clock,
         say: &say,
     };
-    let gather = || Seen { sight: BTreeMap::new(), salt: Salt::new([5; 32]) };
+    let gather = || Seen { sight: BTreeMap::new(), salt: Salt::new([5; 32]), action_salts: Vec::new() };
     let asked = ask(&house, key, &model, QUESTION, gather, &Endless).await.unwrap();
     assert!(matches!(asked.turn, Turn::Refused(_, Some(_))), "{:?}", asked.turn);
 }

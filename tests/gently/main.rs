@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod acceptance;
+mod actions;
 mod anchor;
 mod anchored;
 mod artifacts;
@@ -15,6 +16,7 @@ mod cli;
 mod concurrency;
 mod doctor;
 mod drift;
+mod erase;
 mod esplora_server;
 mod faults;
 mod floors;
@@ -23,6 +25,7 @@ mod headers;
 mod headers_file;
 mod hooks;
 mod journey;
+mod kernel;
 mod keys;
 mod ledger;
 mod llama;
@@ -43,6 +46,7 @@ mod recorder;
 mod replay;
 mod rotation;
 mod second;
+mod sight;
 mod since;
 mod store;
 mod storm;
