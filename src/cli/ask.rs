@@ -249,7 +249,7 @@ fn denial(reason: &str) -> Option<&'static str> {
 }
 
 fn kinds(asked: &Asked) -> Vec<&str> {
-    let mut kinds: Vec<&str> = asked.removed.iter().map(|finding| finding.kind).collect();
+    let mut kinds: Vec<&str> = asked.removed.iter().map(|finding| finding.kind.as_str()).collect();
     kinds.dedup();
     kinds
 }

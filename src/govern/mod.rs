@@ -8,5 +8,4 @@ pub mod kernel;
 mod kernel_check;
 mod phrase;
 pub mod sanitize;
-mod shapes;
 pub mod validate;

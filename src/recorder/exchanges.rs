@@ -308,7 +308,7 @@ pub fn answer(
         drift_ids,
         usage: judged.usage,
         cost: judged.cost,
-        redacted: judged.stored.found.iter().map(|f| f.kind.to_owned()).collect(),
+        redacted: judged.stored.found.iter().map(|f| f.kind.clone()).collect(),
         text: judged.text,
         judgement: judged.judgement,
         session,
