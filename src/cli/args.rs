@@ -76,6 +76,8 @@ pub enum Command {
         /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
         exchange: String,
     },
+    /// Take secrets out of standard input: the text goes to stdout, what was found to stderr
+    Sanitize(SanitizeArgs),
     /// Check this home, one line a check, with the command that mends it
     Doctor,
 }
@@ -112,6 +114,14 @@ pub struct AskArgs {
     pub model: Option<String>,
     #[command(flatten)]
     pub call: CallArgs,
+}
+
+/// `gently sanitize`.
+#[derive(Debug, Args)]
+pub struct SanitizeArgs {
+    /// One {"id","text"} a line in, one {"id","text","found":[{"kind","start","end"}]} a line out
+    #[arg(long, conflicts_with = "json")]
+    pub jsonl: bool,
 }
 
 /// `gently init`.

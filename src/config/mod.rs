@@ -63,6 +63,8 @@ pub struct Config {
     pub session: Session,
     /// What is kept of texts.
     pub content: Content,
+    /// Rule files for the sanitizer beside our own, absolute if the home's path is.
+    pub rules: Vec<PathBuf>,
     /// `[keys] passphrase_cmd`: prints the passphrase.
     pub passphrase_cmd: Option<String>,
 }
@@ -205,6 +207,7 @@ impl Config {
                 host_role: text("session.host_role"),
             },
             content: Content::Sanitized,
+            rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }
     }

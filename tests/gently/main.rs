@@ -38,6 +38,7 @@ mod readme;
 mod recorder;
 mod replay;
 mod rotation;
+mod sanitized;
 mod second;
 mod store;
 mod tamper;

@@ -259,66 +259,8 @@ fn labelled(file: &str) -> Option<Vec<serde_json::Value>> {
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
-fn decoded(row: &serde_json::Value, key: &str) -> String {
-    use base64::Engine;
-    let bytes = base64::engine::general_purpose::STANDARD.decode(row[key].as_str().unwrap()).unwrap();
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Whether a piece of 35 % of the secret is left.
-fn survives(secret: &str, clean: &str) -> bool {
-    let chars: Vec<char> = secret.chars().collect();
-    let piece = (chars.len() * 35).div_ceil(100).max(1);
-    chars.windows(piece).any(|window| clean.contains(&window.iter().collect::<String>()))
-}
-
 fn share(part: usize, whole: usize) -> usize {
     (part * 100).checked_div(whole).unwrap_or(100)
-}
-
-#[test]
-fn secrets_measured_on_labelled_data() {
-    let Some(rows) = labelled("secrets/secrets_positive.jsonl") else { return };
-    let mut kinds: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for row in &rows {
-        let (text, secret) = (decoded(row, "text_b64"), decoded(row, "secret_b64"));
-        let removed = !survives(&secret, redact(&text).clean.as_str());
-        if !removed && std::env::var_os("GENTLY_SHOW_MISSES").is_some() {
-            println!("missed {} {} {}\n{text}\n----", row["kind"], row["note"], row["id"]);
-        }
-        for key in [row["kind"].as_str().unwrap(), "all"] {
-            let count = kinds.entry(key.to_owned()).or_default();
-            count.0 += usize::from(removed);
-            count.1 += 1;
-        }
-    }
-    let recall = |kind: &str| kinds.get(kind).map_or(100, |(removed, all)| share(*removed, *all));
-    for (kind, (removed, all)) in &kinds {
-        println!("{kind}: {removed} of {all} removed, {} %", recall(kind));
-    }
-    let mut alarms: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for row in labelled("secrets/secrets_negative.jsonl").unwrap() {
-        let count = alarms.entry(row["stratum"].as_str().unwrap().to_owned()).or_default();
-        let text = decoded(&row, "text_b64");
-        let false_alarm = redact(&text).clean.as_str() != text;
-        if false_alarm && std::env::var_os("GENTLY_SHOW_MISSES").is_some() {
-            println!("alarm {} {} {:?}\n{text}\n----", row["stratum"], row["id"], redact(&text).found);
-        }
-        count.0 += usize::from(false_alarm);
-        count.1 += 1;
-    }
-    for (stratum, (raised, all)) in &alarms {
-        println!("{stratum}: {raised} false alarms of {all}");
-    }
-    assert_eq!(recall("private_key"), 100);
-    // Floors of a first honest set of rules, a little under what was measured.
-    for (kind, floor) in [("all", 68), ("vendor_token", 65), ("vendor_token_in_prose", 90), ("password", 50)] {
-        assert!(recall(kind) >= floor, "{kind}: {} % removed, expected {floor} %", recall(kind));
-    }
-    for (stratum, ceiling) in [("benign", 3), ("human_labelled_false", 6)] {
-        let (raised, all) = alarms.get(stratum).copied().unwrap_or_default();
-        assert!(share(raised, all) <= ceiling, "{stratum}: {raised} false alarms of {all}");
-    }
 }
 
 #[test]

@@ -60,7 +60,8 @@ fn token_at(text: &str, at: usize) -> &str {
 
 fn after_blanks(text: &str, end: usize) -> Option<usize> {
     let rest = text.get(end..)?;
-    let skipped = rest.bytes().take(8).take_while(|b| matches!(b, b' ' | b'\t' | b'"' | b'\'' | b'`' | b':' | b'=')).count();
+    let skipped =
+        rest.bytes().take(8).take_while(|b| matches!(b, b' ' | b'\t' | b'"' | b'\'' | b'`' | b':' | b'=')).count();
     (skipped > 0).then_some(end + skipped)
 }
 
@@ -69,7 +70,10 @@ pub(super) fn bearer(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let token = token_at(text, at);
     let made = makeup(token);
-    let fits = token.len() >= 12 && !stands_in(token) && (made.digits > 0 || (token.len() >= 20 && is_random(token))) && is_random(token);
+    let fits = token.len() >= 12
+        && !stands_in(token)
+        && (made.digits > 0 || (token.len() >= 20 && is_random(token)))
+        && is_random(token);
     fits.then_some((at, at + token.len()))
 }
 
@@ -99,7 +103,9 @@ pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let bytes = text.as_bytes();
     let quote = bytes[..at].last().copied().filter(|b| matches!(b, b'"' | b'\''));
-    let stops = |b: &u8| quote.map_or(b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\'), |quote| *b == quote || *b == b'\n');
+    let stops = |b: &u8| {
+        quote.map_or(b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\'), |quote| *b == quote || *b == b'\n')
+    };
     let length = bytes[at..].iter().take(MAX_USER_INFO).take_while(|b| !stops(b)).count();
     let pair = text.get(at..at + length)?;
     let (user, password) = pair.split_once(':')?;
@@ -110,15 +116,17 @@ pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
 
 /// The text that a base64 word stands for, if all of it can be read.
 pub(super) fn decoded(word: &str) -> Option<String> {
-    let readable = |bytes: &[u8]| bytes.iter().all(|b| b.is_ascii_graphic() || matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
+    let readable =
+        |bytes: &[u8]| bytes.iter().all(|b| b.is_ascii_graphic() || matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
     // Most words are not base64 of text: the first letters show it.
     let head = word.get(..word.len().min(12) & !3)?;
     let engines = [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD];
     if !engines.iter().any(|engine| engine.decode(head.trim_end_matches('=')).is_ok_and(|bytes| readable(&bytes))) {
         return None;
     }
-    let bytes = STANDARD.decode(word).ok().or_else(|| {
-        engines.iter().find_map(|engine| engine.decode(word.trim_end_matches('=')).ok())
-    })?;
+    let bytes = STANDARD
+        .decode(word)
+        .ok()
+        .or_else(|| engines.iter().find_map(|engine| engine.decode(word.trim_end_matches('=')).ok()))?;
     if readable(&bytes) { String::from_utf8(bytes).ok() } else { None }
 }

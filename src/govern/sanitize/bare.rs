@@ -1,8 +1,8 @@
 //! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left alone.
 
 use super::address::decoded;
-use super::words::Class;
 use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
+use super::words::Class;
 
 /// Shortest random token that is taken without a word about it.
 const MIN_BARE: usize = 20;
@@ -12,26 +12,32 @@ const MIN_ENTROPY: f64 = 3.6;
 const MAX_BARE: usize = 512;
 /// Shortest token that is taken where the sentence says that there is one.
 const MIN_CUED: usize = 16;
+/// Shortest where the sentence speaks of nothing else: "I leaked X".
+const MIN_TOLD: usize = 10;
 /// How far a word about secrets reaches.
 const CUE_REACH: usize = 72;
 /// Shortest and longest base64 whose text is looked at.
-const MIN_ENCODED: usize = 12;
+const MIN_ENCODED: usize = 10;
 const MAX_ENCODED: usize = 16 * 1024;
 /// Lines of base64 of one length in a row that are data.
 const DATA_LINES: usize = 3;
 
 /// What precedes a digest, an image or a public thing, in lower case.
+#[rustfmt::skip]
 const HARMLESS_BEFORE: &[&str] = &[
     "base64,", "h1:", "integrity=\"", "md5-", "md5:", "sha1-", "sha1:", "sha1=", "sha224-", "sha224:", "sha256-",
-    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519 ",
-    "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "checksum = \"", "nonce-",
+    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519
+    ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "checksum =
+    \"", "nonce-",
 ];
 /// How public identifiers begin.
+#[rustfmt::skip]
 const PUBLIC_STARTS: &[&str] = &[
-    "price_", "prod_", "cus_", "sub_", "acct_", "evt_", "txn_", "req_", "msg_", "in_", "pi_", "pm_", "ch_", "chatcmpl-",
-    "cmpl-", "toolu_", "run_", "thread_", "asst_", "file-", "org-", "resp_", "call_", "gen-", "AAAAB3NzaC1", "AAAAC3NzaC1",
-    "AAAAE2VjZHNh", "AAAAGnNr", "bc1", "tb1", "age1", "npub1", "bafy", "Qm", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "PHN2Zy",
-    "sha1-", "sha256-", "sha384-", "sha512-", "md5-", "JVBERi0", "AAABAA", "T2dnUw", "data:",
+    "price_", "prod_", "cus_", "sub_", "acct_", "evt_", "txn_", "req_", "msg_", "in_", "pi_", "pm_", "ch_",
+    "chatcmpl-", "cmpl-", "toolu_", "run_", "thread_", "asst_", "file-", "org-", "resp_", "call_", "gen-",
+    "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "bc1", "tb1", "age1", "npub1", "bafy", "Qm",
+    "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "PHN2Zy", "sha1-", "sha256-", "sha384-", "sha512-", "md5-", "JVBERi0",
+    "AAABAA", "T2dnUw", "data:",
 ];
 
 fn is_part(b: u8) -> bool {
@@ -65,7 +71,11 @@ impl Cues {
         self.any.push((start, end));
         let before = text.get(..start).unwrap_or_default().trim_end();
         let owned = ["my", "this", "the", "api", "our"].iter().any(|word| {
-            before.len().checked_sub(word.len()).and_then(|at| before.get(at..)).is_some_and(|said| said.eq_ignore_ascii_case(word))
+            before
+                .len()
+                .checked_sub(word.len())
+                .and_then(|at| before.get(at..))
+                .is_some_and(|said| said.eq_ignore_ascii_case(word))
         });
         let tokenish = matches!(class, Class::Token | Class::Key) && !inside(bytes.get(end)) && owned;
         if class == Class::Cue || tokenish {
@@ -122,7 +132,10 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
     let end = kept_start + word.len();
     let cued = Cued { any: is_cued(&cues.any, kept_start, end), strong: is_cued(&cues.strong, kept_start, end) };
     // A path, a file name or a query is looked at part by part; a token may hold the same signs.
-    let whole = is_secret(word, cued) && !has_words_between_signs(word);
+    let short = cued.strong
+        && word.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric())
+        && is_told(word.trim_end_matches('='));
+    let whole = short || (is_secret(word, cued) && !has_words_between_signs(word));
     if whole {
         found.random.push((kept_start, kept_start + word.len()));
         return;
@@ -139,13 +152,18 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
 /// `main.8f3aC…d2.js`: the part of a file's name that its content made.
 fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
     let rest = word.get(at + part.len()..).unwrap_or_default();
-    [".js", ".css", ".map", ".html", ".png", ".jpg", ".svg", ".woff", ".wasm", ".json", ".tar", ".zip", ".rs", ".py"].iter().any(|end| rest.starts_with(end))
+    [".js", ".css", ".map", ".html", ".png", ".jpg", ".svg", ".woff", ".wasm", ".json", ".tar", ".zip", ".rs", ".py"]
+        .iter()
+        .any(|end| rest.starts_with(end))
 }
 
 /// Whether words stand between the signs of a run, as in paths and names.
 fn has_words_between_signs(run: &str) -> bool {
     let parts = || run.split(['/', '.', '-', '_', '=', '~', '+']).filter(|part| part.len() >= 3);
-    let named = parts().filter(|part| wordiness(part) >= 75 && part.bytes().all(|b| b.is_ascii_alphabetic())).map(str::len).sum::<usize>();
+    let named = parts()
+        .filter(|part| wordiness(part) >= 75 && part.bytes().all(|b| b.is_ascii_alphabetic()))
+        .map(str::len)
+        .sum::<usize>();
     named * 2 >= run.len()
 }
 
@@ -179,11 +197,25 @@ fn is_secret(word: &str, cued: Cued) -> bool {
     cued.any && made.digits >= 3 && made.letters() >= 5 && longest >= MIN_CUED && entropy(word) >= 3.0
 }
 
+/// A short token where one is spoken of: letters and digits, or capitals among small letters, and few words.
+fn is_told(word: &str) -> bool {
+    let made = makeup(word);
+    let odd = (made.digits >= 2 && made.letters() >= 2) || (made.upper >= 3 && made.lower >= 3);
+    (MIN_TOLD..=MAX_BARE).contains(&word.len()) && odd && made.others == 0 && wordiness(word) < 60 && !is_hex_word(word)
+}
+
+/// Hexadecimal that says what it is by its length: a short commit, an address of memory.
+fn is_hex_word(word: &str) -> bool {
+    is_hex(word) && word.len() < MIN_CUED
+}
+
 fn is_public(word: &str) -> bool {
-    let base58 = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'));
+    let base58 =
+        |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'));
     let bitcoin = (26..=35).contains(&word.len()) && word.starts_with(['1', '3']) && base58(word);
     let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
-    let pseudo_version = word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
+    let pseudo_version =
+        word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
     bitcoin || hexadecimal || pseudo_version || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
 }
 
@@ -200,7 +232,9 @@ fn is_harmless_place(text: &str, start: usize) -> bool {
 /// Whether `start` is inside an address: `://` before it, without a blank between.
 fn is_in_address(bytes: &[u8], start: usize) -> bool {
     let before = bytes[start.saturating_sub(256)..start].iter().rev();
-    let run = before.take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>' | b'(' | b'`')).count();
+    let run = before
+        .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>' | b'(' | b'`'))
+        .count();
     bytes[start - run..start].windows(3).any(|three| three == b"://")
 }
 
@@ -210,8 +244,11 @@ fn data_lines(text: &str) -> Vec<(usize, usize)> {
     let (mut run_start, mut run, mut length) = (0, 0, 0);
     for line in text.split_inclusive('\n').chain(std::iter::once("")) {
         let inner = line.trim();
-        let is_data = inner.len() >= 56 && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
-        let goes_on = run > 0 && (is_data && inner.len() == length || run >= DATA_LINES && inner.len() < length && inner.len() >= 4 && !inner.contains(' '));
+        let is_data =
+            inner.len() >= 56 && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+        let goes_on = run > 0
+            && (is_data && inner.len() == length
+                || run >= DATA_LINES && inner.len() < length && inner.len() >= 4 && !inner.contains(' '));
         if goes_on {
             run += 1;
         } else {

@@ -73,7 +73,8 @@ fn is_count(after: &str) -> bool {
 
 /// Whether there is something before a brace that can be repeated.
 fn follows_something(out: &str) -> bool {
-    let opens = out.ends_with(['(', '|', '^']) && !out.ends_with(r"\(") && !out.ends_with(r"\|") && !out.ends_with(r"\^");
+    let opens =
+        out.ends_with(['(', '|', '^']) && !out.ends_with(r"\(") && !out.ends_with(r"\|") && !out.ends_with(r"\^");
     !out.is_empty() && !opens
 }
 

@@ -130,8 +130,8 @@ impl Engine {
             }
         }
         let of = of_last(&mut kinds);
-        for (word, class) in WORDS {
-            for form in forms(word) {
+        for (class, words) in WORDS {
+            for form in words.iter().flat_map(|word| forms(word)) {
                 gathered.add(&form, Action::Named(*class));
             }
         }
@@ -153,6 +153,12 @@ impl Engine {
     /// How many rules of rule files there are, our own among them.
     pub fn rules(&self) -> usize {
         self.rules.len()
+    }
+
+    /// Ids of all rules, and whether their expressions compile.
+    #[cfg(test)]
+    pub(super) fn expressions(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.rules.iter().map(|known| (known.rule.id.as_str(), known.rule.expression.regex().is_some()))
     }
 
     /// All places of one text that hold a secret, as it stands; not sorted, and some may overlap.
@@ -197,7 +203,8 @@ impl Engine {
     /// Whether a decoded text is a user and a password, or holds a secret.
     fn hides(&self, plain: &str) -> bool {
         let pair = plain.split_once(':').is_some_and(|(user, password)| {
-            let user_fits = (1..=64).contains(&user.len()) && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"._@+-".contains(&b));
+            let user_fits = (1..=64).contains(&user.len())
+                && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"._@+-".contains(&b));
             user_fits && password.len() >= 4 && !password.contains(char::is_whitespace) && !password.starts_with('/')
         });
         pair || !self.look_at(plain, false).is_empty()
@@ -208,7 +215,9 @@ impl Engine {
             spans.extend(place.map(|(start, end)| Span { start, end, kind }));
         };
         match action {
-            Action::Address => address::user_info(text, end).into_iter().for_each(|place| add(Some(place), self.of.url)),
+            Action::Address => {
+                address::user_info(text, end).into_iter().for_each(|place| add(Some(place), self.of.url))
+            }
             Action::Bearer => add(address::bearer(text, end), self.of.bearer),
             Action::Basic => add(address::basic(text, end), self.of.basic),
             Action::Authorization => add(address::authorization(text, end), self.of.authorization),
@@ -239,7 +248,8 @@ impl Engine {
                     continue;
                 }
                 let matched = (whole.start(), whole.end());
-                let found = if regex.captures_len() > 1 { regex.captures_at(&bytes[..to], whole.start()) } else { None };
+                let found =
+                    if regex.captures_len() > 1 { regex.captures_at(&bytes[..to], whole.start()) } else { None };
                 let secret = found.map_or(Some(matched), |found| known.rule.secret(&found));
                 let secret = secret.map(|(start, end)| (boundary_before(text, start), boundary(text, end)));
                 if let Some(secret) = secret
@@ -270,7 +280,11 @@ impl Engine {
             let is_password = matches!(class, Class::Password | Class::ShortPassword);
             let kind = if is_password { self.of.password } else { self.of.secret };
             let place = named::look(text, start, end, class);
-            let place = if is_password { place.or_else(|| prose::look(text, start, end)) } else { place.or_else(|| prose::token(text, start, end, class)) };
+            let place = if is_password {
+                place.or_else(|| prose::look(text, start, end))
+            } else {
+                place.or_else(|| prose::token(text, start, end, class))
+            };
             spans.extend(place.map(|(start, end)| Span { start, end, kind }));
         }
         cues

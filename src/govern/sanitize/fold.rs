@@ -156,7 +156,7 @@ const MIN_TAIL: usize = 4;
 const MAX_LINE: usize = 200;
 
 fn is_token(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-' | b'.')
+    b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-' | b'.')
 }
 
 /// Ends of lines inside a token: random up to the end, and nothing but token on the next line.
@@ -172,6 +172,7 @@ fn wrapped_lines(text: &str) -> Vec<Edit> {
         let rest = &bytes[newline + 1..];
         let indent = rest.iter().take(MAX_LINE).take_while(|b| matches!(b, b' ' | b'\t')).count();
         let tail = rest[indent..].iter().take(MAX_LINE).take_while(|b| is_token(**b)).count();
+        let tail = tail + rest[indent + tail..].iter().take(2).take_while(|b| **b == b'=').count();
         let ends = matches!(rest.get(indent + tail), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<' | b' '));
         let alone = rest[indent..].iter().skip(tail).take_while(|b| **b != b'\n').all(|b| !b.is_ascii_alphanumeric());
         if (MIN_TAIL..MAX_LINE).contains(&tail) && ends && alone {

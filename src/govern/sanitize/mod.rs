@@ -5,6 +5,7 @@ mod bare;
 mod dialect;
 mod engine;
 mod fold;
+mod link;
 mod named;
 mod pem;
 mod placeholder;
@@ -18,7 +19,7 @@ mod words;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasickBuilder, MatchKind};
+use aho_corasick::{AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 pub use engine::Engine;
 pub use placeholder::{NewPlaceholder, Placeholders, SecretTag};
@@ -77,6 +78,8 @@ pub struct Redaction {
 const MAX_ROUNDS: usize = 16;
 /// Most distinct secrets that are looked for again elsewhere in the text.
 const MAX_REPEATED: usize = 1024;
+/// Longest of them.
+const MAX_REPEATED_LENGTH: usize = 256;
 /// Shortest secret that is looked for again.
 const MIN_REPEATED: usize = 8;
 /// From this length it is, even without a digit: a shorter one of letters may be a word.
@@ -147,7 +150,8 @@ impl Engine {
     /// All secrets that stand in a text, sorted, apart, and free of placeholders.
     fn spans(&self, text: &str, is_kind: &dyn Fn(&str) -> bool) -> Vec<Span> {
         let stay: Vec<(usize, usize)> = placeholder::all(text, is_kind).into_iter().map(|(place, ..)| place).collect();
-        let hidden: Vec<Edit> = stay.iter().map(|(start, end)| Edit { start: *start, end: *end, with: Some(OPAQUE) }).collect();
+        let hidden: Vec<Edit> =
+            stay.iter().map(|(start, end)| Edit { start: *start, end: *end, with: Some(OPAQUE) }).collect();
         let opaque = View::of(text, &hidden);
         let unmasked = View::of(&opaque.text, &fold::unmasked(&opaque.text));
         let mut spans = self.look(&unmasked.text);
@@ -177,7 +181,8 @@ impl Engine {
             let group = &edits[at..at + count];
             let last = group.last().map_or(first.end, |edit| edit.end);
             let to = boundary_before(text, last.saturating_add(AFTER_JOINT).min(text.len()));
-            let moved: Vec<Edit> = group.iter().map(|e| Edit { start: e.start - from, end: e.end - from, ..*e }).collect();
+            let moved: Vec<Edit> =
+                group.iter().map(|e| Edit { start: e.start - from, end: e.end - from, ..*e }).collect();
             let view = View::of(text.get(from..to).unwrap_or_default(), &moved);
             for span in self.look(&view.text) {
                 let (start, end) = view.original(span.start, span.end);
@@ -210,7 +215,11 @@ fn repeated(text: &str, found: &[Span]) -> Vec<Span> {
     let mut seen = std::collections::HashSet::new();
     for span in found {
         let Some(secret) = text.get(span.start..span.end) else { continue };
-        if is_worth_repeating(secret) && secrets.len() < MAX_REPEATED && seen.insert(secret) {
+        if is_worth_repeating(secret)
+            && secret.len() <= MAX_REPEATED_LENGTH
+            && secrets.len() < MAX_REPEATED
+            && seen.insert(secret)
+        {
             secrets.push(secret);
             kinds.push(span.kind);
         }
@@ -218,7 +227,11 @@ fn repeated(text: &str, found: &[Span]) -> Vec<Span> {
     if secrets.is_empty() {
         return Vec::new();
     }
-    let Ok(search) = AhoCorasickBuilder::new().match_kind(MatchKind::LeftmostLongest).build(&secrets) else {
+    let Ok(search) = AhoCorasickBuilder::new()
+        .match_kind(MatchKind::LeftmostLongest)
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .build(&secrets)
+    else {
         return Vec::new();
     };
     // Spans are sorted and apart, so the last one that starts at or before a place is the only candidate.

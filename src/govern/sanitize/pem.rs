@@ -111,7 +111,8 @@ fn body_part(line: &[u8]) -> Option<usize> {
     }
     let (mut used, mut at) = (0, 0);
     while at < line.len() {
-        let piece = line[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')).count();
+        let piece =
+            line[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')).count();
         // A short piece before anything else is a word of prose, unless the line is nothing else.
         let word = piece > 0 && piece < MIN_BODY && used == 0 && line.trim_ascii().len() > piece + 4;
         if word {
@@ -120,10 +121,14 @@ fn body_part(line: &[u8]) -> Option<usize> {
         at += piece;
         used = if piece > 0 { at } else { used };
         match line.get(at) {
-            Some(b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'+' | b'.' | b',' | b'|' | b'>' | b'\\' | b'#' | b'*') => at += 1,
+            Some(
+                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'+' | b'.' | b',' | b'|' | b'>' | b'\\' | b'#'
+                | b'*',
+            ) => at += 1,
             _ => break,
         }
-        let next = line[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')).count();
+        let next =
+            line[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')).count();
         if used > 0 && (1..MIN_BODY).contains(&next) && line[at - 1] == b' ' {
             break;
         }

@@ -121,7 +121,9 @@ fn at_start<'a>(text: &'a str, is_kind: &dyn Fn(&str) -> bool) -> Option<(&'a st
         return Some((name, 1, length));
     }
     let (kind, digits) = name.rsplit_once('-')?;
-    let is_number = (1..=MAX_DIGITS).contains(&digits.len()) && !digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
+    let is_number = (1..=MAX_DIGITS).contains(&digits.len())
+        && !digits.starts_with('0')
+        && digits.bytes().all(|b| b.is_ascii_digit());
     let number = digits.parse().ok().filter(|number| is_number && *number > 1)?;
     is_kind(kind).then_some((kind, number, length))
 }
@@ -143,7 +145,12 @@ pub(super) struct Place {
 }
 
 /// The text with a placeholder for every span, and where they stand.
-pub(super) fn rebuilt(text: &str, found: &[Span], kinds: &[String], numbers: &mut Placeholders) -> (String, Vec<Place>) {
+pub(super) fn rebuilt(
+    text: &str,
+    found: &[Span],
+    kinds: &[String],
+    numbers: &mut Placeholders,
+) -> (String, Vec<Place>) {
     let mut names: HashMap<&str, String> = HashMap::new();
     let (mut out, mut places, mut done) = (String::with_capacity(text.len()), Vec::with_capacity(found.len()), 0);
     for span in found {

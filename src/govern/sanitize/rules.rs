@@ -143,7 +143,8 @@ impl Allow {
         if never || (raw.regexes.is_empty() && raw.stopwords.is_empty()) {
             return Ok(None);
         }
-        let regexes = raw.regexes.iter().map(|text| Ok(Expression::read(text)?.0)).collect::<Result<Vec<_>, String>>()?;
+        let regexes =
+            raw.regexes.iter().map(|text| Ok(Expression::read(text)?.0)).collect::<Result<Vec<_>, String>>()?;
         let stopwords = raw.stopwords.iter().map(|word| word.to_lowercase()).collect();
         Ok(Some(Allow { all, target, regexes, stopwords, rules: raw.target_rules }))
     }
@@ -158,7 +159,8 @@ impl Allow {
             Target::Match => matched,
             Target::Line => line,
         };
-        let by_regex = || self.regexes.iter().any(|e| e.regex().is_some_and(|regex| regex.is_match(looked_at.as_bytes())));
+        let by_regex =
+            || self.regexes.iter().any(|e| e.regex().is_some_and(|regex| regex.is_match(looked_at.as_bytes())));
         let by_word = || {
             let lower = secret.to_lowercase();
             self.stopwords.iter().any(|word| lower.contains(word.as_str()))
@@ -237,7 +239,8 @@ impl Rule {
 }
 
 fn is_id(text: &str) -> bool {
-    (1..=MAX_ID).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    (1..=MAX_ID).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
 /// The rules of one file, and what it never counts.
@@ -248,10 +251,14 @@ pub(super) struct RuleFile {
 
 /// Reads a rule file; `name` is what errors call it.
 pub(super) fn read(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
-    let fault = |rule: Option<&str>, reason: String| RuleFault { file: name.to_owned(), rule: rule.map(str::to_owned), reason };
+    let fault =
+        |rule: Option<&str>, reason: String| RuleFault { file: name.to_owned(), rule: rule.map(str::to_owned), reason };
     let raw: RawFile = toml::from_str(text).map_err(|e| fault(None, format!("it is no rule file: {}", e.message())))?;
     if raw.extend.is_some() {
-        return Err(fault(None, "it has an [extend] section, which is not followed; name each file in [sanitize] rules".to_owned()));
+        return Err(fault(
+            None,
+            "it has an [extend] section, which is not followed; name each file in [sanitize] rules".to_owned(),
+        ));
     }
     let mut rules = Vec::with_capacity(raw.rules.len());
     for rule in raw.rules {
@@ -265,4 +272,3 @@ pub(super) fn read(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
     let allow = allow.map_err(|reason| fault(None, format!("its allowlist: {reason}")))?;
     Ok(RuleFile { rules, allow: allow.into_iter().flatten().collect() })
 }
-

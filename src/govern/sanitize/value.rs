@@ -107,7 +107,10 @@ pub(super) fn is_random(text: &str) -> bool {
 /// Dates, times, versions and numbers: few letters among digits and signs.
 pub(super) fn is_dated(text: &str) -> bool {
     let made = makeup(text);
-    made.digits > 0 && made.others > 0 && made.letters() * 4 <= made.digits && text.chars().all(|c| c.is_alphanumeric() || "-:.+/_ ".contains(c))
+    made.digits > 0
+        && made.others > 0
+        && made.letters() * 4 <= made.digits
+        && text.chars().all(|c| c.is_alphanumeric() || "-:.+/_ ".contains(c))
 }
 
 /// Whether a text is written in escapes of HTML: it is looked at again with them read.
@@ -127,18 +130,23 @@ pub(super) fn is_hex(text: &str) -> bool {
 }
 
 /// Values that stand where a secret will be, in lower case and without signs.
+#[rustfmt::skip]
 const STAND_INS: &[&str] = &[
-    "abc", "admin", "any", "apikey", "auth", "base64", "basic", "bearer", "bool", "boolean", "bytes", "changeit", "changeme", "char", "credentials", "default", "disabled", "empty", "enabled", "encrypted", "env", "example", "false", "file", "foo", "foobar", "header", "hidden", "input", "int", "integer", "key", "login", "missing", "mypassword", "mysecret", "n/a", "nil", "no", "none", "notset", "null", "number", "object", "off", "omitted", "on", "optional", "pass", "passphrase", "passwd", "password", "placeholder", "private", "prompt", "public", "pw", "pwd", "random", "redacted", "removed", "required", "secret", "self", "str", "string", "test", "text", "this", "token", "true", "undefined", "unset", "user", "value", "yes",
+    "abc", "admin", "any", "apikey", "auth", "base64", "basic", "bearer", "bool", "boolean", "bytes", "changeit",
+    "changeme", "char", "credentials", "default", "disabled", "empty", "enabled", "encrypted", "env", "example",
+    "false", "file", "foo", "foobar", "header", "hidden", "input", "int", "integer", "key", "login", "missing",
+    "mypassword", "mysecret", "n/a", "nil", "no", "none", "notset", "null", "number", "object", "off", "omitted",
+    "on", "optional", "pass", "passphrase", "passwd", "password", "placeholder", "private", "prompt", "public", "pw",
+    "pwd", "random", "redacted", "removed", "required", "secret", "self", "str", "string", "test", "text", "this",
+    "token", "true", "undefined", "unset", "user", "value", "yes",
 ];
 
 /// How the text of a stand-in begins, in lower case.
-const STAND_IN_STARTS: &[&str] = &[
-    "your", "my-", "my_", "<", "${", "$(", "{{", "{%", "%(", "#{", "insert", "replace", "changeme", "enter_",
-];
+const STAND_IN_STARTS: &[&str] =
+    &["your", "my-", "my_", "<", "${", "$(", "{{", "{%", "%(", "#{", "insert", "replace", "changeme", "enter_"];
 
 /// What is in no secret but in what stands for one, in lower case.
-const STAND_IN_PARTS: [&str; 7] =
-    ["xxxx", "****", "placeholder", "_here", "-here", "your_", "your-"];
+const STAND_IN_PARTS: [&str; 7] = ["xxxx", "****", "placeholder", "_here", "-here", "your_", "your-"];
 
 /// Whether a value only stands for a secret: `<your-key>`, `xxxx`, `${VAR}`, `changeme`, `null`.
 pub(super) fn stands_in(value: &str) -> bool {
@@ -155,11 +163,18 @@ pub(super) fn stands_in(value: &str) -> bool {
 
 /// `$NAME`, `%NAME%`, `@name@`, `:name`, `{name}`, `[name]`, `%s`.
 fn is_variable(value: &str) -> bool {
-    let inside = |text: &str| text.len() <= 64 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '));
+    let inside = |text: &str| {
+        text.len() <= 64 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '))
+    };
     let between = |open: char, close: char| {
         value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).is_some_and(inside)
     };
-    let name = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'>' | b'-' | b'[' | b']' | b'\''));
+    let name = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'>' | b'-' | b'[' | b']' | b'\''))
+    };
     between('%', '%')
         || between('@', '@')
         || between('{', '}')
@@ -172,7 +187,8 @@ fn is_variable(value: &str) -> bool {
 
 /// Whether an unquoted value is code that yields one: a call, a chain of names, an index, a type.
 pub(super) fn is_code(value: &str) -> bool {
-    let identifier = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$' | '!' | '>' | '-' | '&' | '*');
+    let identifier =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$' | '!' | '>' | '-' | '&' | '*');
     let head = |mark: char| {
         value.split_once(mark).is_some_and(|(head, _)| {
             !head.is_empty() && head.chars().all(identifier) && head.starts_with(|c: char| !c.is_ascii_digit())
@@ -184,7 +200,13 @@ pub(super) fn is_code(value: &str) -> bool {
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
                 && (!is_random(part) || part.len() < 8)
         });
-    head('(') || head('[') || chain || value.contains("::") || value.contains("->") || value.contains("===") || value.contains("!=")
+    head('(')
+        || head('[')
+        || chain
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains("===")
+        || value.contains("!=")
 }
 
 /// Whether a value is a path or an address.
@@ -192,15 +214,18 @@ pub(super) fn is_path(value: &str) -> bool {
     let rooted = ["/", "./", "../", "~/", "\\\\"].iter().any(|start| value.starts_with(start));
     let drive = value.as_bytes().get(1..3).is_some_and(|two| two == b":\\" || two == b":/");
     let parts = value.split(['/', '\\']);
-    let wordy = || parts.clone().filter(|part| part.len() >= 3).all(|part| wordiness(part) >= 50);
-    value.contains("://") || drive || (value.matches('/').count() >= usize::from(!rooted) + 1 && wordy())
+    let wordy = || parts.clone().filter(|part| part.len() >= 4).all(|part| wordiness(part) >= 50);
+    value.contains("://")
+        || drive
+        || (value.matches('/').count() >= usize::from(!rooted) + 1 && wordy())
         || (rooted && wordy())
 }
 
 /// A name in code or configuration: `NATS_PASSWORD`, `confirm_password`, `dbSecretRef`.
 pub(super) fn is_name(value: &str) -> bool {
     let signs = value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
-    let shouted = value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let shouted =
+        value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     let lower = value.to_ascii_lowercase();
     let called = ["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "passphrase"]
         .iter()
@@ -220,14 +245,23 @@ mod tests {
     #[test]
     fn random_and_named_are_told_apart() {
         for value in [
-            "zwD26NeyMCvBsR9nxfaybLHD7TcLh22O", "eduf0pezfibcmvlvdtbpf5s8bjbkxqpw", "1b2c3d4e5f60718293a4b5c6d7e8f901",
-            "lIqHZeSrxBqBHxuLrQeqrWxmLoumeJsp", "UuB0m_oxBeQrciedzI8Z", "abcdefghijabcdefghijabcd",
+            "zwD26NeyMCvBsR9nxfaybLHD7TcLh22O",
+            "eduf0pezfibcmvlvdtbpf5s8bjbkxqpw",
+            "1b2c3d4e5f60718293a4b5c6d7e8f901",
+            "lIqHZeSrxBqBHxuLrQeqrWxmLoumeJsp",
+            "UuB0m_oxBeQrciedzI8Z",
+            "abcdefghijabcdefghijabcd",
         ] {
             assert!(is_random(value), "{value}: {}", wordiness(value));
         }
         for value in [
-            "TestTableHashKey", "SalesResults-1.2", "authentication", "connection_string", "my-secret-v2",
-            "AutoTokenizer.from_pretrained", "SettingsKeyName2",
+            "TestTableHashKey",
+            "SalesResults-1.2",
+            "authentication",
+            "connection_string",
+            "my-secret-v2",
+            "AutoTokenizer.from_pretrained",
+            "SettingsKeyName2",
         ] {
             assert!(!is_random(value), "{value}: {}", wordiness(value));
         }
@@ -235,7 +269,17 @@ mod tests {
 
     #[test]
     fn stand_ins_code_and_paths_are_known() {
-        for value in ["${PASSWORD}", "<password>", "None", "********", "your_password", "changeme", "%s", "{password}", "xxxxxxxx"] {
+        for value in [
+            "${PASSWORD}",
+            "<password>",
+            "None",
+            "********",
+            "your_password",
+            "changeme",
+            "%s",
+            "{password}",
+            "xxxxxxxx",
+        ] {
             assert!(stands_in(value), "{value}");
         }
         for value in ["hunter2", "correct horse battery", "p@ss", "$ecret!1"] {
