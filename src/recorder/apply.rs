@@ -14,6 +14,7 @@ use crate::store::{Applied, CommitRow, Head, Read};
 use super::RecorderError;
 use super::step::{Step, Watch, pass};
 
+pub(super) use git::files_of;
 use git::{Place, apply_commits};
 use log::{apply_lines, look_at_log};
 
@@ -45,7 +46,7 @@ impl Paths {
         self.root.join("writer.lock")
     }
 
-    /// Locks of prompts in flight.
+    /// Files that name the prompts in flight.
     pub fn in_flight(&self) -> PathBuf {
         self.root.join("in-flight")
     }

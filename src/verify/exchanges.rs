@@ -129,6 +129,7 @@ impl Checker<'_> {
         let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
         for exchange in &exchanges {
             counts.exchanges += 1;
+            self.progress.step();
             let rows = Rows {
                 session,
                 exchange,

@@ -4,6 +4,7 @@
 
 mod anchor;
 mod anchored;
+mod artifacts;
 mod at_hand;
 mod auth;
 mod backup;
@@ -35,12 +36,15 @@ mod pipeline;
 mod private;
 mod quorum;
 mod readme;
+mod rebuild;
 mod recorder;
 mod replay;
 mod rotation;
 mod sanitized;
 mod second;
+mod since;
 mod store;
+mod storm;
 mod tamper;
 mod tamper_database;
 mod vectors;
