@@ -135,7 +135,7 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
     let short = cued.strong
         && word.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric())
         && is_told(word.trim_end_matches('='));
-    let whole = short || (is_secret(word, cued) && !has_words_between_signs(word));
+    let whole = short || (!assigns(word) && is_secret(word, cued) && !has_words_between_signs(word));
     if whole {
         found.random.push((kept_start, kept_start + word.len()));
         return;
@@ -155,6 +155,12 @@ fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
     [".js", ".css", ".map", ".html", ".png", ".jpg", ".svg", ".woff", ".wasm", ".json", ".tar", ".zip", ".rs", ".py"]
         .iter()
         .any(|end| rest.starts_with(end))
+}
+
+/// Whether a run is a name, an equals sign and a value.
+fn assigns(run: &str) -> bool {
+    let pair = run.split_once('=');
+    pair.is_some_and(|(name, value)| !value.trim_matches('=').is_empty() && wordiness(name) >= 50)
 }
 
 /// Whether words stand between the signs of a run, as in paths and names.
