@@ -85,7 +85,7 @@ fn recall_and_false_alarms_on_labelled_data() {
     print("removed", &removed);
     print("false alarms", &alarms);
     assert_eq!(share(&removed, "private_key"), 1000);
-    for (key, least) in [("all", 850), ("vendor_token", 900), ("all in prose", 910), ("password", 650)] {
+    for (key, least) in [("all", 850), ("vendor_token", 900), ("all in prose", 950), ("password", 650)] {
         assert!(share(&removed, key) >= least, "{key}: {} of 1000, expected {least}", share(&removed, key));
     }
     for (key, most) in [("benign", 30), ("human_labelled_false", 50)] {

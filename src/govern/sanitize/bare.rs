@@ -135,7 +135,8 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
     let short = cued.strong
         && word.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric())
         && is_told(word.trim_end_matches('='));
-    let whole = short || (!assigns(word) && is_secret(word, cued) && !has_words_between_signs(word));
+    let whole =
+        short || (!assigns(word) && !is_rooted(word) && is_secret(word, cued) && !has_words_between_signs(word));
     if whole {
         found.random.push((kept_start, kept_start + word.len()));
         return;
@@ -155,6 +156,12 @@ fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
     [".js", ".css", ".map", ".html", ".png", ".jpg", ".svg", ".woff", ".wasm", ".json", ".tar", ".zip", ".rs", ".py"]
         .iter()
         .any(|end| rest.starts_with(end))
+}
+
+/// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small letters alone.
+fn is_rooted(run: &str) -> bool {
+    let is_name = |part: &str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_lowercase());
+    run.starts_with('/') && (run.contains('.') || run.split('/').any(is_name))
 }
 
 /// Whether a run is a name, an equals sign and a value.

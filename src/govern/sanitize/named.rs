@@ -60,7 +60,7 @@ fn rest_of_name(text: &str, name: usize, start: usize, end: usize, class: Class)
         return None;
     }
     let other = |part: &str| is_a_kind_of_name(part);
-    (!parts(rest).any(other) && !parts(text.get(name..start)?).any(|part| is_public(part))).then_some(end + length)
+    (!parts(rest).any(other) && !parts(text.get(name..start)?).any(is_public)).then_some(end + length)
 }
 
 fn is_public(part: &str) -> bool {

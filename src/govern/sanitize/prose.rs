@@ -294,7 +294,8 @@ pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
     // A slash between the two says that they are a pair: then any word but an everyday one.
     let slashed =
         text.get(..start).is_some_and(|before| before.trim_end().ends_with('/')) && second.len() >= MIN_PASSWORD;
-    if !user || stands_in(second) || !(is_strong(second) || (slashed && !is_common(second) && !is_code(second))) {
+    let chosen = slashed && !is_common(second) && !is_code(second);
+    if !user || stands_in(second) || !(chosen || is_strong(second)) {
         return None;
     }
     Some((start, start + second.len()))

@@ -217,7 +217,7 @@ pub(super) fn is_path(value: &str) -> bool {
     let wordy = || parts.clone().filter(|part| part.len() >= 4).all(|part| wordiness(part) >= 50);
     value.contains("://")
         || drive
-        || (value.matches('/').count() >= usize::from(!rooted) + 1 && wordy())
+        || (value.matches('/').count() > usize::from(!rooted) && wordy())
         || (rooted && wordy())
 }
 
