@@ -96,6 +96,8 @@ pub enum Command {
         /// One tool; all of them when not given. Exit 1 when it shows nothing
         tool: Option<String>,
     },
+    /// Take secrets out of standard input: the text goes to stdout, what was found to stderr
+    Sanitize(SanitizeArgs),
     /// Check this home, one line a check, with the command that mends it
     Doctor,
 }
@@ -180,6 +182,14 @@ pub struct AskArgs {
     pub model: Option<String>,
     #[command(flatten)]
     pub call: CallArgs,
+}
+
+/// `gently sanitize`.
+#[derive(Debug, Args)]
+pub struct SanitizeArgs {
+    /// One {"id","text"} a line in, one {"id","text","found":[{"kind","start","end"}]} a line out
+    #[arg(long, conflicts_with = "json")]
+    pub jsonl: bool,
 }
 
 /// `gently init`.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::ask::{AskError, Asked, Turn, ask};
 use crate::govern::authority;
 use crate::govern::drift::{Judgement, Verdict};
+use crate::govern::sanitize::redact;
 use crate::recorder::{RecordedAnswer, RecordedFailure, Refusal, TurnIds};
 use crate::store::SessionRow;
 
@@ -134,7 +135,7 @@ fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled
             code
         }
         Turn::Failed(failure, fault) => {
-            show_failure(asked, failure, &fault.to_string(), json, &print_facts);
+            show_failure(asked, failure, redact(&fault.to_string()).clean.as_str(), json, &print_facts);
             COULD_NOT
         }
         Turn::Interrupted(failure) => {
@@ -255,7 +256,7 @@ fn denial(reason: &str) -> Option<&'static str> {
 }
 
 fn kinds(asked: &Asked) -> Vec<&str> {
-    let mut kinds: Vec<&str> = asked.removed.iter().map(|finding| finding.kind).collect();
+    let mut kinds: Vec<&str> = asked.removed.iter().map(|finding| finding.kind.as_str()).collect();
     kinds.dedup();
     kinds
 }

@@ -16,6 +16,7 @@ use crate::home::{Home, HomeError};
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
 
+use super::sanitize;
 use super::screen::quiet;
 use super::wire::{self, WireError};
 use super::{FINE, NEGATIVE, print};
@@ -151,6 +152,10 @@ fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
     match Config::load(root, &wire::env) {
         Ok(config) => {
             checks.push(Check::ok("config", "every key of gently.toml and the environment is known and in range"));
+            checks.push(match sanitize::described(&config) {
+                Ok(words) => Check::ok("sanitizer", words),
+                Err(fault) => Check::fail("sanitizer", fault.to_string(), "gently config get sanitize.rules"),
+            });
             Some(config)
         }
         Err(error) => {

@@ -21,6 +21,7 @@ mod model;
 mod overlay;
 mod provider_key;
 mod publish;
+mod sanitize;
 mod screen;
 mod secrets;
 mod session;
@@ -38,6 +39,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::json;
 
+use crate::govern::sanitize::redact;
 use crate::recorder::RecorderError;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
@@ -108,6 +110,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Erase(args) => erase::run(&args, json).await,
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
+        Command::Sanitize(args) => sanitize::run(&args, json),
         Command::Doctor => doctor::run(json).await,
     };
     if writes {
@@ -147,8 +150,10 @@ fn stopped(error: &WireError, json: bool) -> u8 {
     if refused_before_writing { could_not(&error.to_string(), json) } else { withheld(cause, json, "") }
 }
 
-/// Says why something could not be done.
+/// Says why something could not be done; what others wrote into it has passed the sanitizer.
 fn could_not(why: &str, json: bool) -> u8 {
+    let why = redact(why).clean;
+    let why = why.as_str();
     if json {
         print(&format!("{}\n", json!({"error": why, "exit": COULD_NOT})));
     }
@@ -162,11 +167,11 @@ fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
     if json {
         let facts = json!({
             "answer": null, "withheld": true, "recorded": cause.is_recorded(), "sentence": sentence,
-            "error": cause.to_string(), "exit": WITHHELD,
+            "error": redact(&cause.to_string()).clean.as_str(), "exit": WITHHELD,
         });
         print(&format!("{facts}\n"));
     }
-    say(&format!("error: {cause}"));
+    say(&format!("error: {}", redact(&cause.to_string()).clean));
     say(&if what.is_empty() { sentence.to_owned() } else { format!("{sentence}: {what}") });
     WITHHELD
 }
@@ -176,11 +181,11 @@ fn not_recorded(error: &WireError, json: bool) -> u8 {
     if json {
         let facts = json!({
             "answer": null, "withheld": true, "recorded": false, "sentence": "not recorded",
-            "error": error.to_string(), "exit": WITHHELD,
+            "error": redact(&error.to_string()).clean.as_str(), "exit": WITHHELD,
         });
         print(&format!("{facts}\n"));
     }
-    say(&format!("error: {error}"));
+    say(&format!("error: {}", redact(&error.to_string()).clean));
     say("not recorded");
     WITHHELD
 }

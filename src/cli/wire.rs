@@ -18,6 +18,7 @@ use crate::backup::BackupError;
 use crate::config::{AnchorMode, Config, ConfigError};
 use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::RuleFault;
 use crate::home::{Home, HomeError, InitOptions, locate};
 use crate::keys::{KeyError, os_random};
 use crate::models::ModelFault;
@@ -78,6 +79,9 @@ pub enum WireError {
         /// What is missing, and how to mend it.
         why: String,
     },
+    /// A rule file of the sanitizer.
+    #[error(transparent)]
+    Rules(#[from] RuleFault),
     /// An id that names nothing, or too much.
     #[error(transparent)]
     Find(#[from] FindError),
@@ -199,6 +203,7 @@ impl Opened {
         WireError: From<E>,
     {
         let config = Config::load(home.root(), &env)?;
+        super::sanitize::put_in_force(&config)?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
         let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;

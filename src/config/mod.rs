@@ -67,6 +67,8 @@ pub struct Config {
     pub content_days: Option<u64>,
     /// What is kept of texts.
     pub content: Content,
+    /// Rule files for the sanitizer beside our own, absolute if the home's path is.
+    pub rules: Vec<PathBuf>,
     /// `[keys] passphrase_cmd`: prints the passphrase.
     pub passphrase_cmd: Option<String>,
 }
@@ -212,6 +214,7 @@ impl Config {
             units: settings.list("sight.units").to_vec(),
             content_days: settings.number("retention.content_days"),
             content: Content::Sanitized,
+            rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }
     }

@@ -244,6 +244,12 @@ pub static KEYS: &[Key] = &[
         doc: "what the database keeps of texts; sanitized (secrets removed) is the only value now",
     },
     Key {
+        name: "sanitize.rules",
+        kind: Kind::List(PATH),
+        default: Default::List(&[]),
+        doc: "rule files in the format of gitleaks that are in force beside our own; relative to the home",
+    },
+    Key {
         name: "keys.passphrase_cmd",
         kind: Kind::Text(COMMAND),
         default: Default::Unset,

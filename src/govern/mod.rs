@@ -18,6 +18,5 @@ mod phrase;
 mod prose;
 mod refusal;
 pub mod sanitize;
-mod shapes;
 mod sources;
 pub mod validate;

@@ -303,7 +303,7 @@ pub fn answer(
         actions,
         usage: judged.usage,
         cost: judged.cost,
-        redacted: judged.stored.found.iter().map(|f| f.kind.to_owned()).collect(),
+        redacted: judged.stored.found.iter().map(|f| f.kind.clone()).collect(),
         text: judged.text,
         judgement: judged.judgement,
         session,

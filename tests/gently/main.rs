@@ -45,6 +45,7 @@ mod rebuild;
 mod recorder;
 mod replay;
 mod rotation;
+mod sanitized;
 mod second;
 mod sight;
 mod since;

@@ -40,7 +40,7 @@ fn a_private_key_goes_whole() {
     let whole = format!("a\n-----BEGIN {label}-----\n{body}-----END {label}-----\nb");
     assert_eq!(redact(&whole).clean.as_str(), "a\n[redacted:private-key]\nb");
     let cut = format!("a\n-----BEGIN {label}-----\n{body}");
-    assert_eq!(redact(&cut).clean.as_str(), "a\n[redacted:private-key]");
+    assert_eq!(redact(&cut).clean.as_str(), "a\n[redacted:private-key]\n");
 }
 
 #[test]
@@ -56,6 +56,8 @@ fn what_is_no_secret_stays() {
         "password=${DB_PASSWORD}",
         "token = get_token(session)",
         "see https://example.org:8080/path@v2",
+        "no key file /tmp/.tmpAb3dEf6hI/keys/auth.key",
+        "chmod 600 /var/lib/x7Qm2Lp9Vd4T/key",
         "a basic understanding of tokens",
         "The bearer of this letter",
         "[redacted:password] and [redacted:jwt-2]",
@@ -100,6 +102,90 @@ fn brackets_hide_nothing() {
     }
 }
 
+#[test]
+fn a_token_is_found_however_it_is_masked_or_cut() {
+    let github = token(&["ghp", "_", "x7Qm2Lp9Vd4TwBgHs8Kc3Rf6Yj1Nz5Aa0UeE"]);
+    let (head, tail) = github.split_at(20);
+    let wide: String = github.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect();
+    for text in [
+        format!("{head}\u{200b}{tail}"),
+        format!("{head}\u{ad}{tail}"),
+        wide,
+        github.replace('e', "\u{435}").replace('a', "\u{430}"),
+        format!("\u{1b}[32m{github}\u{1b}[0m"),
+        format!("\"{head}\" + \"{tail}\""),
+        format!("\"{head}\"\n    \"{tail}\""),
+        format!("x = {head}\\\n{tail}"),
+        format!("{head}\n{tail}\n"),
+        github.replace('_', "%5F"),
+        format!("password%3D{github}"),
+    ] {
+        let clean = redact(&text).clean;
+        assert!(!clean.as_str().contains("Wg"), "{clean}");
+        assert!(!clean.as_str().contains(&tail[4..]) && clean.as_str().contains("[redacted:"), "{text:?}: {clean}");
+    }
+    for (text, expected) in [
+        ("value YWRtaW46c3VwZXJzM2NyZXQ= set", "value [redacted:encoded-secret] set"),
+        ("password\u{ff1a} hunter2", "password\u{ff1a} [redacted:password]"),
+        (
+            "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}: hunter2",
+            "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}: [redacted:password]",
+        ),
+    ] {
+        assert_eq!(redact(text).clean.as_str(), expected);
+    }
+}
+
+#[test]
+fn passwords_are_heard_in_sentences() {
+    for (text, secret) in [
+        ("the wifi password is qpizpdq2twofr if you need it", "qpizpdq2twofr"),
+        ("mot de passe : vvvicb2", "vvvicb2"),
+        ("log in with admin / Tr0ub4dor", "Tr0ub4dor"),
+        ("use hunter2 as the password", "hunter2"),
+        ("I set the password to K9!mmm yesterday", "K9!mmm"),
+        ("id/pw: master/iPp6@GRq", "iPp6@GRq"),
+        ("my key is `zwD26NeyMCvBsR9nxfaybLHD`.", "zwD26NeyMCvBsR9nxfaybLHD"),
+    ] {
+        assert!(!redact(text).clean.as_str().contains(secret), "{text}");
+    }
+    for text in [
+        "if the password is wrong, try again",
+        "the password is stored in the database",
+        "What is the password for?",
+        "This command asks for a password. You can set it to provide one.",
+        "the 16,000 token `gpt-3.5-turbo-16k` model",
+    ] {
+        assert_eq!(redact(text).clean.as_str(), text);
+    }
+}
+
+#[test]
+fn a_session_gives_one_secret_one_number() {
+    let mut numbers = Placeholders::new([7; 32]);
+    let first = redact_with("password=hunter2", &mut numbers);
+    assert_eq!(first.clean.as_str(), "password=[redacted:password]");
+    let given = numbers.take_new();
+    assert_eq!(given.iter().map(|new| (new.kind.as_str(), new.number)).collect::<Vec<_>>(), [("password", 1)]);
+    // Another process, with what is on record.
+    let mut numbers = Placeholders::known([7; 32], given);
+    let second = redact_with("password=swordf1sh, once password=hunter2", &mut numbers);
+    assert_eq!(second.clean.as_str(), "password=[redacted:password-2], once password=[redacted:password]");
+    assert_eq!(numbers.take_new().len(), 1);
+    assert!(redact_with(second.clean.as_str(), &mut numbers).found.is_empty());
+}
+
+#[test]
+fn our_own_rules_are_read_and_all_compile() {
+    let engine = Engine::new(&[]).unwrap();
+    for rule in engine.expressions() {
+        assert!(rule.1, "{}", rule.0);
+    }
+    for kind in engine.kinds() {
+        assert!(kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'), "{kind}");
+    }
+}
+
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[ -~]{0,12}",
@@ -128,6 +214,9 @@ proptest! {
         let twice = redact(once.clean.as_str());
         prop_assert_eq!(once.clean.as_str(), twice.clean.as_str());
         prop_assert!(twice.found.is_empty());
+        for found in &once.found {
+            prop_assert!(found.start < found.end && text.get(found.start..found.end).is_some());
+        }
         for pair in once.found.windows(2) {
             prop_assert!(pair[0].end <= pair[1].start);
         }
@@ -143,5 +232,10 @@ fn many_findings_and_open_brackets_stay_linear() {
         let _ = redact(&text);
     }
     let open = format!("-----BEGIN {label}-----").repeat(2000);
-    assert_eq!(redact(&open).found.len(), 2000);
+    // A marker without a body is a mention of one.
+    assert!(redact(&open).found.is_empty());
+    for piece in ["password=", "-----BEGIN", "\u{200b}", "\"", "key ", "%41", "aB3", "\\\n"] {
+        let text = piece.repeat(60_000 / piece.len());
+        let _ = redact(&text);
+    }
 }

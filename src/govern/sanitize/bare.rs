@@ -1,0 +1,276 @@
+//! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left alone.
+
+use super::address::decoded;
+use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
+use super::words::Class;
+
+/// Shortest random token that is taken without a word about it.
+const MIN_BARE: usize = 20;
+/// Least entropy of one, in bits a character.
+const MIN_ENTROPY: f64 = 3.6;
+/// Longest: more is data, not a token.
+const MAX_BARE: usize = 512;
+/// Shortest token that is taken where the sentence says that there is one.
+const MIN_CUED: usize = 16;
+/// Shortest where the sentence speaks of nothing else: "I leaked X".
+const MIN_TOLD: usize = 10;
+/// How far a word about secrets reaches.
+const CUE_REACH: usize = 72;
+/// Shortest and longest base64 whose text is looked at.
+const MIN_ENCODED: usize = 10;
+const MAX_ENCODED: usize = 16 * 1024;
+/// Lines of base64 of one length in a row that are data.
+const DATA_LINES: usize = 3;
+
+/// What precedes a digest, an image or a public thing, in lower case.
+#[rustfmt::skip]
+const HARMLESS_BEFORE: &[&str] = &[
+    "base64,", "h1:", "integrity=\"", "md5-", "md5:", "sha1-", "sha1:", "sha1=", "sha224-", "sha224:", "sha256-",
+    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519
+    ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "checksum =
+    \"", "nonce-",
+];
+/// How public identifiers begin.
+#[rustfmt::skip]
+const PUBLIC_STARTS: &[&str] = &[
+    "price_", "prod_", "cus_", "sub_", "acct_", "evt_", "txn_", "req_", "msg_", "in_", "pi_", "pm_", "ch_",
+    "chatcmpl-", "cmpl-", "toolu_", "run_", "thread_", "asst_", "file-", "org-", "resp_", "call_", "gen-",
+    "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "bc1", "tb1", "age1", "npub1", "bafy", "Qm",
+    "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "PHN2Zy", "sha1-", "sha256-", "sha384-", "sha512-", "md5-", "JVBERi0",
+    "AAABAA", "T2dnUw", "data:",
+];
+
+fn is_part(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'~')
+}
+
+/// What the bare words of a text are: random ones, and base64 in which `hides` finds a secret.
+#[derive(Default)]
+pub(super) struct Bare {
+    pub(super) random: Vec<(usize, usize)>,
+    pub(super) encoded: Vec<(usize, usize)>,
+}
+
+/// Places of words about secrets, in the order of the text.
+#[derive(Default)]
+pub(super) struct Cues {
+    /// Words that name a secret.
+    any: Vec<(usize, usize)>,
+    /// Words that say that one is there: "my key", "leaked".
+    strong: Vec<(usize, usize)>,
+}
+
+impl Cues {
+    /// Notes a word, unless it is a part of another.
+    pub(super) fn add(&mut self, text: &str, start: usize, end: usize, class: Class) {
+        let bytes = text.as_bytes();
+        let inside = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphabetic);
+        if class == Class::Weak || inside(start.checked_sub(1).and_then(|at| bytes.get(at))) {
+            return;
+        }
+        self.any.push((start, end));
+        let before = text.get(..start).unwrap_or_default().trim_end();
+        let owned = ["my", "this", "the", "api", "our"].iter().any(|word| {
+            before
+                .len()
+                .checked_sub(word.len())
+                .and_then(|at| before.get(at..))
+                .is_some_and(|said| said.eq_ignore_ascii_case(word))
+        });
+        let tokenish = matches!(class, Class::Token | Class::Key) && !inside(bytes.get(end)) && owned;
+        if class == Class::Cue || tokenish {
+            self.strong.push((start, end));
+        }
+    }
+}
+
+/// Finds them, outside of `public` places, which are sorted.
+pub(super) fn look(text: &str, public: &[(usize, usize)], cues: &Cues, hides: &dyn Fn(&str) -> bool) -> Bare {
+    let bytes = text.as_bytes();
+    let (mut found, mut at) = (Bare::default(), 0);
+    let data = data_lines(text);
+    while at < bytes.len() {
+        if !is_part(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        while at < bytes.len() && is_part(bytes[at]) {
+            at += 1;
+        }
+        if at - start < MIN_ENCODED || is_inside(public, start) || is_inside(&data, start) {
+            continue;
+        }
+        let Some(run) = text.get(start..at) else { continue };
+        look_at_run(text, run, start, cues, hides, &mut found);
+    }
+    found
+}
+
+fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
+    let after = places.partition_point(|(from, _)| *from <= at);
+    after.checked_sub(1).is_some_and(|last| at < places[last].1)
+}
+
+/// Whether a word about secrets stands near `start..end`.
+fn is_cued(cues: &[(usize, usize)], start: usize, end: usize) -> bool {
+    let first = cues.partition_point(|(_, to)| to + CUE_REACH < start);
+    cues.get(first).is_some_and(|(from, _)| *from < end + CUE_REACH)
+}
+
+fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(&str) -> bool, found: &mut Bare) {
+    let kept = run.trim_end_matches(['.', '-', '_', '/']);
+    let kept_start = start + kept.len() - kept.trim_start_matches(['.', '-', '_', '=', '+', '~']).len();
+    let Some(word) = text.get(kept_start..start + kept.len()) else { return };
+    if is_harmless_place(text, kept_start) || is_public(word) {
+        return;
+    }
+    if (MIN_ENCODED..=MAX_ENCODED).contains(&word.len()) && decoded(word).is_some_and(|plain| hides(&plain)) {
+        found.encoded.push((kept_start, kept_start + word.len()));
+        return;
+    }
+    let end = kept_start + word.len();
+    let cued = Cued { any: is_cued(&cues.any, kept_start, end), strong: is_cued(&cues.strong, kept_start, end) };
+    // A path, a file name or a query is looked at part by part; a token may hold the same signs.
+    let short = cued.strong
+        && word.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric())
+        && is_told(word.trim_end_matches('='));
+    let whole =
+        short || (!assigns(word) && !is_rooted(word) && is_secret(word, cued) && !has_words_between_signs(word));
+    if whole {
+        found.random.push((kept_start, kept_start + word.len()));
+        return;
+    }
+    let mut at = 0;
+    for part in word.split(['/', '.', '=', '~']) {
+        if is_secret(part, Cued::default()) && !has_words_between_signs(part) && !is_file_of_build(word, at, part) {
+            found.random.push((kept_start + at, kept_start + at + part.len()));
+        }
+        at += part.len() + 1;
+    }
+}
+
+/// `main.8f3aC…d2.js`: the part of a file's name that its content made.
+fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
+    let rest = word.get(at + part.len()..).unwrap_or_default();
+    [".js", ".css", ".map", ".html", ".png", ".jpg", ".svg", ".woff", ".wasm", ".json", ".tar", ".zip", ".rs", ".py"]
+        .iter()
+        .any(|end| rest.starts_with(end))
+}
+
+/// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small letters alone.
+fn is_rooted(run: &str) -> bool {
+    let is_name = |part: &str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_lowercase());
+    run.starts_with('/') && (run.contains('.') || run.split('/').any(is_name))
+}
+
+/// Whether a run is a name, an equals sign and a value.
+fn assigns(run: &str) -> bool {
+    let pair = run.split_once('=');
+    pair.is_some_and(|(name, value)| !value.trim_matches('=').is_empty() && wordiness(name) >= 50)
+}
+
+/// Whether words stand between the signs of a run, as in paths and names.
+fn has_words_between_signs(run: &str) -> bool {
+    let parts = || run.split(['/', '.', '-', '_', '=', '~', '+']).filter(|part| part.len() >= 3);
+    let named = parts()
+        .filter(|part| wordiness(part) >= 75 && part.bytes().all(|b| b.is_ascii_alphabetic()))
+        .map(str::len)
+        .sum::<usize>();
+    named * 2 >= run.len()
+}
+
+/// What is said near a word.
+#[derive(Clone, Copy, Default)]
+struct Cued {
+    any: bool,
+    strong: bool,
+}
+
+fn is_secret(word: &str, cued: Cued) -> bool {
+    let made = makeup(word);
+    let least = if cued.any { MIN_CUED } else { MIN_BARE };
+    if !(least..=MAX_BARE).contains(&word.len()) || !is_random(word) {
+        return false;
+    }
+    if made.letters() == 0 {
+        return cued.strong && made.others == 0 && word.len() >= MIN_BARE;
+    }
+    if made.digits == 0 {
+        return cued.strong && made.lower >= 4 && made.upper >= 4 && made.others * 8 <= word.len();
+    }
+    if is_uuid(word) || is_hex(word) || is_dated(word) {
+        return cued.strong && (is_uuid(word) || (is_hex(word) && made.letters() >= 3));
+    }
+    if made.lower > 0 && made.upper > 0 {
+        let spread = cued.any || made.digits >= 2 || word.len() >= 32;
+        return spread && entropy(word) >= MIN_ENTROPY - if cued.any { 0.4 } else { 0.0 };
+    }
+    let longest = word.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or(0);
+    cued.any && made.digits >= 3 && made.letters() >= 5 && longest >= MIN_CUED && entropy(word) >= 3.0
+}
+
+/// A short token where one is spoken of: letters and digits, or capitals among small letters, and few words.
+fn is_told(word: &str) -> bool {
+    let made = makeup(word);
+    let odd = (made.digits >= 2 && made.letters() >= 2) || (made.upper >= 3 && made.lower >= 3);
+    (MIN_TOLD..=MAX_BARE).contains(&word.len()) && odd && made.others == 0 && wordiness(word) < 60 && !is_hex_word(word)
+}
+
+/// Hexadecimal that says what it is by its length: a short commit, an address of memory.
+fn is_hex_word(word: &str) -> bool {
+    is_hex(word) && word.len() < MIN_CUED
+}
+
+fn is_public(word: &str) -> bool {
+    let base58 =
+        |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'));
+    let bitcoin = (26..=35).contains(&word.len()) && word.starts_with(['1', '3']) && base58(word);
+    let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
+    let pseudo_version =
+        word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
+    bitcoin || hexadecimal || pseudo_version || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
+}
+
+/// Whether what stands before a word says that it is a digest, an image, or part of an address.
+fn is_harmless_place(text: &str, start: usize) -> bool {
+    let bytes = text.as_bytes();
+    let before = &bytes[start.saturating_sub(12)..start];
+    let said = HARMLESS_BEFORE.iter().any(|words| {
+        before.len() >= words.len() && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
+    });
+    said || is_in_address(bytes, start)
+}
+
+/// Whether `start` is inside an address: `://` before it, without a blank between.
+fn is_in_address(bytes: &[u8], start: usize) -> bool {
+    let before = bytes[start.saturating_sub(256)..start].iter().rev();
+    let run = before
+        .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>' | b'(' | b'`'))
+        .count();
+    bytes[start - run..start].windows(3).any(|three| three == b"://")
+}
+
+/// Places of base64 data: lines of one length in a row that hold nothing else.
+fn data_lines(text: &str) -> Vec<(usize, usize)> {
+    let (mut places, mut at): (Vec<(usize, usize)>, usize) = (Vec::new(), 0);
+    let (mut run_start, mut run, mut length) = (0, 0, 0);
+    for line in text.split_inclusive('\n').chain(std::iter::once("")) {
+        let inner = line.trim();
+        let is_data =
+            inner.len() >= 56 && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+        let goes_on = run > 0
+            && (is_data && inner.len() == length
+                || run >= DATA_LINES && inner.len() < length && inner.len() >= 4 && !inner.contains(' '));
+        if goes_on {
+            run += 1;
+        } else {
+            if run >= DATA_LINES {
+                places.push((run_start, at));
+            }
+            (run_start, run, length) = (at, usize::from(is_data), inner.len());
+        }
+        at += line.len();
+    }
+    places
+}

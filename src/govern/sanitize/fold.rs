@@ -1,0 +1,233 @@
+//! What is written so that a rule would miss it: invisible characters, look-alikes, escapes, joints.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use unicode_normalization::UnicodeNormalization;
+use unicode_security::confusable_detection::skeleton;
+
+use super::view::Edit;
+
+/// Whether a character takes no room: format controls, joiners, variation selectors, tags.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether a character's other width or style is an ASCII one: full width, mathematical, enclosed.
+fn is_styled(c: char) -> bool {
+    matches!(c, '\u{ff01}'..='\u{ff5e}' | '\u{1d400}'..='\u{1d7ff}' | '\u{2100}'..='\u{214f}' | '\u{24b6}'..='\u{24e9}'
+        | '\u{1f130}'..='\u{1f149}')
+}
+
+/// Whether a character is of a script whose letters are taken for Latin ones.
+fn is_of_a_close_script(c: char) -> bool {
+    matches!(c, '\u{370}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}' | '\u{1e00}'..='\u{1fff}' | '\u{a4d0}'..='\u{a4ff}')
+}
+
+fn ascii_of_styled(c: char) -> Option<char> {
+    let mut plain = c.nfkc();
+    plain.next().filter(|first| first.is_ascii_graphic() && plain.next().is_none())
+}
+
+/// The Latin letter or digit that a letter of another script looks like.
+fn ascii_look_alike(c: char) -> Option<char> {
+    let mut buffer = [0; 4];
+    let word: &str = c.encode_utf8(&mut buffer);
+    let mut like = skeleton(word);
+    let first = like.next().filter(|first| first.is_ascii_alphanumeric() && like.next().is_none())?;
+    // The table calls I and 1 an l, 0 an O: the case of the letter says which.
+    Some(if first == 'l' && c.is_uppercase() { 'I' } else { first })
+}
+
+/// Edits that leave what the eye reads: no invisible characters, no terminal colours, ASCII for its look-alikes.
+///
+/// A look-alike counts only inside a word that also has ASCII letters or digits: Cyrillic prose stays Cyrillic.
+pub(super) fn unmasked(text: &str) -> Vec<Edit> {
+    let bytes = text.as_bytes();
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut at = 0;
+    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| !b.is_ascii() || *b == b'\x1b')) {
+        let start = at + next;
+        let Some(c) = text.get(start..).and_then(|rest| rest.chars().next()) else { break };
+        let mut end = start + c.len_utf8();
+        let with = if c == '\u{1b}' {
+            let length = colour(text.get(end..).unwrap_or_default());
+            end += length.unwrap_or(0);
+            length.map(|_| None)
+        } else if is_invisible(c) {
+            Some(None)
+        } else if is_styled(c) {
+            ascii_of_styled(c).map(Some)
+        } else if is_of_a_close_script(c) && is_in_ascii_word(text, start, end) {
+            ascii_look_alike(c).map(Some)
+        } else {
+            None
+        };
+        edits.extend(with.map(|with| Edit { start, end, with }));
+        at = end;
+    }
+    edits
+}
+
+/// How far a word is looked at for ASCII letters around a look-alike.
+const WORD_REACH: usize = 64;
+
+/// Whether the word around `start..end` has ASCII letters or digits.
+fn is_in_ascii_word(text: &str, start: usize, end: usize) -> bool {
+    let in_word = |c: &char| c.is_ascii_alphanumeric() || is_of_a_close_script(*c) || is_invisible(*c) || is_styled(*c);
+    let before = text.get(..start).unwrap_or_default().chars().rev().take(WORD_REACH).take_while(in_word);
+    let after = text.get(end..).unwrap_or_default().chars().take(WORD_REACH).take_while(in_word);
+    before.chain(after).any(|c| c.is_ascii_alphanumeric())
+}
+
+/// Length of the rest of a terminal's colour sequence, after its escape character.
+fn colour(rest: &str) -> Option<usize> {
+    let inside = rest.strip_prefix('[')?;
+    let length = inside.bytes().take(16).position(|b| !(b.is_ascii_digit() || b == b';'))?;
+    (inside.as_bytes().get(length) == Some(&b'm')).then_some(length + 2)
+}
+
+/// Escapes of one character, strings joined from pieces, lines that go on.
+static JOINTS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"%(?P<percent>[2-7][0-9A-Fa-f])",
+        r"|\\(?:u00|x)(?P<escape>[2-7][0-9A-Fa-f])",
+        r"|&#x0{0,2}(?P<hex>[2-7][0-9A-Fa-f]);|&#0?(?P<decimal>[0-9]{2,3});|&(?P<name>quot|apos|amp|lt|gt);",
+        r#"|"[ \t]*(?:\+|\.\.?|&|<>|~|\|\|)[ \t]*(?:[_\\][ \t]*)?(?:\r?\n[ \t]*)?""#,
+        r"|'[ \t]*(?:\+|\.\.?|&|<>|~|\|\|)[ \t]*(?:[_\\][ \t]*)?(?:\r?\n[ \t]*)?'",
+        r"|`[ \t]*\+[ \t]*(?:\r?\n[ \t]*)?`",
+        r#"|"[ \t]*\\?\r?\n[ \t]*(?:(?:\+|\.)[ \t]*)?""#,
+        r"|'[ \t]*\\?\r?\n[ \t]*(?:(?:\+|\.)[ \t]*)?'",
+        r"|\\\r?\n[ \t]*",
+    ))
+    .expect("written by hand and compiled in a test")
+});
+
+/// Edits that read escapes and join what was cut: `%3D`, `&quot;`, `"abc" + "def"`, a line's end inside a token.
+pub(super) fn joined(text: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for found in JOINTS.captures_iter(text) {
+        let Some(whole) = found.get(0) else { continue };
+        match replacement(&found) {
+            Some(with) => edits.push(Edit { start: whole.start(), end: whole.end(), with }),
+            None => continue,
+        }
+    }
+    let wrapped = wrapped_lines(text);
+    if !wrapped.is_empty() {
+        edits.extend(wrapped);
+        edits.sort_unstable_by_key(|edit: &Edit| (edit.start, edit.end));
+        let mut done = 0;
+        edits.retain(|edit| {
+            let apart = edit.start >= done;
+            done = if apart { edit.end } else { done };
+            apart
+        });
+    }
+    edits
+}
+
+/// What stands in place of a joint: a character, nothing, or (none) the joint itself.
+fn replacement(found: &Captures<'_>) -> Option<Option<char>> {
+    let number = |name: &str, radix| found.name(name).map(|digits| u32::from_str_radix(digits.as_str(), radix));
+    let coded = number("percent", 16).or(number("escape", 16)).or(number("hex", 16)).or(number("decimal", 10));
+    if let Some(code) = coded {
+        let c = code.ok().and_then(char::from_u32)?;
+        return (c.is_ascii_graphic() || c == ' ').then_some(Some(c));
+    }
+    Some(match found.name("name").map(|name| name.as_str()) {
+        Some("quot") => Some('"'),
+        Some("apos") => Some('\''),
+        Some("amp") => Some('&'),
+        Some("lt") => Some('<'),
+        Some(_) => Some('>'),
+        None => None,
+    })
+}
+
+/// Shortest end of a line that may go on in the next.
+const MIN_HEAD: usize = 16;
+/// Shortest rest of a token on a line of its own.
+const MIN_TAIL: usize = 4;
+/// A token of more is a block of data, not one that was wrapped.
+const MAX_LINE: usize = 200;
+
+fn is_token(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-' | b'.')
+}
+
+/// Ends of lines inside a token: random up to the end, and nothing but token on the next line.
+fn wrapped_lines(text: &str) -> Vec<Edit> {
+    let bytes = text.as_bytes();
+    let mut edits = Vec::new();
+    for (newline, _) in text.match_indices('\n') {
+        let end = newline - usize::from(newline > 0 && bytes[newline - 1] == b'\r');
+        let head = bytes[..end].iter().rev().take(MAX_LINE).take_while(|b| is_token(**b)).count();
+        if !(MIN_HEAD..MAX_LINE).contains(&head) || !is_cut(&bytes[end - head..end]) {
+            continue;
+        }
+        let rest = &bytes[newline + 1..];
+        let indent = rest.iter().take(MAX_LINE).take_while(|b| matches!(b, b' ' | b'\t')).count();
+        let tail = rest[indent..].iter().take(MAX_LINE).take_while(|b| is_token(**b)).count();
+        let tail = tail + rest[indent + tail..].iter().take(2).take_while(|b| **b == b'=').count();
+        let ends = matches!(rest.get(indent + tail), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<' | b' '));
+        let alone = rest[indent..].iter().skip(tail).take_while(|b| **b != b'\n').all(|b| !b.is_ascii_alphanumeric());
+        if (MIN_TAIL..MAX_LINE).contains(&tail) && ends && alone {
+            edits.push(Edit { start: end, end: newline + 1 + indent, with: None });
+        }
+    }
+    edits
+}
+
+/// Whether a line's last token may go on: letters and digits mixed, and no whole digest.
+fn is_cut(head: &[u8]) -> bool {
+    let digits = head.iter().filter(|b| b.is_ascii_digit()).count();
+    let letters = head.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    let digest = matches!(head.len(), 32 | 40 | 64 | 128) && head.iter().all(u8::is_ascii_hexdigit);
+    digits >= 2 && letters >= 2 && !digest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::View;
+    use super::*;
+
+    #[test]
+    fn masks_come_off() {
+        for (text, plain) in [
+            ("AK\u{200b}IA", "AKIA"),
+            ("\u{ff21}\u{ff4b}\u{ff11}\u{ff10}", "Ak10"),
+            ("\u{1d400}\u{1d68b}1", "Ab1"),
+            ("gh\u{440}_\u{410}b\u{43e}1", "ghp_Abo1"),
+            ("A\u{39a}\u{406}A", "AKIA"),
+            ("\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} abc", "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} abc"),
+            ("\u{1b}[94mabc\u{1b}[0m;", "abc;"),
+            ("\u{5bc6}\u{7801} caf\u{e9}", "\u{5bc6}\u{7801} caf\u{e9}"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(View::of(text, &unmasked(text)).text, plain, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn joints_are_closed() {
+        for (text, plain) in [
+            ("a%3Db", "a=b"),
+            ("%0A%zz", "%0A%zz"),
+            ("&quot;x&#34;&#x27;&amp;", "\"x\"'&"),
+            ("\\u003d\\x41", "=A"),
+            ("\"abc\" + \"def\"", "\"abcdef\""),
+            ("\"abc\"\n    \"def\"", "\"abcdef\""),
+            ("'abc' . 'def'", "'abcdef'"),
+            ("\"abc\", \"def\"", "\"abc\", \"def\""),
+            ("abc\\\n  def", "abcdef"),
+            ("ab12cd34ef56ab78\ncd90ef", "ab12cd34ef56ab78cd90ef"),
+            ("ab12cd34ef56ab78\ncd90ef and more", "ab12cd34ef56ab78\ncd90ef and more"),
+        ] {
+            assert_eq!(View::of(text, &joined(text)).text, plain, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags, calls.
+
+use super::link::{Link, Value, link, value};
+use super::value::{
+    is_code, is_dated, is_escaped, is_hex, is_name, is_path, is_random, is_uuid, makeup, stands_in, wordiness,
+};
+use super::words::{Class, is_a_kind_of_name};
+
+/// Most bytes of a name on either side of its word.
+const MAX_NAME: usize = 48;
+/// Shortest password, and shortest token.
+pub(super) const MIN_PASSWORD: usize = 4;
+const MIN_TOKEN: usize = 8;
+/// From this length a value without an equals sign before it may be a token.
+const MIN_LOOSE_TOKEN: usize = 13;
+
+fn is_name_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$')
+}
+
+/// The secret that the name around `start..end` gives a value to, as a place in the text.
+pub(super) fn look(text: &str, start: usize, end: usize, class: Class) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let left = bytes[..start].iter().rev().take(MAX_NAME).take_while(|b| is_name_byte(**b)).count();
+    let name = start - left;
+    let after = rest_of_name(text, name, start, end, class)?;
+    let flag = text.get(name..).is_some_and(|rest| rest.starts_with('-'));
+    let element = bytes[..name].ends_with(b"<")
+        || (bytes[..name].ends_with(b":") && text[..name].rfind('<').is_some_and(|at| name - at < 24));
+    let (link, at) = link(bytes, after, element, flag)?;
+    let value = value(text, at, link)?;
+    let whole = text.get(name..after)?;
+    accepts(class, whole, link, &value).then_some((value.start, value.start + value.text.len()))
+}
+
+/// The end of the name that goes on after its word; none when the word is part of another one.
+fn rest_of_name(text: &str, name: usize, start: usize, end: usize, class: Class) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let before = bytes[name..start].last().copied();
+    let word = &bytes[start..end];
+    if class.is_short() && before.is_some_and(|b| b.is_ascii_alphabetic()) {
+        let camel = word[0].is_ascii_uppercase() && before.is_some_and(|b| b.is_ascii_lowercase());
+        if !camel {
+            return None;
+        }
+    }
+    let mut length = bytes[end..]
+        .iter()
+        .take(MAX_NAME)
+        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        .count();
+    while length > 0 && bytes[end + length - 1] == b'-' {
+        length -= 1;
+    }
+    let rest = text.get(end..end + length)?;
+    let goes_on = rest.trim_start_matches(['s', 'S']).bytes().next();
+    let small =
+        |b: u8| b.is_ascii_lowercase() || (word.iter().all(|w| !w.is_ascii_lowercase()) && b.is_ascii_uppercase());
+    if goes_on.is_some_and(small) && !rest.starts_with("value") && !rest.starts_with("string") {
+        return None;
+    }
+    let other = |part: &str| is_a_kind_of_name(part);
+    (!parts(rest).any(other) && !parts(text.get(name..start)?).any(is_public)).then_some(end + length)
+}
+
+fn is_public(part: &str) -> bool {
+    [
+        "public",
+        "pub",
+        "publish",
+        "publishable",
+        "primary",
+        "foreign",
+        "sort",
+        "partition",
+        "cache",
+        "hash",
+        "idempotency",
+        "host",
+        "checksum",
+        "digest",
+        "fingerprint",
+        "csrf",
+        "max",
+        "min",
+        "num",
+        "no",
+        "forgot",
+        "reset",
+        "next",
+    ]
+    .iter()
+    .any(|word| part.eq_ignore_ascii_case(word))
+}
+
+/// The words of a name: cut at signs and where a capital follows a small letter.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(|part| {
+        let mut cuts: Vec<usize> = vec![0];
+        let bytes = part.as_bytes();
+        cuts.extend(
+            (1..bytes.len()).filter(|at| bytes[*at].is_ascii_uppercase() && !bytes[at - 1].is_ascii_uppercase()),
+        );
+        cuts.push(part.len());
+        cuts.windows(2).filter_map(|two| part.get(two[0]..two[1])).collect::<Vec<_>>()
+    })
+}
+
+/// Whether a value may be what its name says.
+fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -> bool {
+    let text = value.text;
+    if stands_in(text)
+        || is_path(text)
+        || is_escaped(text)
+        || (is_dated(text) && class != Class::Password)
+        || (!value.quoted && is_code(text))
+    {
+        return false;
+    }
+    match class {
+        Class::Password | Class::ShortPassword => is_password(name, link, value),
+        Class::Token => is_token(link, value, MIN_TOKEN) || is_chosen(name, link, value),
+        Class::Weak => is_token(link, value, MIN_LOOSE_TOKEN) && makeup(text).digits > 0 && !text.contains(' '),
+        Class::Key => is_key(link, value),
+        Class::Cue => false,
+    }
+}
+
+fn is_password(name: &str, link: Link, value: &Value<'_>) -> bool {
+    let text = value.text;
+    let made = makeup(text);
+    let length = text.chars().count();
+    if length < MIN_PASSWORD || is_name(text) || is_sentence(text) {
+        return false;
+    }
+    let mixed = made.kinds() >= 2 && (made.digits > 0 || (made.others > 0 && !text.contains(' ')));
+    let wordlike = made.digits == 0 && made.others == 0;
+    match link {
+        Link::Assigned { spaced } => {
+            value.quoted || mixed || (!spaced && !closes(value)) || (spaced && value.last && !wordlike)
+        }
+        Link::Colon => value.quoted || (mixed && !is_prose_sign(text)) || (value.last && !is_common(text)),
+        Link::Element => true,
+        Link::Flag => (value.quoted || mixed || value.last || value.next == Some(b'-')) && !is_common(text),
+        Link::Argument => value.quoted && ((mixed && !text.contains(' ')) || sets(name) || is_shouted(name)),
+        Link::Blank => (value.quoted && !text.contains(' ') && !is_common(text)) || (!value.quoted && is_strong(text)),
+    }
+}
+
+/// Whether a name is a call that takes a password: `setPassword`, `withPassword`.
+fn sets(name: &str) -> bool {
+    ["set", "with", "Set", "With", "add", "login"]
+        .iter()
+        .any(|verb| name.rsplit('.').next().is_some_and(|last| last.starts_with(verb)))
+}
+
+/// Whether a name is a constant's: `DB_PASSWORD`.
+fn is_shouted(name: &str) -> bool {
+    name.contains('_') && !name.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// Whether a value is followed by what ends an argument or a field of code.
+fn closes(value: &Value<'_>) -> bool {
+    matches!(value.next, Some(b')' | b',' | b'}' | b']' | b'('))
+}
+
+/// Letters and digits with a sign or both cases among them, and no version, date or name.
+pub(super) fn is_strong(text: &str) -> bool {
+    let made = makeup(text);
+    let both_cases = made.lower > 0 && made.upper > 0;
+    text.chars().count() >= 6
+        && made.digits > 0
+        && made.letters() > 0
+        && (made.others > 0 || both_cases)
+        && !is_prose_sign(text)
+        && !is_code(text)
+        && !is_path(text)
+        && !stands_in(text)
+}
+
+/// `12-character`, `SHA-256`, `v1.2.3`, `2024-01-01`: words and numbers joined by signs.
+pub(super) fn is_prose_sign(text: &str) -> bool {
+    const JOINTS: [char; 6] = ['-', '.', '/', '\'', ':', ','];
+    let joined = text.contains(JOINTS) && text.chars().all(|c| c.is_alphanumeric() || JOINTS.contains(&c));
+    let plain = |part: &str| {
+        let made = makeup(part);
+        made.letters() == 0 || part.len() <= 3 || (made.digits <= 3 && wordiness(part) >= 60)
+    };
+    joined && text.split(JOINTS).all(plain)
+}
+
+/// Several words of which some are everyday ones: a label or a message.
+fn is_sentence(text: &str) -> bool {
+    let words = || text.split_whitespace();
+    words().count() >= 3
+        && words().any(|word| super::words::is_common(word.trim_matches(|c: char| !c.is_alphanumeric())))
+}
+
+fn is_common(text: &str) -> bool {
+    super::words::is_common(text.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
+fn is_token(link: Link, value: &Value<'_>, least: usize) -> bool {
+    let text = value.text;
+    let made = makeup(text);
+    if text.len() < least || is_name(text) || text.split_whitespace().count() > 1 && !value.quoted {
+        return false;
+    }
+    if text.contains(' ') && (is_sentence(text) || wordiness(text) >= 50) {
+        return false;
+    }
+    let number = made.letters() == 0 && made.others == 0;
+    let random = is_random(text) || (made.digits >= 3 && made.letters() > 0 && wordiness(text) < 75);
+    let shaped = if number { text.len() >= 16 } else { random && (made.digits > 0 || text.len() >= 12) };
+    match link {
+        Link::Assigned { .. } | Link::Colon | Link::Element | Link::Flag => shaped || is_uuid(text),
+        Link::Argument => value.quoted && shaped && (made.digits > 0 || made.upper > 0),
+        Link::Blank => {
+            text.len() >= MIN_LOOSE_TOKEN
+                && made.digits > 0
+                && (is_random(text) || is_uuid(text))
+                && !is_prose_sign(text)
+                || (value.quoted && shaped && !is_prose_sign(text))
+        }
+    }
+}
+
+/// `SESSION_SECRET=value` of an environment: a person may have chosen it, as a password.
+fn is_chosen(name: &str, link: Link, value: &Value<'_>) -> bool {
+    let text = value.text;
+    let plain = !text.contains(' ') && !is_name(text) && !is_common(text) && !is_prose_sign(text);
+    link == (Link::Assigned { spaced: false })
+        && is_shouted(name)
+        && name.contains("SECRET")
+        && text.len() >= MIN_TOKEN
+        && plain
+}
+
+/// A bare `key`: many things are keys, so only what is random and long is a secret.
+fn is_key(link: Link, value: &Value<'_>) -> bool {
+    let text = value.text;
+    let made = makeup(text);
+    let long = text.len() >= 16 || (text.len() >= MIN_LOOSE_TOKEN && matches!(link, Link::Assigned { spaced: _ }));
+    let hex_digest = is_hex(text) && matches!(text.len(), 32 | 40 | 64) && matches!(link, Link::Blank);
+    long && made.digits > 0
+        && made.letters() > 0
+        && is_random(text)
+        && !is_uuid(text)
+        && !text.contains(' ')
+        && !hex_digest
+        && !is_prose_sign(text)
+        && (link != Link::Argument || value.quoted)
+        && !is_name(text)
+}

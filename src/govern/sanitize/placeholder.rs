@@ -1,0 +1,166 @@
+//! What stands in place of a secret, and which number a secret has.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::span::Span;
+
+/// How a placeholder begins.
+pub(super) const OPEN: &str = "[redacted:";
+/// Longest name inside a placeholder, with its number.
+const MAX_NAME: usize = super::rules::MAX_ID + 8;
+/// Most digits of a number.
+const MAX_DIGITS: usize = 6;
+
+/// HMAC-SHA-256 of a secret under a session's key: says that two secrets are the same, and nothing else.
+pub type SecretTag = [u8; 32];
+
+/// The numbers that a session has given to secrets.
+///
+/// Holds no secret: only tags under a key that is forgotten when the session closes. The same secret has the
+/// same kind and number for as long as one of these lives, or is read back ([`Placeholders::known`]).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Placeholders {
+    key: [u8; 32],
+    by_tag: HashMap<SecretTag, (String, u32)>,
+    highest: HashMap<String, u32>,
+    new: Vec<NewPlaceholder>,
+}
+
+/// A number that was given and is not on record yet.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewPlaceholder {
+    /// What kind of secret: `aws-access-key`.
+    pub kind: String,
+    /// From 1, within the kind.
+    pub number: u32,
+    /// Which secret.
+    pub tag: SecretTag,
+}
+
+impl fmt::Debug for Placeholders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Placeholders({} known, {} new)", self.by_tag.len(), self.new.len())
+    }
+}
+
+impl fmt::Debug for NewPlaceholder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NewPlaceholder({} {})", self.kind, self.number)
+    }
+}
+
+impl Placeholders {
+    /// None given yet, under a fresh random key.
+    pub fn new(key: [u8; 32]) -> Self {
+        Placeholders { key, by_tag: HashMap::new(), highest: HashMap::new(), new: Vec::new() }
+    }
+
+    /// Those of an open session, as they are on record.
+    pub fn known(key: [u8; 32], given: impl IntoIterator<Item = NewPlaceholder>) -> Self {
+        let mut all = Placeholders::new(key);
+        for NewPlaceholder { kind, number, tag } in given {
+            all.saw(&kind, number);
+            all.by_tag.insert(tag, (kind, number));
+        }
+        all
+    }
+
+    /// The key of the tags.
+    pub fn key(&self) -> &[u8; 32] {
+        &self.key
+    }
+
+    /// What was given since these were made or last taken: to be recorded with the text it stands in.
+    pub fn take_new(&mut self) -> Vec<NewPlaceholder> {
+        std::mem::take(&mut self.new)
+    }
+
+    /// A placeholder stands in a text: its number is nobody else's.
+    pub(super) fn saw(&mut self, kind: &str, number: u32) {
+        let highest = self.highest.entry(kind.to_owned()).or_default();
+        *highest = number.max(*highest);
+    }
+
+    /// The placeholder of a secret: the one it has, or a new one of its kind.
+    pub(super) fn of(&mut self, secret: &str, kind: &str) -> String {
+        let tag = self.tag(secret);
+        if let Some((kind, number)) = self.by_tag.get(&tag) {
+            return spelled(kind, *number);
+        }
+        let highest = self.highest.entry(kind.to_owned()).or_default();
+        *highest += 1;
+        let number = *highest;
+        self.by_tag.insert(tag, (kind.to_owned(), number));
+        self.new.push(NewPlaceholder { kind: kind.to_owned(), number, tag });
+        spelled(kind, number)
+    }
+
+    fn tag(&self, secret: &str) -> SecretTag {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
+        mac.update(secret.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+}
+
+fn spelled(kind: &str, number: u32) -> String {
+    if number == 1 { format!("{OPEN}{kind}]") } else { format!("{OPEN}{kind}-{number}]") }
+}
+
+/// Kind, number and length of the placeholder that a text begins with.
+///
+/// Only of known kinds, so that a text can't hide a secret inside brackets.
+fn at_start<'a>(text: &'a str, is_kind: &dyn Fn(&str) -> bool) -> Option<(&'a str, u32, usize)> {
+    let rest = text.strip_prefix(OPEN)?;
+    let name = rest.get(..rest.bytes().take(MAX_NAME).position(|b| b == b']')?)?;
+    let length = OPEN.len() + name.len() + 1;
+    if is_kind(name) {
+        return Some((name, 1, length));
+    }
+    let (kind, digits) = name.rsplit_once('-')?;
+    let is_number = (1..=MAX_DIGITS).contains(&digits.len())
+        && !digits.starts_with('0')
+        && digits.bytes().all(|b| b.is_ascii_digit());
+    let number = digits.parse().ok().filter(|number| is_number && *number > 1)?;
+    is_kind(kind).then_some((kind, number, length))
+}
+
+/// All placeholders of a text: place, kind, number.
+pub(super) fn all<'a>(text: &'a str, is_kind: &dyn Fn(&str) -> bool) -> Vec<((usize, usize), &'a str, u32)> {
+    text.match_indices(OPEN)
+        .filter_map(|(at, _)| {
+            let (kind, number, length) = at_start(text.get(at..)?, is_kind)?;
+            Some(((at, at + length), kind, number))
+        })
+        .collect()
+}
+
+/// Where a placeholder stands in the redacted text, and for what in the original.
+pub(super) struct Place {
+    pub(super) clean_end: usize,
+    pub(super) original_end: usize,
+}
+
+/// The text with a placeholder for every span, and where they stand.
+pub(super) fn rebuilt(
+    text: &str,
+    found: &[Span],
+    kinds: &[String],
+    numbers: &mut Placeholders,
+) -> (String, Vec<Place>) {
+    let mut names: HashMap<&str, String> = HashMap::new();
+    let (mut out, mut places, mut done) = (String::with_capacity(text.len()), Vec::with_capacity(found.len()), 0);
+    for span in found {
+        out.push_str(text.get(done..span.start).unwrap_or_default());
+        let secret = text.get(span.start..span.end).unwrap_or_default();
+        let kind = kinds.get(span.kind).map_or("secret", String::as_str);
+        out.push_str(names.entry(secret).or_insert_with(|| numbers.of(secret, kind)));
+        done = span.end;
+        places.push(Place { clean_end: out.len(), original_end: done });
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    (out, places)
+}

@@ -1,0 +1,295 @@
+//! What a value looks like: random, a word, a stand-in, code.
+
+/// Bits of information for each character of a text, by how often each byte occurs (Shannon).
+pub(super) fn entropy(text: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    for byte in text.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let all = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)).max(1.0);
+    let share = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all);
+    -share.map(|p| p * p.log2()).sum::<f64>()
+}
+
+/// How many letters, capitals, digits and others a text has.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Makeup {
+    pub(super) lower: usize,
+    pub(super) upper: usize,
+    pub(super) digits: usize,
+    pub(super) others: usize,
+}
+
+pub(super) fn makeup(text: &str) -> Makeup {
+    let mut made = Makeup::default();
+    for c in text.chars() {
+        match c {
+            _ if c.is_lowercase() => made.lower += 1,
+            _ if c.is_uppercase() => made.upper += 1,
+            _ if c.is_ascii_digit() => made.digits += 1,
+            _ => made.others += 1,
+        }
+    }
+    made
+}
+
+impl Makeup {
+    pub(super) fn letters(self) -> usize {
+        self.lower + self.upper
+    }
+
+    /// How many of the four kinds are there.
+    pub(super) fn kinds(self) -> usize {
+        [self.lower, self.upper, self.digits, self.others].iter().filter(|count| **count > 0).count()
+    }
+}
+
+/// Longest run of letters that may be one word.
+const MAX_WORD: usize = 14;
+/// Shortest run of letters that counts as a word.
+const MIN_WORD: usize = 4;
+/// Most consonants in a row inside a word.
+const MAX_CONSONANTS: usize = 4;
+
+/// Whether letters of one case could be said: vowels among them, few consonants in a row.
+fn can_be_said(word: &[u8]) -> bool {
+    if !(MIN_WORD..=MAX_WORD).contains(&word.len()) {
+        return false;
+    }
+    let (mut vowels, mut run, mut longest) = (0, 0, 0);
+    for byte in word {
+        if matches!(byte.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y') {
+            vowels += 1;
+            run = 0;
+        } else {
+            run += 1;
+            longest = longest.max(run);
+        }
+    }
+    longest <= MAX_CONSONANTS && vowels * 6 >= word.len() && vowels * 4 <= word.len() * 3
+}
+
+/// Share of the bytes, in hundredths, that stand in words (`TestTableHashKey`: 100; `zwD26NeyMCv`: 0).
+pub(super) fn wordiness(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut said, mut at) = (0, 0);
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_alphabetic() {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        at += 1;
+        // Capitals in a row are one word; one capital begins a word of small letters.
+        let capitals = bytes[start].is_ascii_uppercase() && bytes.get(at).is_some_and(u8::is_ascii_uppercase);
+        let goes_on = |b: &u8| if capitals { b.is_ascii_uppercase() } else { b.is_ascii_lowercase() };
+        while bytes.get(at).is_some_and(goes_on) {
+            at += 1;
+        }
+        if can_be_said(&bytes[start..at]) {
+            said += at - start;
+        }
+    }
+    (said * 100).checked_div(bytes.iter().filter(|b| b.is_ascii_alphanumeric()).count()).unwrap_or(100)
+}
+
+/// Whether a text is random rather than named: few of its letters form words.
+pub(super) fn is_random(text: &str) -> bool {
+    let made = makeup(text);
+    let wordy = wordiness(text);
+    match () {
+        () if made.digits > 0 && made.letters() > 0 => wordy < 60,
+        () if made.letters() == 0 => text.len() >= 16,
+        () => wordy < 40,
+    }
+}
+
+/// Dates, times, versions and numbers: few letters among digits and signs.
+pub(super) fn is_dated(text: &str) -> bool {
+    let made = makeup(text);
+    made.digits > 0
+        && made.others > 0
+        && made.letters() * 4 <= made.digits
+        && text.chars().all(|c| c.is_alphanumeric() || "-:.+/_ ".contains(c))
+}
+
+/// Whether a text is written in escapes of HTML: it is looked at again with them read.
+pub(super) fn is_escaped(text: &str) -> bool {
+    text.starts_with("&#") || text.starts_with("&quot;")
+}
+
+/// Eight, four, four, four and twelve hexadecimal digits.
+pub(super) fn is_uuid(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+pub(super) fn is_hex(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Values that stand where a secret will be, in lower case and without signs.
+#[rustfmt::skip]
+const STAND_INS: &[&str] = &[
+    "abc", "admin", "any", "apikey", "auth", "base64", "basic", "bearer", "bool", "boolean", "bytes", "changeit",
+    "changeme", "char", "credentials", "default", "disabled", "empty", "enabled", "encrypted", "env", "example",
+    "false", "file", "foo", "foobar", "header", "hidden", "input", "int", "integer", "key", "login", "missing",
+    "mypassword", "mysecret", "n/a", "nil", "no", "none", "notset", "null", "number", "object", "off", "omitted",
+    "on", "optional", "pass", "passphrase", "passwd", "password", "placeholder", "private", "prompt", "public", "pw",
+    "pwd", "random", "redacted", "removed", "required", "secret", "self", "str", "string", "test", "text", "this",
+    "token", "true", "undefined", "unset", "user", "value", "yes",
+];
+
+/// How the text of a stand-in begins, in lower case.
+const STAND_IN_STARTS: &[&str] =
+    &["your", "my-", "my_", "<", "${", "$(", "{{", "{%", "%(", "#{", "insert", "replace", "changeme", "enter_"];
+
+/// What is in no secret but in what stands for one, in lower case.
+const STAND_IN_PARTS: [&str; 7] = ["xxxx", "****", "placeholder", "_here", "-here", "your_", "your-"];
+
+/// Whether a value only stands for a secret: `<your-key>`, `xxxx`, `${VAR}`, `changeme`, `null`.
+pub(super) fn stands_in(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let bare = lower.trim_matches(|c: char| !c.is_alphanumeric());
+    let first = lower.chars().next();
+    bare.is_empty()
+        || lower.chars().all(|c| Some(c) == first)
+        || STAND_INS.binary_search(&bare).is_ok()
+        || STAND_IN_STARTS.iter().any(|start| lower.starts_with(start))
+        || STAND_IN_PARTS.iter().any(|part| lower.contains(part))
+        || is_variable(value)
+}
+
+/// `$NAME`, `%NAME%`, `@name@`, `:name`, `{name}`, `[name]`, `%s`.
+fn is_variable(value: &str) -> bool {
+    let inside = |text: &str| {
+        text.len() <= 64 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '))
+    };
+    let between = |open: char, close: char| {
+        value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).is_some_and(inside)
+    };
+    let name = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'>' | b'-' | b'[' | b']' | b'\''))
+    };
+    between('%', '%')
+        || between('@', '@')
+        || between('{', '}')
+        || between('[', ']')
+        || between('<', '>')
+        || value.strip_prefix('$').is_some_and(name)
+        || value.strip_prefix(':').is_some_and(name)
+        || (value.starts_with('%') && value.len() <= 3)
+}
+
+/// Whether an unquoted value is code that yields one: a call, a chain of names, an index, a type.
+pub(super) fn is_code(value: &str) -> bool {
+    let identifier =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$' | '!' | '>' | '-' | '&' | '*');
+    let head = |mark: char| {
+        value.split_once(mark).is_some_and(|(head, _)| {
+            !head.is_empty() && head.chars().all(identifier) && head.starts_with(|c: char| !c.is_ascii_digit())
+        })
+    };
+    let chain = value.contains('.')
+        && value.split(['.', '?', '!']).all(|part| {
+            part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                && (!is_random(part) || part.len() < 8)
+        });
+    head('(')
+        || head('[')
+        || chain
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains("===")
+        || value.contains("!=")
+}
+
+/// Whether a value is a path or an address.
+pub(super) fn is_path(value: &str) -> bool {
+    let rooted = ["/", "./", "../", "~/", "\\\\"].iter().any(|start| value.starts_with(start));
+    let drive = value.as_bytes().get(1..3).is_some_and(|two| two == b":\\" || two == b":/");
+    let parts = value.split(['/', '\\']);
+    let wordy = || parts.clone().filter(|part| part.len() >= 4).all(|part| wordiness(part) >= 50);
+    value.contains("://")
+        || drive
+        || (value.matches('/').count() > usize::from(!rooted) && wordy())
+        || (rooted && wordy())
+}
+
+/// A name in code or configuration: `NATS_PASSWORD`, `confirm_password`, `dbSecretRef`.
+pub(super) fn is_name(value: &str) -> bool {
+    let signs = value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    let shouted =
+        value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let lower = value.to_ascii_lowercase();
+    let called = ["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "passphrase"]
+        .iter()
+        .any(|word| lower.ends_with(word) || lower.starts_with(word));
+    signs && wordiness(value) >= 60 && (shouted || called)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stand_ins_are_sorted() {
+        assert!(STAND_INS.is_sorted());
+    }
+
+    #[test]
+    fn random_and_named_are_told_apart() {
+        for value in [
+            "zwD26NeyMCvBsR9nxfaybLHD7TcLh22O",
+            "eduf0pezfibcmvlvdtbpf5s8bjbkxqpw",
+            "1b2c3d4e5f60718293a4b5c6d7e8f901",
+            "lIqHZeSrxBqBHxuLrQeqrWxmLoumeJsp",
+            "UuB0m_oxBeQrciedzI8Z",
+            "abcdefghijabcdefghijabcd",
+        ] {
+            assert!(is_random(value), "{value}: {}", wordiness(value));
+        }
+        for value in [
+            "TestTableHashKey",
+            "SalesResults-1.2",
+            "authentication",
+            "connection_string",
+            "my-secret-v2",
+            "AutoTokenizer.from_pretrained",
+            "SettingsKeyName2",
+        ] {
+            assert!(!is_random(value), "{value}: {}", wordiness(value));
+        }
+    }
+
+    #[test]
+    fn stand_ins_code_and_paths_are_known() {
+        for value in [
+            "${PASSWORD}",
+            "<password>",
+            "None",
+            "********",
+            "your_password",
+            "changeme",
+            "%s",
+            "{password}",
+            "xxxxxxxx",
+        ] {
+            assert!(stands_in(value), "{value}");
+        }
+        for value in ["hunter2", "correct horse battery", "p@ss", "$ecret!1"] {
+            assert!(!stands_in(value), "{value}");
+        }
+        for value in ["getpass()", "os.environ['X']", "self.config.password", "a::b", "crypto.randomBytes(32)"] {
+            assert!(is_code(value), "{value}");
+        }
+        assert!(!is_code("m{{h}o)p${e]nob(ody[finds>-_$#thisone}}"));
+        assert!(is_path("/etc/ssl/private/server.key") && is_path("https://a/b") && !is_path("K7MDENG/bPxRfiCYKEY"));
+        assert!(is_name("NATS_PASSWORD") && is_name("confirm_password") && !is_name("hunter2"));
+    }
+}

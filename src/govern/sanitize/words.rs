@@ -1,0 +1,145 @@
+//! The words that call a value secret, and the everyday words that are none.
+
+/// What a word says about the value that follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Something a person may have chosen: any four characters.
+    Password,
+    /// The same, as a word so short that it stands in others.
+    ShortPassword,
+    /// Something a machine made: eight random characters.
+    Token,
+    /// A key of any kind.
+    Key,
+    /// A word that secrets and much else have in their names.
+    Weak,
+    /// Only a sign that a secret is near.
+    Cue,
+}
+
+impl Class {
+    /// Whether the word must stand at the start of a part of its name.
+    pub(super) fn is_short(self) -> bool {
+        matches!(self, Class::ShortPassword | Class::Key)
+    }
+}
+
+/// Every word by what it says, in lower case.
+#[rustfmt::skip]
+pub(super) const WORDS: &[(Class, &[&str])] = &[
+    (Class::Password, &[
+        "password", "passwd", "passphrase", "pass phrase", "passcode", "pswd", "passwort", "kennwort",
+        "mot de passe", "motdepasse", "contraseña", "contrasena", "palavra-passe", "wachtwoord", "lösenord",
+        "adgangskode", "passord", "salasana", "hasło", "heslo", "jelszó", "şifre", "пароль", "密码", "密碼", "口令",
+        "パスワード", "비밀번호", "비번", "암호", "securestring",
+    ]),
+    (Class::ShortPassword, &[
+        "pass", "pwd", "psw", "pw", "senha", "parola",
+    ]),
+    (Class::Token, &[
+        "secret", "token", "apikey", "api_key", "api-key", "api key", "accesskey", "access_key", "access-key",
+        "access key", "authkey", "auth_key", "auth-key", "private_key", "privatekey", "private-key",
+        "private key", "encryption_key", "encryptionkey", "encryption key", "signing_key", "signingkey",
+        "signing key", "master_key", "masterkey", "license_key", "licensekey", "license
+    key",
+        "account_key", "accountkey", "deploy_key", "deploykey", "storage_key", "storagekey", "shared_key",
+        "sharedkey", "sharedaccesskey", "sharedaccesssignature", "app_key", "appkey", "client_key", "user_key",
+        "userkey", "stream_key", "session_key", "credential", "bearer", "sessionid", "session_id", "phpsessid",
+        "session id", "authorization", "auth_code", "recovery code", "nkey", "webhook_key", "otp_seed",
+        "secretkey", "secret_key", "apitoken", "consumer_key", "consumerkey", "service_key",
+        "subscription-key", "subscription_key",
+    ]),
+    (Class::Key, &[
+        "key",
+    ]),
+    (Class::Weak, &[
+        "access", "private", "creds", "_auth", "_pat", "signature", "cookie", "jwt", "sonar.login", "license",
+        "salt", "nonce", "auth", "hmac",
+    ]),
+    (Class::Cue, &[
+        "leaked", "call the api", "still valid", "expired", "is rejected", "authenticate with", "rotate",
+    ]),
+];
+
+/// Parts after a word that make it the name of something about a secret: `password_file`, `tokenType`.
+#[rustfmt::skip]
+const ABOUT: &[&str] = &[
+    "alg", "algorithm", "argument", "arn", "at", "attempts", "attribute", "button", "change", "changed", "class",
+    "cmd", "column", "command", "confirm", "confirmation", "count", "date", "dir", "directory", "duration", "enabled",
+    "encoding", "encryption", "endpoint", "env", "error", "exp", "expiration", "expires", "expiry", "factory",
+    "field", "file", "filename", "folder", "form", "format", "generator", "hash", "hashed", "header", "help", "hint",
+    "icon", "id", "ids", "index", "input", "issuer", "label", "len", "length", "lifetime", "limit", "link",
+    "location", "manager", "max", "message", "method", "min", "mode", "msg", "name", "names", "num", "page", "param",
+    "parameter", "path", "pattern", "placeholder", "plugin", "policy", "prefix", "prompt", "property", "provider",
+    "ref", "regex", "required", "reset", "rotation", "scope", "scopes", "service", "size", "source", "status",
+    "store", "strength", "suffix", "text", "time", "title",
+];
+#[rustfmt::skip]
+const ABOUT_MORE: &[&str] = &[
+    "timeout", "ttl", "type", "types", "update", "updated", "uri", "url", "usage", "user", "valid", "validation",
+    "validator", "version", "view", "visible",
+];
+
+/// Whether a part of a name says that the value is about a secret, and none itself.
+pub(super) fn is_a_kind_of_name(part: &str) -> bool {
+    let lower = part.to_ascii_lowercase();
+    ABOUT.binary_search(&lower.as_str()).is_ok() || ABOUT_MORE.binary_search(&lower.as_str()).is_ok()
+}
+
+/// Everyday words that follow "password is", "token:" and the like in prose and help texts.
+#[rustfmt::skip]
+const COMMON: &[&str] = &[
+    "a", "about", "above", "absent", "accepted", "active", "after", "again", "all", "allowed", "also", "always", "an",
+    "and", "another", "any", "are", "as", "asked", "at", "auth", "authentication", "available", "bad", "based", "be",
+    "because", "been", "before", "being", "below", "better", "between", "blank", "both", "but", "by", "called", "can",
+    "cannot", "case", "change", "changed", "characters", "check", "checked", "combination", "common", "compromised",
+    "configured", "confirm", "correct", "created", "currently", "database", "decrypted", "default", "defined",
+    "different", "disabled", "displayed", "do", "does", "don't", "during", "each", "easily", "easy", "either", "else",
+    "empty", "enabled", "encoded", "encrypted", "enter", "entered", "equal", "exactly", "expired", "field", "file",
+    "fine", "first", "for", "forgotten", "from", "generated", "given", "good", "got", "guessed", "handled", "hard",
+    "has", "hashed", "have", "here", "hidden", "how", "id", "if", "ignored", "important", "in", "incorrect", "input",
+    "instead", "invalid", "is", "it", "its", "just", "keep", "kept", "known", "later", "least", "left", "less",
+    "likely", "line", "local", "long", "longer", "lost", "made", "mandatory", "may", "missing", "more", "must", "my",
+    "name", "needed", "needs", "never", "new", "no", "none", "not", "now", "null", "of", "off", "okay", "on", "once",
+    "one", "only", "optional", "or", "other", "our", "output", "over", "part", "passed", "plain", "plaintext",
+    "please", "possible", "present", "printed", "prompted", "protected", "provided", "read", "really", "request",
+    "requested", "required", "reset", "right", "safe", "same", "saved", "secret", "secure", "sensitive", "sent",
+    "server", "set", "shared", "short", "should", "shown", "simple", "so", "some", "someone", "something",
+    "specified", "still", "stored", "string", "strong", "such", "supplied", "supposed", "sure", "taken", "text",
+    "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "too", "true", "type",
+    "unique", "unknown", "unset", "until", "up", "use", "used", "user", "username", "using", "valid", "value",
+    "verified", "very", "via", "was", "weak", "what",
+];
+#[rustfmt::skip]
+const COMMON_MORE: &[&str] = &[
+    "when", "where", "whether", "which", "while", "who", "whose", "why", "will", "with", "within", "without", "wrong",
+    "you", "your",
+];
+
+/// Whether a word of prose is one of those, or has the form of one (`…ed`, `…ing`, `…able`).
+pub(super) fn is_common(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let ending = ["ed", "ing", "able", "ible", "ation", "ment", "ly"];
+    COMMON.binary_search(&lower.as_str()).is_ok()
+        || COMMON_MORE.binary_search(&lower.as_str()).is_ok()
+        || (lower.len() >= 6
+            && lower.bytes().all(|b| b.is_ascii_lowercase())
+            && ending.iter().any(|end| lower.ends_with(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted_and_in_lower_case() {
+        for list in [ABOUT, ABOUT_MORE, COMMON, COMMON_MORE] {
+            for two in list.windows(2) {
+                assert!(two[0] < two[1], "{two:?}");
+            }
+        }
+        for word in WORDS.iter().flat_map(|(_, words)| *words) {
+            assert_eq!(*word, word.to_lowercase());
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The sanitizer from outside: measured on labelled data, as a command, with rule files, on hostile text.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use gently::govern::sanitize::{Engine, Placeholders, redact};
+use serde_json::{Value, json};
+use sha2::Digest as _;
+
+/// Labelled rows beside this repository, or where `GENTLY_DATA` says; none when they are not here.
+fn labelled(file: &str) -> Option<Vec<Value>> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let folder = std::env::var_os("GENTLY_DATA").map_or(beside, Into::into);
+    let Ok(text) = std::fs::read_to_string(folder.join("secrets").join(file)) else {
+        println!("{file}: not here, nothing measured; set GENTLY_DATA to the folder that has secrets/{file}");
+        return None;
+    };
+    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn decoded(row: &Value, key: &str) -> String {
+    use base64::Engine as _;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(row[key].as_str().unwrap()).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a piece of 35 % of the secret is left.
+fn survives(secret: &str, clean: &str) -> bool {
+    let chars: Vec<char> = secret.chars().collect();
+    let piece = (chars.len() * 35).div_ceil(100).max(1);
+    chars.windows(piece).any(|window| clean.contains(&window.iter().collect::<String>()))
+}
+
+/// The half whose misses were looked at while rules were written; the other was only counted.
+fn is_development(row: &Value) -> bool {
+    sha2::Sha256::digest(row["id"].as_str().unwrap().as_bytes())[0] & 1 == 0
+}
+
+/// Hits and rows: all, development half, held-back half.
+type Counts = BTreeMap<String, [(usize, usize); 3]>;
+
+fn count(counts: &mut Counts, key: &str, row: &Value, hit: bool) {
+    let entry = counts.entry(key.to_owned()).or_default();
+    for at in [0, if is_development(row) { 1 } else { 2 }] {
+        entry[at].0 += usize::from(hit);
+        entry[at].1 += 1;
+    }
+}
+
+fn print(title: &str, counts: &Counts) {
+    println!("{title:<24} {:>12} {:>14} {:>12}", "all", "development", "held back");
+    for (key, [all, development, held]) in counts {
+        let cell = |(hits, rows): &(usize, usize)| format!("{hits}/{rows}");
+        println!("{key:<24} {:>12} {:>14} {:>12}", cell(all), cell(development), cell(held));
+    }
+}
+
+/// Hits in thousandths.
+fn share(counts: &Counts, key: &str) -> usize {
+    let (hits, rows) = counts[key][0];
+    hits * 1000 / rows
+}
+
+#[test]
+fn recall_and_false_alarms_on_labelled_data() {
+    let (Some(secrets), Some(others)) = (labelled("secrets_positive.jsonl"), labelled("secrets_negative.jsonl")) else {
+        return;
+    };
+    let mut removed = Counts::new();
+    for row in &secrets {
+        let gone = !survives(&decoded(row, "secret_b64"), redact(&decoded(row, "text_b64")).clean.as_str());
+        let kind = row["kind"].as_str().unwrap();
+        let place = if kind.ends_with("_in_prose") { "all in prose" } else { "all in files" };
+        for key in ["all", place, kind] {
+            count(&mut removed, key, row, gone);
+        }
+    }
+    let mut alarms = Counts::new();
+    for row in &others {
+        let text = decoded(row, "text_b64");
+        count(&mut alarms, row["stratum"].as_str().unwrap(), row, redact(&text).clean.as_str() != text);
+    }
+    print("removed", &removed);
+    print("false alarms", &alarms);
+    assert_eq!(share(&removed, "private_key"), 1000);
+    for (key, least) in [("all", 850), ("vendor_token", 900), ("all in prose", 950), ("password", 650)] {
+        assert!(share(&removed, key) >= least, "{key}: {} of 1000, expected {least}", share(&removed, key));
+    }
+    for (key, most) in [("benign", 30), ("human_labelled_false", 50)] {
+        assert!(share(&alarms, key) <= most, "{key}: {} of 1000, at most {most}", share(&alarms, key));
+    }
+}
+
+#[test]
+fn the_stock_rule_file_of_the_ecosystem_is_read_unchanged() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/secrets/gitleaks.toml");
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        println!("no stock rule file beside this repository: not tried");
+        return;
+    };
+    let own = Engine::new(&[]).unwrap().rules();
+    let both = Engine::new(&[("gitleaks.toml".to_owned(), text)]).unwrap();
+    assert_eq!(both.rules() - own, 221);
+    let token = ["xkey", "sib-"].concat() + &"0123456789abcdef".repeat(4) + "-Ab3dEf6hIj9kLm2n";
+    let clean = both.redact(&format!("use {token} here"), &mut Placeholders::new([0; 32])).clean;
+    assert!(!clean.as_str().contains("Ab3dEf6hIj9kLm2n"), "{clean}");
+}
+
+fn sanitize(home: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gently"))
+        .arg("sanitize")
+        .args(arguments)
+        .env("GENTLY_HOME", home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn the_command_needs_no_home_and_makes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("none");
+    let out = sanitize(&home, &[], b"password=hunter2\n");
+    assert_eq!((out.status.code(), out.stdout.as_slice()), (Some(0), &b"password=[redacted:password]\n"[..]));
+    assert_eq!(String::from_utf8(out.stderr).unwrap(), "removed: password at bytes 9 to 16\n");
+    let out = sanitize(&home, &["--json"], b"password=hunter2");
+    let facts: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let found = json!([{ "kind": "password", "start": 9, "end": 16 }]);
+    assert_eq!(facts, json!({ "text": "password=[redacted:password]", "found": found }));
+    assert!(!home.exists());
+}
+
+#[test]
+fn texts_go_line_by_line_and_the_first_bad_line_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = "{\"id\":1,\"text\":\"password=hunter2\"}\n{\"id\":\"b\",\"text\":\"plain\"}\n";
+    let out = sanitize(folder.path(), &["--jsonl"], input.as_bytes());
+    let lines: Vec<Value> =
+        String::from_utf8(out.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(out.status.code(), Some(0));
+    assert_eq!(lines[0]["found"], json!([{ "kind": "password", "start": 9, "end": 16 }]));
+    assert_eq!(lines[1], json!({ "id": "b", "text": "plain", "found": [] }));
+    let out = sanitize(folder.path(), &["--jsonl"], format!("{input}{{\"id\":3}}\n").as_bytes());
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8(out.stderr).unwrap().contains("line 3"));
+    let out = sanitize(folder.path(), &[], &[b'a', 0xff]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8(out.stderr).unwrap().contains("not UTF-8 at byte 1"));
+}
+
+#[test]
+fn a_home_adds_its_rule_files_and_a_broken_one_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = |text: &str| std::fs::write(folder.path().join("gently.toml"), text).unwrap();
+    let rules = |text: &str| std::fs::write(folder.path().join("house.toml"), text).unwrap();
+    config("[sanitize]\nrules = [\"house.toml\"]\n");
+    rules("[[rules]]\nid = \"house-number\"\nregex = '''\\bHN-(\\d{4})\\b'''\nkeywords = [\"hn-\"]\n");
+    let out = sanitize(folder.path(), &[], b"see HN-4711");
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), "see HN-[redacted:house-number]");
+    for (text, said) in [
+        ("[[rules]]\nid = \"house-number\"\nregex = '''HN-('''\n", "rule 'house-number'"),
+        ("[[rules]]\nid = \"x\"\n", "neither regex nor path"),
+        ("[[rules]]\nid = \"x\"\nregex = 'a'\nsecretGroup = 2\n", "secretGroup is 2"),
+        ("rules = 3\n", "no rule file"),
+        ("title = \"none\"\n", "no rule in it"),
+        ("[extend]\nuseDefault = true\n", "[extend]"),
+    ] {
+        rules(text);
+        let out = sanitize(folder.path(), &[], b"see HN-4711");
+        let stderr = String::from_utf8(out.stderr).unwrap();
+        assert_eq!((out.status.code(), out.stdout.len()), (Some(2), 0), "{text}");
+        assert!(stderr.contains(said) && stderr.contains("house.toml"), "{text}: {stderr}");
+    }
+}
