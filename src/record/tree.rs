@@ -134,11 +134,17 @@ pub fn key_id(name: &str, key: &PublicKey) -> [u8; 4] {
 
 /// The whole note: body, empty line, one signature line of `key`.
 ///
-/// `sign` is given the body's bytes and returns the plain Ed25519 signature over them.
-pub fn note(origin: &str, size: u64, root: Hash32, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Signature) -> String {
+/// `sign` is given the body's bytes and returns the plain Ed25519 signature over them; its error is the only one.
+pub fn note<E>(
+    origin: &str,
+    size: u64,
+    root: Hash32,
+    key: &PublicKey,
+    sign: &dyn Fn(&[u8]) -> Result<Signature, E>,
+) -> Result<String, E> {
     let body = note_body(origin, size, root);
-    let signature = sign(body.as_bytes());
-    SignedNote { origin: origin.to_owned(), size, root, key_id: key_id(origin, key), signature }.render()
+    let signature = sign(body.as_bytes())?;
+    Ok(SignedNote { origin: origin.to_owned(), size, root, key_id: key_id(origin, key), signature }.render())
 }
 
 /// A tree head as it stands in a `checkpoint` file: one signature, by the ledger.

@@ -15,7 +15,7 @@ use super::VerifyError;
 use super::ahead::{Ahead, Fetched, Taker};
 use super::database::DatabaseCounts;
 use super::file::LogFile;
-use super::history::{History, Node};
+use super::history::{Chain, History, Node};
 use super::lines::Lines;
 use super::notes;
 use super::records::Short;
@@ -33,6 +33,15 @@ impl Files {
     }
 }
 
+/// A signing key, and from where on it is in force.
+pub(super) struct InForce {
+    /// The number of its rotation's line, 0 for the first key; none when the log does not have the line.
+    pub after: Option<u64>,
+    /// The position of its rotation on `main`, 0 for the first key; none when it does not stand there.
+    pub from: Option<u32>,
+    pub key: PublicKey,
+}
+
 /// Goes through one ledger.
 pub(super) struct Checker<'a> {
     pub repository: &'a Repository,
@@ -41,8 +50,7 @@ pub(super) struct Checker<'a> {
     pub history: History,
     pub genesis: Option<Genesis>,
     pub lines: Lines,
-    /// Signing keys, each with the number of the line after which it is in force.
-    pub keys: Vec<(u64, PublicKey)>,
+    pub keys: Vec<InForce>,
     /// Line numbers of the commits of `main`, in its order; none for one whose line is not known.
     pub main_lines: Vec<Option<u64>>,
     pub sessions: HashMap<Hash32, SessionCheck>,
@@ -53,8 +61,8 @@ pub(super) struct Checker<'a> {
     pub tree_heads: Vec<TreeHead>,
     pub commits: BTreeMap<CommitKind, u64>,
     pub btc_anchors: u64,
-    /// Session starts and ends whose block could not be looked at.
-    pub unlooked: u64,
+    /// Lines of session starts and ends whose commit was met.
+    pub anchored: HashSet<Hash32>,
     pub lines_in_segments: u64,
     pub log_file: bool,
     /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
@@ -83,7 +91,7 @@ impl<'a> Checker<'a> {
             tree_heads: Vec::new(),
             commits: BTreeMap::new(),
             btc_anchors: 0,
-            unlooked: 0,
+            anchored: HashSet::new(),
             lines_in_segments: 0,
             log_file: false,
             exchange_hashes: HashMap::new(),
@@ -93,7 +101,7 @@ impl<'a> Checker<'a> {
         checker.genesis = checker.read_genesis();
         checker.lines = Lines::new(checker.genesis.as_ref().map(|genesis| genesis.network));
         if let Some(genesis) = &checker.genesis {
-            checker.keys.push((0, genesis.signer));
+            checker.keys.push(InForce { after: Some(0), from: Some(0), key: genesis.signer });
         }
         Ok(checker)
     }
@@ -132,24 +140,27 @@ impl<'a> Checker<'a> {
             last = self.check_order(&node, last);
         }
         for n in 1..=7 {
-            self.check_branch(history, n, files);
+            self.check_branch(history, history.on_branch(n), files);
+        }
+        for n in 0..history.lost.len() {
+            self.check_branch(history, history.on_lost(n), files);
         }
     }
 
-    /// Whether a line is a session's start or end on a block of which no commit has been seen.
-    fn is_unlooked(&self, id: Hash32, event: &Event) -> bool {
-        let seen = self.sessions.get(&id);
-        match event {
-            Event::SessionStart { btc, .. } => *btc != 0 && seen.is_none(),
-            Event::SessionEnd { btc, .. } => *btc != 0 && seen.is_none_or(|session| session.end.is_none()),
-            _ => false,
+    /// A session's start or end on a block, of which no commit has been seen.
+    fn check_lines_are_anchored(&mut self) {
+        for line in self.lines.records.whole() {
+            let (Event::SessionStart { btc, .. } | Event::SessionEnd { btc, .. }) = &line.event else { continue };
+            if *btc != 0 && !self.anchored.contains(&line.hash) {
+                self.findings.unlooked(Question::NotBefore);
+            }
         }
     }
 
     /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
     fn read_genesis(&mut self) -> Option<Genesis> {
-        let root = self.history.on_main().next()?;
-        let entry = self.repository.tree(&root.tree).ok()?.into_iter().find(|entry| entry.name == "genesis.json")?;
+        let root = self.history.on_main().next().filter(|root| root.kind == Some(CommitKind::Genesis))?;
+        let entry = self.repository.tree(&root.tree).ok()?.into_iter().rfind(|entry| entry.is_file("genesis.json"))?;
         canon::parse::<Genesis>(&self.repository.blob(&entry.id).ok()?).ok()
     }
 
@@ -158,10 +169,7 @@ impl<'a> Checker<'a> {
         let Some(genesis) = &self.genesis else {
             let expected =
                 format!("the root of main with a genesis.json of format {}", crate::record::documents::FORMAT);
-            for question in [Question::Consistent, Question::SignedBy, Question::NotBefore] {
-                self.findings.add(question, None, place.clone(), expected.clone(), "none that can be read");
-            }
-            return;
+            return self.findings.add(Question::Consistent, None, place, expected, "none that can be read");
         };
         if root.kind != Some(CommitKind::Genesis) || !root.parents.is_empty() {
             let actual = format!("{} with {} parents", root.place(), root.parents.len());
@@ -184,10 +192,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The key in force at a line; for a line that is not known, the newest.
-    pub fn key_at(&self, line: Option<u64>) -> Option<PublicKey> {
-        let in_force = self.keys.iter().rev().find(|(after, _)| line.is_none_or(|line| *after < line));
-        in_force.map(|(_, key)| *key)
+    /// The key in force at a commit's line; when that is not known, by the rotations among its ancestors.
+    pub fn key_at(&self, line: Option<u64>, node: &Node) -> Option<PublicKey> {
+        self.genesis.as_ref()?;
+        let reached = match node.chain {
+            Some(Chain::Main(position)) => position.saturating_sub(1),
+            _ => node.main_reached.unwrap_or_default(),
+        };
+        let in_force = self.keys.iter().rev().find(|known| match line {
+            Some(line) => known.after.is_some_and(|after| after < line),
+            None => known.from.is_some_and(|from| from <= reached),
+        });
+        in_force.map(|known| known.key)
     }
 
     /// The entries and files of a commit; what could not be read is a finding.
@@ -216,10 +232,9 @@ impl<'a> Checker<'a> {
 
     /// A `record:` line without its commit, and a session without its branch.
     fn check_lines_have_commits(&mut self, history: &History) {
+        self.check_lines_are_anchored();
         for Short { number, commits, line } in self.lines.records.short(self.repository) {
             let session = line.as_ref().and_then(|line| line.line.session);
-            let event = line.as_ref().map(|line| &line.line.event);
-            self.unlooked += u64::from(session.zip(event).is_some_and(|(id, event)| self.is_unlooked(id, event)));
             let branch = session.filter(|_| commits == 0).and_then(|id| self.lines.state.session(id));
             let place = match branch {
                 Some(session) => format!("refs/heads/{}, log line {number}", session.start.branch),

@@ -9,7 +9,7 @@
 //!
 //! Every commit that a ref reaches is on exactly one of these chains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc;
 
 use crate::ledger::Oid;
@@ -33,6 +33,8 @@ pub(super) enum Chain {
     Main(u32),
     /// First parents of `branch-N`, counted from where it leaves `main`.
     Branch(u8, u32),
+    /// First parents that no ref leads to, numbered, down to another chain.
+    Lost(u16, u32),
 }
 
 /// What is known of one commit.
@@ -43,6 +45,8 @@ pub(super) struct Node {
     pub time: Seconds,
     /// The key that the signature is good for; none when it is good for none.
     pub signer: Option<PublicKey>,
+    /// It is not spelled as a writer spells it: nothing counts but what it calls itself.
+    pub misspelt: bool,
     /// What its subject names; none for a foreign subject.
     pub kind: Option<CommitKind>,
     /// Its `Log` trailer.
@@ -63,7 +67,7 @@ impl Node {
         match self.chain {
             Some(Chain::Main(_)) => format!("commit {} ({kind}, main)", self.id),
             Some(Chain::Branch(n, _)) => format!("commit {} ({kind}, branch-{n})", self.id),
-            None => format!("commit {} ({kind})", self.id),
+            Some(Chain::Lost(..)) | None => format!("commit {} ({kind})", self.id),
         }
     }
 
@@ -81,6 +85,8 @@ pub(super) struct History {
     pub main: Vec<u32>,
     /// From the first commit after `main` to the tip, by number.
     pub branches: BTreeMap<u8, Vec<u32>>,
+    /// Commits that only other paths reach, from the oldest of each chain.
+    pub lost: Vec<Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
 }
@@ -119,6 +125,7 @@ impl History {
         }
         history.reach_main();
         history.check_placed(&tips.branches, findings);
+        history.place_lost();
         Ok(history)
     }
 
@@ -159,10 +166,8 @@ impl History {
                     let asked_by = asked_by.and_then(|at| self.nodes.get(at));
                     let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
                     let place = format!("commit {id} (asked for by {asked_by})");
-                    if matches!(fault, ObjectFault::Form { part: "gpgsig", .. }) {
-                        findings.add(Question::SignedBy, None, place.clone(), fault.expected(), fault.actual());
-                    }
                     findings.object(None, place, &fault);
+                    open.extend(self.take_misspelt(repository, id, &fault, findings));
                 }
             }
         }
@@ -170,6 +175,31 @@ impl History {
         for at in begin..self.nodes.len() {
             self.nodes.settle(at);
         }
+    }
+
+    /// Takes in a commit that can't be read as one of ours, and gives its parents.
+    fn take_misspelt(
+        &mut self,
+        repository: &Repository,
+        id: Oid,
+        fault: &ObjectFault,
+        findings: &mut Findings,
+    ) -> Vec<(Oid, Option<usize>)> {
+        let found = repository.misspelt(&id).ok().filter(|_| matches!(fault, ObjectFault::Form { .. }));
+        let Some(commit) = found else {
+            // Whatever it was, a start perhaps, nobody has looked at it, nor at what only it leads to.
+            findings.unlooked(Question::NotBefore);
+            findings.unlooked(Question::SignedBy);
+            return Vec::new();
+        };
+        if commit.has_signature {
+            findings.unlooked(Question::SignedBy);
+        } else {
+            let place = format!("commit {id}");
+            findings.add(Question::SignedBy, None, place, "a signature by the key in force", "no gpgsig header");
+        }
+        let at = self.nodes.push_misspelt(id, &commit);
+        commit.parents.into_iter().map(|parent| (parent, Some(at))).collect()
     }
 
     fn place_main(&mut self, tip: Oid) {
@@ -254,6 +284,34 @@ impl History {
                 ),
             }
         }
+    }
+}
+
+impl History {
+    /// Gives every commit that is on no chain a chain of its own kind, so that it is checked like the others.
+    fn place_lost(&mut self) {
+        let unplaced: Vec<usize> = (0..self.nodes.len()).filter(|at| self.nodes.chain(*at).is_none()).collect();
+        let parents: HashSet<usize> = unplaced.iter().filter_map(|at| self.nodes.first_parent(*at)).collect();
+        for tip in unplaced.iter().filter(|at| !parents.contains(at)) {
+            let Ok(n) = u16::try_from(self.lost.len()) else { return };
+            let mut chain = Vec::new();
+            let mut next = Some(*tip);
+            while let Some(at) = next.filter(|at| self.nodes.chain(*at).is_none()) {
+                chain.push(number(at));
+                self.nodes.set_chain(at, Chain::Lost(n, 0));
+                next = self.nodes.first_parent(at);
+            }
+            chain.reverse();
+            for (position, at) in (0..).zip(&chain) {
+                self.nodes.set_chain(*at as usize, Chain::Lost(n, position));
+            }
+            self.lost.push(chain);
+        }
+    }
+
+    /// The commits of one chain that no ref leads to, oldest first.
+    pub fn on_lost(&self, n: usize) -> impl Iterator<Item = Node> {
+        self.lost.get(n).into_iter().flatten().filter_map(|at| self.nodes.get(*at as usize))
     }
 }
 

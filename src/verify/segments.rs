@@ -3,17 +3,20 @@
 
 use std::collections::HashSet;
 
+use crate::ledger::Oid;
+use crate::ledger::read::TreeEntry;
 use crate::record::canon;
 use crate::record::commit::CommitKind;
 use crate::record::documents::Rotate;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::record::tree::{is_signed_text, parse_note};
+use crate::record::signature::PublicKey;
+use crate::record::tree::parse_note;
 
 use super::VerifyError;
-use super::checker::Checker;
+use super::checker::{Checker, InForce};
 use super::file::LogFile;
-use super::history::{History, Node};
+use super::history::{Chain, History, Node};
 use super::lines::Place;
 use super::report::{Question, TreeHead};
 
@@ -29,6 +32,7 @@ impl Checker<'_> {
             file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
             self.take_newer(file, &history)?;
         }
+        self.take_late_rotations(&history);
         let number = |node: Node| self.lines.records.number(&node.log?);
         self.main_lines = history.on_main().map(number).collect();
         self.history = history;
@@ -53,47 +57,77 @@ impl Checker<'_> {
     }
 
     fn take_segment(&mut self, node: &Node, mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
-        // A tree that can't be read is reported with its commit.
-        let Ok(entries) = self.repository.tree(&node.tree) else { return Ok(()) };
-        for entry in entries.iter().filter(|entry| entry.name == "audit.log") {
-            match self.repository.blob(&entry.id) {
-                Ok(bytes) => {
-                    self.lines.records.begin_segment(self.lines.state.count() + 1, entry.id);
-                    self.take_lines(node, &bytes, file.as_deref_mut())?;
-                }
-                Err(fault) => {
-                    let place = format!("{} (object {})", node.file(&entry.name), entry.id);
-                    self.findings.object(None, place, &fault);
-                }
+        // A tree that can't be read, or has no such file, is reported with its commit.
+        let entries = self.repository.tree(&node.tree).unwrap_or_default();
+        match self.segment_file(node, &entries, "audit.log") {
+            Some((blob, bytes)) => {
+                self.lines.records.begin_segment(self.lines.state.count() + 1, blob);
+                self.take_lines(node, &bytes, file.as_deref_mut())?;
             }
+            // There may be anchors in it.
+            None => self.findings.unlooked(Question::NotBefore),
         }
-        for entry in entries.iter().filter(|entry| entry.name == "checkpoint") {
-            match self.repository.blob(&entry.id) {
-                Ok(bytes) => self.take_tree_head(node, &bytes),
-                Err(fault) => {
-                    let place = format!("{} (object {})", node.file(&entry.name), entry.id);
-                    self.findings.object(None, place, &fault);
-                }
-            }
+        match self.segment_file(node, &entries, "checkpoint") {
+            Some((_, bytes)) => self.take_tree_head(node, &bytes),
+            None => self.findings.unlooked(Question::SignedBy),
         }
         self.segment_trees.insert(node.tree);
-        if node.kind == Some(CommitKind::KeyRotate) {
-            let document = entries.iter().find(|entry| entry.name == "rotate.json");
-            let bytes = document.and_then(|entry| self.repository.blob(&entry.id).ok());
-            if let Some(Ok(rotate)) = bytes.map(|bytes| canon::parse::<Rotate>(&bytes)) {
-                self.keys.push((self.lines.state.count(), rotate.new_signer));
-            }
+        if let Some(key) = self.rotated_to(node) {
+            let after = node.log.and_then(|log| self.lines.records.number(&log));
+            let from = node.chain.and_then(|chain| if let Chain::Main(at) = chain { Some(at) } else { None });
+            self.keys.push(InForce { after, from, key });
         }
         Ok(())
     }
 
-    fn take_lines(&mut self, node: &Node, bytes: &[u8], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
-        let Some(whole) = bytes.strip_suffix(b"\n") else {
-            let actual = format!("{} bytes without a newline at the end", bytes.len());
-            self.findings.add(Question::Consistent, None, node.file("audit.log"), "whole lines, at least one", actual);
-            return Ok(());
+    /// A file of a segment; one that can't be read is a finding.
+    fn segment_file(&mut self, node: &Node, entries: &[TreeEntry], name: &str) -> Option<(Oid, Vec<u8>)> {
+        let entry = entries.iter().rfind(|entry| entry.is_file(name))?;
+        match self.repository.blob(&entry.id) {
+            Ok(bytes) => Some((entry.id, bytes)),
+            Err(fault) => {
+                let place = format!("{} (object {})", node.file(name), entry.id);
+                self.findings.object(None, place, &fault);
+                None
+            }
+        }
+    }
+
+    /// The key that a rotation names.
+    fn rotated_to(&self, node: &Node) -> Option<PublicKey> {
+        let entries = match node.kind.filter(|_| !node.misspelt)? {
+            CommitKind::KeyRotate => self.repository.tree(&node.tree).ok()?,
+            _ => return None,
         };
-        for line in whole.split(|byte| *byte == b'\n') {
+        let entry = entries.iter().rfind(|entry| entry.is_file("rotate.json"))?;
+        Some(canon::parse::<Rotate>(&self.repository.blob(&entry.id).ok()?).ok()?.new_signer)
+    }
+
+    /// Rotations whose line is in the log, and whose commit is not on `main`: they count all the same.
+    fn take_late_rotations(&mut self, history: &History) {
+        let late: Vec<Hash32> = self.lines.records.rotations_after(self.lines_in_segments).collect();
+        if late.is_empty() {
+            return;
+        }
+        for node in (0..history.nodes.len()).filter_map(|at| history.nodes.get(at)) {
+            if let Some(log) = node.log.filter(|log| late.contains(log))
+                && let Some(key) = self.rotated_to(&node)
+            {
+                self.keys.push(InForce { after: self.lines.records.number(&log), from: None, key });
+            }
+        }
+        self.keys.sort_by_key(|known| known.after);
+    }
+
+    fn take_lines(&mut self, node: &Node, bytes: &[u8], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (whole, torn) = bytes.split_at(end);
+        if !torn.is_empty() || whole.is_empty() {
+            let actual = format!("{} bytes without a newline at the end", torn.len());
+            self.findings.add(Question::Consistent, None, node.file("audit.log"), "whole lines, at least one", actual);
+        }
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
             let number = self.lines.state.count() + 1;
             if let Some(file) = file.as_deref_mut() {
                 file.compare(line, number, &mut self.findings)?;
@@ -110,16 +144,15 @@ impl Checker<'_> {
     /// The tree head of a segment: the tree of the log so far, signed by the key in force.
     fn take_tree_head(&mut self, node: &Node, bytes: &[u8]) {
         let place = || node.file("checkpoint");
+        let line = node.log.and_then(|log| self.lines.records.number(&log));
+        let key = self.key_at(line, node);
         let (size, root) = (self.lines.tree.size(), self.lines.tree.root());
         self.tree_heads.push(TreeHead { size, root });
         let text = String::from_utf8_lossy(bytes);
         let note = match parse_note(&text) {
             Ok(note) => note,
             Err(error) => {
-                let key = self.key_at(Some(self.lines.state.count()));
-                if key.is_some_and(|key| !is_signed_text(&text, &key)) {
-                    self.findings.add(Question::SignedBy, None, place(), "a tree head", error.to_string());
-                }
+                self.findings.unlooked(Question::SignedBy);
                 return self.findings.add(Question::Consistent, None, place(), "a tree head", error.to_string());
             }
         };
@@ -128,7 +161,7 @@ impl Checker<'_> {
         if let Some(genesis) = &self.genesis {
             self.findings.same(None, place, "origin", &genesis.origin, &note.origin);
         }
-        if let Some(key) = self.key_at(Some(self.lines.state.count()))
+        if let Some(key) = key
             && !note.verify(&key)
         {
             for question in [Question::Consistent, Question::SignedBy] {
