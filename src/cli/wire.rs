@@ -18,7 +18,8 @@ use crate::backup::BackupError;
 use crate::config::{AnchorMode, Config, ConfigError};
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, HomeError, InitOptions, locate};
-use crate::keys::{KeyError, os_random};
+use crate::keys::agent::SOCKET_ENV;
+use crate::keys::{KeyError, Signer, os_random};
 use crate::models::ModelFault;
 use crate::record::block::Network;
 use crate::record::commitment::Salt;
@@ -188,7 +189,7 @@ impl Opened {
         let config = Config::load(home.root(), &env)?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
-        let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
+        let recorder = Recorder::open(home.paths(), signer(&home, &config)?, clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = Home::kernel(&store)?;
@@ -247,6 +248,12 @@ impl Opened {
         os_random(&mut salt)?;
         Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: Salt::new(salt) })
     }
+}
+
+/// What signs, as configured.
+pub fn signer(home: &Home, config: &Config) -> Result<Signer, WireError> {
+    let socket = env(SOCKET_ENV).map(PathBuf::from);
+    Ok(home.signer(config.signer, socket.as_deref())?)
 }
 
 /// Puts the next signing key in place, when a rotation is on record whose process died before it did.

@@ -29,6 +29,15 @@ pub use settings::{Settings, Source};
 
 use crate::record::params::Params;
 
+/// What signs the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignedBy {
+    /// `keys/signing.key`.
+    File,
+    /// An SSH agent that has the key of `keys/signing.key.pub`.
+    Agent,
+}
+
 /// The file's name in a home.
 pub const FILE: &str = "gently.toml";
 
@@ -63,6 +72,8 @@ pub struct Config {
     pub session: Session,
     /// What is kept of texts.
     pub content: Content,
+    /// `[keys] signer`: what signs the ledger.
+    pub signer: SignedBy,
     /// `[keys] passphrase_cmd`: prints the passphrase.
     pub passphrase_cmd: Option<String>,
 }
@@ -205,6 +216,10 @@ impl Config {
                 host_role: text("session.host_role"),
             },
             content: Content::Sanitized,
+            signer: match settings.text("keys.signer") {
+                Some("agent") => SignedBy::Agent,
+                _ => SignedBy::File,
+            },
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }
     }

@@ -232,6 +232,12 @@ pub static KEYS: &[Key] = &[
         doc: "what the database keeps of texts; sanitized (secrets removed) is the only value now",
     },
     Key {
+        name: "keys.signer",
+        kind: Kind::Choice(&["file", "agent"]),
+        default: Default::Text("file"),
+        doc: "what signs the ledger: keys/signing.key, or an SSH agent at $SSH_AUTH_SOCK",
+    },
+    Key {
         name: "keys.passphrase_cmd",
         kind: Kind::Text(COMMAND),
         default: Default::Unset,

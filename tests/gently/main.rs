@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod agent;
 mod anchor;
 mod anchored;
 mod at_hand;
