@@ -162,7 +162,7 @@ pub enum KeyError {
         socket: PathBuf,
     },
     /// The agent said no.
-    #[error("the SSH agent at {} refused to {what}: unlock it (`ssh-add -X`), or confirm when it asks; then try again", socket.display())]
+    #[error("the SSH agent at {} refused to {what}: it may have lost the key (`ssh-add -l`), be locked (`ssh-add -X`) or have asked somebody who said no; then try again", socket.display())]
     AgentRefused {
         /// What it was asked.
         what: &'static str,

@@ -299,7 +299,7 @@ mod tests {
                     let sign = |body: &[u8]| {
                         Ok::<_, std::convert::Infallible>(Signature::from_bytes(signing.sign(body).to_bytes()))
                     };
-                    assert_eq!(note("gently/10ba682c8ad13513", 58, tree.root(), &key, &sign), SAMPLE);
+                    assert_eq!(note("gently/10ba682c8ad13513", 58, tree.root(), &key, &sign).unwrap(), SAMPLE);
                     assert!(parse_note(SAMPLE).unwrap().verify(&key));
                 }
                 next = heads.next();

@@ -168,7 +168,7 @@ fn an_answer_that_the_agent_did_not_sign_is_withheld() {
     );
     std::io::Write::write_all(&mut client, answer.as_bytes()).unwrap();
     let output = asking.wait_with_output().unwrap();
-    refused(&output, 3, "does not have the key");
+    refused(&output, 3, "refused to sign");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("a secret answer"));
     fine(&agent.add("signing.key"));
     fine(&agent.gently(&["ask", "three"]));
