@@ -46,9 +46,7 @@ pub enum HomeError {
         path: PathBuf,
     },
     /// A part of the home is missing.
-    #[error(
-        "{path} is no whole home: {part} is missing. Restore it from a backup, or use another place with GENTLY_HOME"
-    )]
+    #[error("{path} is no whole home: {part} is missing. {}", mend(part))]
     Incomplete {
         /// The home.
         path: PathBuf,
@@ -91,6 +89,18 @@ pub enum HomeError {
         /// Why.
         reason: String,
     },
+}
+
+/// How a part of a home comes back.
+fn mend(part: &str) -> &'static str {
+    match part {
+        "audit.log" | "ledger.git" => "`gently audit rebuild` restores it from the database",
+        "gently.db" => {
+            "It was the only copy of the texts: `gently audit rebuild` says what can be had. Restore a backup, or use \
+             another place with GENTLY_HOME"
+        }
+        _ => "Restore it from a backup, or use another place with GENTLY_HOME",
+    }
 }
 
 /// A home that exists.

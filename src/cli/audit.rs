@@ -3,6 +3,7 @@
 //! Exit codes: 0 consistent and complete; 1 not, or another answer is *no*, or a required one was not
 //! checked; 2 could not look, which includes that there is nothing to check.
 
+pub(super) mod rebuild;
 mod render;
 mod target;
 

@@ -115,7 +115,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
         _ => {}
     }
     opened.authorize().await?;
-    let next = to.map(|to| agent_key(to)).transpose()?;
+    let next = to.map(agent_key).transpose()?;
     let house = opened.house("", &say);
     for open in opened.store.open_sessions()? {
         session::close(&house, open.id).await?;

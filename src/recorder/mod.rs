@@ -12,6 +12,7 @@
 
 mod adopt;
 mod apply;
+mod artifacts;
 mod auth;
 mod draft;
 mod drift;
@@ -20,6 +21,7 @@ mod exchange_doc;
 mod exchanges;
 mod first;
 mod lock;
+mod rebuild;
 mod restored;
 mod rotate;
 mod sessions;
@@ -42,11 +44,13 @@ use crate::store::SessionRow;
 
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
+pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
 pub use lock::{WAIT, WriterLock};
+pub use rebuild::{Difference, Lost, Rebuilt, look as look_for_losses, rebuild};
 pub use restored::{MARKER, Restored, is_marked, nothing_newer, taken_over};
 pub use sessions::{Closed, SessionTerms, resumable};
 pub use step::{Step, Watch, unwatched};

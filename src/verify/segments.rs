@@ -56,13 +56,13 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn take_segment(&mut self, node: &Node, mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+    fn take_segment(&mut self, node: &Node, file: Option<&mut LogFile>) -> Result<(), VerifyError> {
         // A tree that can't be read, or has no such file, is reported with its commit.
         let entries = self.repository.tree(&node.tree).unwrap_or_default();
         match self.segment_file(node, &entries, "audit.log") {
             Some((blob, bytes)) => {
                 self.lines.records.begin_segment(self.lines.state.count() + 1, blob);
-                self.take_lines(node, &bytes, file.as_deref_mut())?;
+                self.take_lines(node, &bytes, file)?;
             }
             // There may be anchors in it.
             None => self.findings.unlooked(Question::NotBefore),

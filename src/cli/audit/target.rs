@@ -21,6 +21,12 @@ pub(in crate::cli) enum TargetError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// A part of the home is lost.
+    #[error("{path} is missing; `gently audit rebuild` restores it from the database")]
+    Lost {
+        /// Where it should be.
+        path: PathBuf,
+    },
     /// No key in what `--signer` names, or in the home's own file.
     #[error("no ssh-ed25519 public key in '{place}': {reason}; give 'ssh-ed25519 AAAA…' or a .pub file")]
     Signer {
@@ -70,7 +76,11 @@ impl Target {
             });
         }
         let home = home.ok_or(TargetError::NoHome)?;
-        let repository = home.join("ledger.git");
+        let (repository, log) = (home.join("ledger.git"), home.join("audit.log"));
+        let database = Some(home.join("gently.db")).filter(|path| path.is_file());
+        if let Some(lost) = [&repository, &log].into_iter().find(|part| database.is_some() && !part.exists()) {
+            return Err(TargetError::Lost { path: lost.clone() });
+        }
         if !repository.is_dir() {
             return Err(TargetError::NoLedger { path: repository });
         }
@@ -78,8 +88,7 @@ impl Target {
             Some(key) => Some(key),
             None => own_signer(home)?,
         };
-        let database = Some(home.join("gently.db")).filter(|path| path.is_file());
-        Ok(Target { repository, log: Some(home.join("audit.log")), pinned, database, in_use: true, _unpacked: None })
+        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, _unpacked: None })
     }
 
     /// Checks it.

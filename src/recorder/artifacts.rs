@@ -1,0 +1,149 @@
+//! Artifacts on record: everything beside the exchanges that must not change silently (format, section 3).
+//!
+//! A later state of something is a new artifact with the same id and another kind; the rows never change.
+
+use serde_json::{Map, Value};
+
+use crate::govern::sanitize::Clean;
+use crate::record::commitment::Salt;
+use crate::record::documents::Format;
+use crate::record::exchange::ArtifactDoc;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::Read;
+
+use super::draft::Draft;
+use super::{Recorder, RecorderError, sessions};
+
+/// One value inside an artifact; a text that a person or a model wrote has passed the sanitizer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Field {
+    /// What somebody wrote.
+    Text(Clean),
+    /// A word of ours: a state, a code, an id that gently made.
+    Word(String),
+    /// A whole number.
+    Number(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// A hash, as 64 digits.
+    Hash(Hash32),
+    /// A time, as lines spell it.
+    Time(Seconds),
+    /// Several values.
+    List(Vec<Field>),
+    /// A document with rules of its own, such as a kernel.
+    Document(Value),
+    /// Nothing.
+    Null,
+}
+
+impl Field {
+    fn value(self) -> Value {
+        match self {
+            Field::Text(text) => Value::from(text.as_str()),
+            Field::Word(word) => Value::from(word),
+            Field::Number(number) => Value::from(number),
+            Field::Flag(flag) => Value::from(flag),
+            Field::Hash(hash) => Value::from(hash.to_string()),
+            Field::Time(time) => Value::from(time.to_string()),
+            Field::List(fields) => fields.into_iter().map(Field::value).collect(),
+            Field::Document(document) => document,
+            Field::Null => Value::Null,
+        }
+    }
+}
+
+/// What an artifact is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArtifactId {
+    /// The next number under a prefix, of six digits or more: `ledger:000183`. Numbers run per kind.
+    Next {
+        /// Before the colon.
+        prefix: &'static str,
+    },
+    /// One that exists already, or that is derived from something else.
+    Of(String),
+}
+
+/// What is to be put on record.
+#[derive(Clone, Debug)]
+pub struct NewArtifact {
+    /// `[a-z0-9_.]+`.
+    pub kind: &'static str,
+    /// What it is called.
+    pub id: ArtifactId,
+    /// What it says: keys and values of its `content`.
+    pub content: Vec<(&'static str, Field)>,
+    /// The open session that it belongs to, if any.
+    pub session: Option<Hash32>,
+    /// Fresh randomness for its commitment.
+    pub salt: Salt,
+    /// When.
+    pub now: Seconds,
+}
+
+/// An artifact that is on record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedArtifact {
+    /// Number of its line, from 0.
+    pub line: u64,
+    /// Time of its line.
+    pub time: Seconds,
+    /// What was committed to.
+    pub document: ArtifactDoc,
+}
+
+impl Recorder {
+    /// Puts an artifact on record: its line in the log, its document and salt in the database.
+    ///
+    /// `allowed` sees the database under the writer's lock, with everything recorded before: it says in
+    /// a sentence why the artifact must not be recorded, and then nothing is
+    /// ([`RecorderError::NotAllowed`]).
+    pub async fn artifact(
+        &self,
+        new: NewArtifact,
+        mut allowed: impl FnMut(&dyn Read) -> Result<Option<String>, RecorderError> + Send + 'static,
+    ) -> Result<RecordedArtifact, RecorderError> {
+        self.record(new.now, move |draft| {
+            if let Some(reason) = allowed(&*draft.tx)? {
+                return Err(RecorderError::NotAllowed { reason });
+            }
+            put(draft, new.clone())
+        })
+        .await
+    }
+}
+
+/// Nothing stands against it.
+pub fn always(_: &dyn Read) -> Result<Option<String>, RecorderError> {
+    Ok(None)
+}
+
+/// Records one artifact as part of a batch.
+pub(super) fn put(draft: &mut Draft<'_>, new: NewArtifact) -> Result<RecordedArtifact, RecorderError> {
+    let session = match new.session {
+        None => None,
+        Some(id) => Some((id, sessions::open_session(draft.tx, id)?.anchor.block.height)),
+    };
+    let id = match new.id {
+        ArtifactId::Of(id) => id,
+        ArtifactId::Next { prefix } => format!("{prefix}:{:06}", next_number(&*draft.tx, new.kind, prefix)?),
+    };
+    let content: Map<String, Value> =
+        new.content.into_iter().map(|(key, field)| (key.to_owned(), field.value())).collect();
+    let document = ArtifactDoc { content: Value::Object(content), format: Format, id, kind: new.kind.to_owned() };
+    let line = draft.artifact(new.now, session, &document, new.salt)?;
+    Ok(RecordedArtifact { line: line.n, time: line.time, document })
+}
+
+/// One more than the newest of the kind; 1 for the first.
+fn next_number<R: Read + ?Sized>(store: &R, kind: &str, prefix: &str) -> Result<u64, RecorderError> {
+    let Some(newest) = store.newest_artifact(kind)? else { return Ok(1) };
+    let number = newest.id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(':')).and_then(|n| n.parse().ok());
+    let number: u64 = number.ok_or_else(|| RecorderError::Unrecordable {
+        what: "the next number",
+        reason: format!("the newest {kind} is called {}, expected {prefix}: and a number", newest.id),
+    })?;
+    Ok(number + 1)
+}
