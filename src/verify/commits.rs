@@ -225,6 +225,10 @@ impl Checker<'_> {
                 self.findings.add(Question::Consistent, node.session, node.place(), format!("on {branch}"), actual);
             }
         }
+        if let Some(Chain::Lost(..)) = node.chain {
+            let (place, expected) = (format!("refs/heads/{branch}"), format!("a ref that leads to {}", node.place()));
+            self.findings.add(Question::Consistent, node.session, place, expected, "another, or none");
+        }
     }
 
     /// A file of one hash and a newline.

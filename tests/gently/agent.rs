@@ -172,7 +172,11 @@ fn an_answer_that_the_agent_did_not_sign_is_withheld() {
     assert!(!String::from_utf8_lossy(&output.stdout).contains("a secret answer"));
     fine(&agent.add("signing.key"));
     fine(&agent.gently(&["ask", "three"]));
-    fine(&agent.gently(&["audit", "verify"]));
+    // The prompt waits for its outcome, in a session that is open: short, and not wrong.
+    let report: serde_json::Value =
+        serde_json::from_slice(&agent.gently(&["audit", "verify", "--json"]).stdout).unwrap();
+    assert_eq!(report["answers"]["consistent"], "yes", "{report}");
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{report}");
 }
 
 #[test]
