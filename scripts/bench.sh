@@ -5,6 +5,8 @@
 #                                      so many closed sessions (10 and 10000 when none is given), and gently --help
 #   scripts/bench.sh ledgers [N…]      ledgers of N exchanges (10000 when none is given) through the real recorder: write
 #                                      rate, bytes, git fsck, git verify-commit and gently audit verify side by side
+#   scripts/bench.sh make N HOME       only makes such a ledger, and keeps it; one that is there is gone on with
+#   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -15,18 +17,22 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
-[[ "$part" == ask || "$part" == ledgers ]] || usage
-shift
-for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done
+shift || usage
+case "$part" in
+  ask | ledgers) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
+  measure) (($# > 0)) || usage ;;
+  *) usage ;;
+esac
 if (($# == 0)); then
   if [[ "$part" == ask ]]; then set -- 10 10000; else set -- 10000; fi
 fi
-program=bench
-if [[ "$part" == ledgers ]]; then program=ledgers; fi
+program=ledgers
+if [[ "$part" == ask ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -38,7 +44,16 @@ work="$(cd -- "$(mktemp -d "$dir/home.XXXXXX")" && pwd)"
 trap 'rm -rf -- "$work"' EXIT
 
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"
-if [[ "$part" == ledgers ]]; then
+if [[ "$part" == make ]]; then
+  "$bench" --make "$1" "$(realpath -m -- "$2")"
+  exit 0
+elif [[ "$part" == measure ]]; then
+  for home in "$@"; do
+    echo
+    "$bench" --measure "$(realpath -- "$home")"
+  done
+  exit 0
+elif [[ "$part" == ledgers ]]; then
   for count in "$@"; do
     echo
     "$bench" --ledgers "$count" "$work/$count"

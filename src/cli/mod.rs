@@ -8,6 +8,7 @@ mod backup;
 mod choose;
 pub mod config;
 mod doctor;
+mod drift;
 mod find;
 mod hook;
 mod init;
@@ -97,7 +98,8 @@ async fn dispatch(cli: Cli) -> u8 {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
         Command::Log(args) => log::run(&args, json),
-        Command::Show { exchange } => show::run(&exchange, json),
+        Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
+        Command::Drift(command) => drift::run(command, json).await,
         Command::Doctor => doctor::run(json).await,
     };
     done.unwrap_or_else(|e| stopped(&e, json))

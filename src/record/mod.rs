@@ -19,6 +19,7 @@ pub mod hash;
 pub mod header;
 mod lifecycle;
 pub mod params;
+pub mod resume;
 pub mod rules;
 pub mod signature;
 pub mod time;

@@ -10,8 +10,8 @@ pub mod sqlite;
 
 pub use find::Find;
 pub use rows::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
-    SessionProgress, SessionRow, TurnRow,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
+    Outcome, OutcomeUpdate, SessionProgress, SessionRow, TurnRow,
 };
 
 use std::collections::BTreeMap;
@@ -108,8 +108,15 @@ pub trait Read {
     fn artifact_refs(&self, exchange: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError>;
     /// Drift of an exchange, in the order of its lines.
     fn drift(&self, exchange: Uuid) -> Result<Vec<DriftRow>, StoreError>;
+    /// Up to `most` drift events that a person was told of (their check's level is not `info`) and that nobody has
+    /// closed, newest first: what continuity puts before a model.
+    fn open_drift(&self, most: u32) -> Result<Vec<DriftState>, StoreError>;
+    /// Checks of an exchange, in the order in which they were made.
+    fn assertions(&self, exchange: Uuid) -> Result<Vec<AssertionRow>, StoreError>;
     /// Every artifact, in the order of lines.
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// Whether there is an artifact of a kind with an id.
+    fn has_artifact(&self, kind: &str, id: &str) -> Result<bool, StoreError>;
     /// The newest artifact of a kind.
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
     /// A kernel's canonical JSON.
@@ -139,10 +146,12 @@ pub trait Read {
 /// Nothing written here is visible or durable before [`Store::transact`] returns. An error leaves the
 /// rest of the transaction usable only behind [`Write::rollback_to_mark`].
 pub trait Write: Read {
-    /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time.
+    /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time, until [`Write::take_mark`].
     fn mark(&mut self) -> Result<(), StoreError>;
-    /// Undoes everything since the mark.
+    /// Undoes everything since the mark, which stays.
     fn rollback_to_mark(&mut self) -> Result<(), StoreError>;
+    /// Takes the mark away: every mark that stays makes each later write dearer.
+    fn take_mark(&mut self) -> Result<(), StoreError>;
     /// Writes the first head; fails when there is one.
     fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError>;
     /// Moves the head by compare-and-swap from the state that `from` describes.
@@ -173,6 +182,8 @@ pub trait Write: Read {
     fn put_artifact_ref(&mut self, reference: &ArtifactRefRow) -> Result<(), StoreError>;
     /// Adds a drift event.
     fn put_drift(&mut self, drift: &DriftRow) -> Result<(), StoreError>;
+    /// Adds a check.
+    fn put_assertion(&mut self, assertion: &AssertionRow) -> Result<(), StoreError>;
     /// Adds an artifact.
     fn put_artifact(&mut self, artifact: &ArtifactRow) -> Result<(), StoreError>;
     /// Replaces the running count of one reason.

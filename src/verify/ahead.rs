@@ -64,7 +64,8 @@ pub(super) struct Ahead<'a> {
 impl<'a> Ahead<'a> {
     /// All commits of `main`, of the branches and of what no ref leads to, in the order of the checks.
     pub fn new(history: &'a History, checked: &'a HashSet<Oid>) -> Self {
-        let chains = std::iter::once(&history.main).chain(history.branches.values()).chain(&history.lost);
+        let others = history.branches.values().chain(&history.lost).map(Vec::as_slice);
+        let chains = std::iter::once(history.new_on_main()).chain(others);
         let portions = chains.flat_map(|chain| chain.chunks(PORTION)).collect();
         Ahead { history, checked, portions, state: Mutex::default(), changed: Condvar::new() }
     }

@@ -5,32 +5,40 @@ use std::collections::HashSet;
 
 use crate::ledger::Oid;
 use crate::ledger::read::TreeEntry;
-use crate::record::canon;
-use crate::record::commit::CommitKind;
-use crate::record::documents::Rotate;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::record::signature::PublicKey;
 use crate::record::tree::parse_note;
 
 use super::VerifyError;
-use super::checker::{Checker, InForce};
+use super::checker::Checker;
 use super::file::LogFile;
 use super::history::{Chain, History, Node};
+use super::in_force::InForce;
 use super::lines::Place;
+use super::nodes::half;
 use super::report::{Question, TreeHead};
+use super::since::Mark;
 
 impl Checker<'_> {
-    /// Takes every line of the log once: the segments in the order of `main`, then the file's newer lines.
-    pub fn take_log(&mut self, mut file: Option<LogFile>) -> Result<(), VerifyError> {
-        let history = std::mem::take(&mut self.history);
-        for node in history.on_main().skip(1) {
-            self.take_segment(&node, file.as_mut())?;
+    /// Takes the lines of every segment, in the order of `main`.
+    pub fn take_segments(&mut self, main: &[Node], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+        self.end_position(0);
+        for (position, node) in main.iter().enumerate().skip(1) {
+            self.begin_position(position);
+            self.take_segment(node, file.as_deref_mut())?;
+            self.end_position(position);
         }
         self.lines_in_segments = self.lines.state.count();
-        if let Some(file) = &mut file {
+        self.mark = Some(Mark::of(&self.lines));
+        Ok(())
+    }
+
+    /// Takes the file's newer lines, when the segments are taken and the commits known.
+    pub fn end_log(&mut self, file: Option<LogFile>) -> Result<(), VerifyError> {
+        let history = std::mem::take(&mut self.history);
+        if let Some(mut file) = file {
             file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
-            self.take_newer(file, &history)?;
+            self.take_newer(&mut file, &history)?;
         }
         self.take_late_rotations(&history);
         let number = |node: Node| self.lines.records.number(&node.log?);
@@ -73,11 +81,18 @@ impl Checker<'_> {
         }
         self.segment_trees.insert(node.tree);
         if let Some(key) = self.rotated_to(node) {
-            let after = node.log.and_then(|log| self.lines.records.number(&log));
+            let known = |log: Hash32| self.lines.records.number(&log).or_else(|| self.old_number(log));
+            let after = node.log.and_then(known);
             let from = node.chain.and_then(|chain| if let Chain::Main(at) = chain { Some(at) } else { None });
             self.keys.push(InForce { after, from, key });
+            self.key_commits.push(node.id);
         }
         Ok(())
+    }
+
+    /// The number of the last line taken, when that is this one and the check begins behind it.
+    fn old_number(&self, log: Hash32) -> Option<u64> {
+        self.lines.old.contains(&half(log)).then(|| self.lines.state.count())
     }
 
     /// A file of a segment; one that can't be read is a finding.
@@ -91,32 +106,6 @@ impl Checker<'_> {
                 None
             }
         }
-    }
-
-    /// The key that a rotation names.
-    fn rotated_to(&self, node: &Node) -> Option<PublicKey> {
-        let entries = match node.kind.filter(|_| !node.misspelt)? {
-            CommitKind::KeyRotate => self.repository.tree(&node.tree).ok()?,
-            _ => return None,
-        };
-        let entry = entries.iter().rfind(|entry| entry.is_file("rotate.json"))?;
-        Some(canon::parse::<Rotate>(&self.repository.blob(&entry.id).ok()?).ok()?.new_signer)
-    }
-
-    /// Rotations whose line is in the log, and whose commit is not on `main`: they count all the same.
-    fn take_late_rotations(&mut self, history: &History) {
-        let late: Vec<Hash32> = self.lines.records.rotations_after(self.lines_in_segments).collect();
-        if late.is_empty() {
-            return;
-        }
-        for node in (0..history.nodes.len()).filter_map(|at| history.nodes.get(at)) {
-            if let Some(log) = node.log.filter(|log| late.contains(log))
-                && let Some(key) = self.rotated_to(&node)
-            {
-                self.keys.push(InForce { after: self.lines.records.number(&log), from: None, key });
-            }
-        }
-        self.keys.sort_by_key(|known| known.after);
     }
 
     fn take_lines(&mut self, node: &Node, bytes: &[u8], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod acceptance;
 mod agent;
 mod anchor;
 mod anchored;
@@ -14,6 +15,7 @@ mod by_hand;
 mod cli;
 mod concurrency;
 mod doctor;
+mod drift;
 mod esplora_server;
 mod faults;
 mod floors;
@@ -42,6 +44,7 @@ mod recorder;
 mod replay;
 mod rotation;
 mod second;
+mod since;
 mod store;
 mod storm;
 mod tamper;

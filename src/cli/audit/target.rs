@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::record::signature::PublicKey;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Database, Evidence, Look, Report, VerifyError, verify, verify_in_use};
+use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, verify_as, verify_in_use};
 
 use super::TargetArgs;
 
@@ -21,6 +21,9 @@ pub(in crate::cli) enum TargetError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// A saved position is wanted, and there is no place for one.
+    #[error("--since last of a repository needs --position FILE, which an earlier check with it has written")]
+    NoPosition,
     /// A part of the home is lost.
     #[error("{path} is missing; `gently audit rebuild` restores it from the database")]
     Lost {
@@ -92,7 +95,7 @@ impl Target {
     }
 
     /// Checks it.
-    pub(super) fn report(&self) -> Result<Report, TargetError> {
+    pub(super) fn report(&self, terms: Terms<'_>) -> Result<Report, TargetError> {
         let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
             let Some(path) = &self.database else { return Ok(()) };
             let store = Sqlite::open_read_only(path)?;
@@ -106,8 +109,8 @@ impl Target {
             pinned: self.pinned,
             database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
-        let check = if self.in_use { verify_in_use } else { verify };
-        Ok(check(&evidence)?)
+        let check = if self.in_use { verify_in_use } else { verify_as };
+        Ok(check(&evidence, terms)?)
     }
 }
 

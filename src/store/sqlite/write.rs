@@ -12,8 +12,8 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate,
-    SessionProgress, SessionRow, StoreError, TurnRow, Write,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head,
+    OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow, Write,
 };
 
 /// Moves the applied mark; the caller decides about durability.
@@ -32,7 +32,7 @@ fn opt_hash(hash: Option<Hash32>) -> Option<String> {
 }
 
 impl Tx<'_> {
-    /// Runs one statement that must change exactly one row.
+    /// Runs one statement; returns how many rows it changed.
     fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
         statement.execute(values).map_err(failed(what))
@@ -41,11 +41,15 @@ impl Tx<'_> {
 
 impl Write for Tx<'_> {
     fn mark(&mut self) -> Result<(), StoreError> {
-        self.0.execute_batch("SAVEPOINT work").map_err(failed("set a mark"))
+        self.change("set a mark", "SAVEPOINT work", []).map(|_| ())
     }
 
     fn rollback_to_mark(&mut self) -> Result<(), StoreError> {
-        self.0.execute_batch("ROLLBACK TO work").map_err(failed("return to a mark"))
+        self.change("return to a mark", "ROLLBACK TO work", []).map(|_| ())
+    }
+
+    fn take_mark(&mut self) -> Result<(), StoreError> {
+        self.change("take a mark away", "RELEASE work", []).map(|_| ())
     }
 
     fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError> {
@@ -324,6 +328,22 @@ impl Write for Tx<'_> {
                 d.response_hash.to_string(),
                 d.summary,
                 d.created_at.as_i64(),
+            ],
+        )
+        .map(|_| ())
+    }
+
+    fn put_assertion(&mut self, a: &AssertionRow) -> Result<(), StoreError> {
+        self.change(
+            "add an assertion",
+            "INSERT INTO assertion_event VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                a.assertion_id.to_string(),
+                a.exchange.to_string(),
+                a.name,
+                a.level,
+                a.passed,
+                a.created_at.as_i64(),
             ],
         )
         .map(|_| ())
