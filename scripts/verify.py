@@ -35,8 +35,8 @@ MAX_LINE = 65535                # section "Format questions", 24
 MAX_NUMBER = 2 ** 64 - 1        # numbers in the log; heights below
 MAX_HEIGHT = 2 ** 32 - 1
 MAX_JSON_NUMBER = 2 ** 53 - 1
-# The page sets no size of an object; these only keep a hostile ledger from filling the memory.
-MAX_COMMIT, MAX_TREE, MAX_FILE, MAX_SEGMENT = 64 << 10, 4 << 10, 1 << 20, 256 << 20
+MAX_OBJECT = 64 << 20           # "Format questions", 42
+MAX_TIME = 253402300799         # the last second of the year 9999
 FINDINGS_SHOWN = 100
 HEX64 = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -272,7 +272,7 @@ def has_fields(schema):
 
 
 def is_time(value):
-    return is_count(value) and value <= 253402300799
+    return is_count(value) and value <= MAX_TIME
 
 
 NETWORK = one_of("bitcoin", "testnet4", "signet", "regtest")
@@ -419,6 +419,14 @@ class Git:
         rows = [line.split("\0") for line in done.stdout.decode(errors="replace").splitlines()]
         return rows, done.stderr.decode(errors="replace").splitlines()
 
+    def spelling(self, name):
+        """The bytes of a ref's own file; None when it has none."""
+        try:
+            with open(os.path.join(self.folder, name), "rb") as file:
+                return file.read(4096)
+        except OSError:
+            return None
+
     def read_many(self, wanted):
         """The objects of [(name, kind, most bytes)]: their bytes, or a sentence that says what is wrong."""
         for attempt in (1, 2):
@@ -485,7 +493,9 @@ HEAD = re.compile(
     rb"committer gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
     rb"(gpgsig -----BEGIN SSH SIGNATURE-----\n((?: [A-Za-z0-9+/=]+\n)+) -----END SSH SIGNATURE-----\n)"
     rb"\n(.*)\Z", re.DOTALL)
-SUBJECT = re.compile(rb"(genesis|session_start|interaction|session_end|close|checkpoint|key_rotate)\b")
+# What any commit begins with, however the rest of it is spelled.
+START = re.compile(rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)")
+SUBJECT = re.compile(rb"(genesis|session_start|session_end|close|checkpoint|key_rotate)(?=[:\n]|\Z)|(interaction)-")
 
 
 class Node:
@@ -493,12 +503,12 @@ class Node:
     __slots__ = ("parents", "log", "kind")
 
     def __init__(self, raw):
-        head, _, message = raw.partition(b"\n\n")
-        self.parents = tuple(line[7:].decode("latin-1") for line in head.split(b"\n") if line.startswith(b"parent "))
-        log = re.search(rb"^Log: ([0-9a-f]{64})$", message, re.MULTILINE)
-        self.log = log.group(1).decode() if log else None
+        self.parents = tuple(line[7:].decode() for line in START.match(raw).group(2).splitlines())
+        message = raw.partition(b"\n\n")[2]
+        logs = re.findall(rb"^Log: (.*)$", message, re.MULTILINE)
+        self.log = logs[0].decode() if len(logs) == 1 and re.match(rb"[0-9a-f]{64}\Z", logs[0]) else None
         subject = SUBJECT.match(message)
-        self.kind = subject.group(1).decode() if subject else None
+        self.kind = (subject.group(1) or subject.group(2)).decode() if subject else None
 
 
 # ---------------------------------------------------------------- the log
@@ -654,12 +664,13 @@ class TreeHash:
 
 
 class Session:
-    __slots__ = ("id", "branch", "height", "auth", "final", "prompts", "open_prompts", "answered", "answers", "drift_due",
+    __slots__ = ("id", "branch", "height", "auth", "final", "prompts", "asked", "open_prompts", "answered", "answers", "drift_due",
                  "start_place")
 
     def __init__(self, id_, branch, height, auth, place):
         self.id, self.branch, self.height, self.auth, self.start_place = id_, branch, height, auth, place
         self.final, self.prompts, self.answers = None, 0, 0
+        self.asked = set()              # each seq that had a prompt or an outcome
         self.open_prompts = {}          # seq: (commitment, time)
         self.answered = {}              # seq: classes of drift its record names, None when it can't be read
         self.drift_due = {}             # (seq, class): place of the record
@@ -674,18 +685,22 @@ class Check:
         self.ed25519, self.every_signature = None, every_signature
         self.epochs = read_epochs()
         self.nodes, self.refs, self.main, self.by_log, self.closes = {}, {}, [], {}, {}
-        self.claimed, self.commits, self.tree_heads = set(), {}, []
+        self.claimed, self.commits, self.tree_heads, self.notes = set(), {}, [], []
         # the log
         self.number, self.head, self.time, self.highest, self.records = 0, GENESIS, 0, 0, set()
+        self.record_lines = set()
         self.tree, self.sessions, self.ended, self.branches = TreeHash(), {}, set(), set()
         self.last_branch, self.due, self.last_prompt, self.blocks = None, [], None, {}
         self.in_segments = 0
         # the ledger
         self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
-        self.key, self.next_key, self.allowed = None, None, b""
+        self.key, self.first_key, self.next_key, self.allowed = None, None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
+        self.positions, self.reached = {}, {}
         # headers and signatures
-        self.headers, self.anchors, self.unseen_headers, self.local_starts, self.headless = 0, 0, 0, 0, []
+        self.headers, self.anchors, self.local_starts, self.headless = 0, 0, 0, []
+        # What could not be looked at: starts, ends and anchors; signatures.
+        self.unseen_headers, self.unseen_signatures = 0, 0
         self.signed, self.sample, self.last_signed, self.asked, self.remarks = 0, [], None, 0, []
 
     # ---- findings
@@ -739,15 +754,18 @@ class Check:
         for complaint in complaints:
             self.find("consistent", "refs", "refs that git can read", complaint)
         for name, oid, symbolic in rows:
-            if re.match(r"refs/heads/(main|branch-[1-7])\Z", name):
-                self.refs[name[11:]] = oid
-            elif name not in ("refs/notes/ots", "refs/notes/witness"):
-                self.find("consistent", name, "no other refs than main, branch-1 to branch-7 and the notes", oid)
-                continue
+            spelling = None if symbolic else self.git.spelling(name)
             if symbolic:
                 self.find("consistent", name, "a ref to a commit", "a symbolic ref to " + symbolic)
-            if name.startswith("refs/notes/"):
-                self.remarks.append("%s was not looked at" % name)
+            elif spelling not in (None, (oid + "\n").encode()):
+                self.find("consistent", name, "a commit's id and a newline", spelling[:100].decode("utf-8", "replace"))
+            elif re.match(r"refs/heads/(main|branch-[1-7])\Z", name):
+                self.refs[name[11:]] = oid
+            elif name in ("refs/notes/ots", "refs/notes/witness"):
+                self.notes.append((name, oid))
+                self.remarks.append("the proofs in %s were not judged" % name)
+            else:
+                self.find("consistent", name, "no other refs than main, branch-1 to branch-7 and the notes", oid)
         if "main" not in self.refs:
             self.find("consistent", "refs/heads/main", "the ref", "it is missing")
 
@@ -758,11 +776,16 @@ class Check:
             for oid in todo:
                 if oid not in self.nodes:
                     self.nodes[oid] = None
-                    wanted.append((oid, "commit", MAX_COMMIT))
+                    wanted.append((oid, "commit", MAX_OBJECT))
             todo = []
             for (oid, _, _), raw in zip(wanted, self.git.read_many(wanted) if wanted else []):
+                if isinstance(raw, bytes) and not START.match(raw):
+                    raw = "another object, called a commit"
                 if isinstance(raw, str):
                     self.find("consistent", "commit " + oid, "a commit", raw)
+                    # It may be a start, and may be signed by anybody.
+                    self.unseen_headers += 1
+                    self.unseen_signatures += 1
                     del self.nodes[oid]
                     continue
                 node = self.nodes[oid] = Node(raw)
@@ -771,19 +794,56 @@ class Check:
     def index(self):
         for oid, node in self.nodes.items():
             self.commits[node.kind] = self.commits.get(node.kind, 0) + 1
-            if node.kind == "close":
-                self.closes.setdefault(node.log, []).append(oid)
-            elif node.log and node.kind:
-                self.by_log.setdefault(node.log, []).append(oid)
-            else:
+            if node.log is None or node.kind is None:
                 self.find("consistent", "commit " + oid, "a subject and a Log trailer of section 6", "neither or one")
-                self.claimed.add(oid)
+            elif node.kind == "close":
+                self.closes.setdefault(node.log, []).append(oid)
+            else:
+                self.by_log.setdefault(node.log, []).append(oid)
         oid, seen = self.refs.get("main"), set()
         while oid in self.nodes and oid not in seen:
             seen.add(oid)
             self.main.append(oid)
             oid = self.nodes[oid].parents[0] if self.nodes[oid].parents else None
         self.main.reverse()
+        self.positions = {oid: n for n, oid in enumerate(self.main)}
+
+    def reached_on_main(self, oid):
+        """The highest position on main among a commit and its ancestors; -1 when there is none."""
+        todo = [oid]
+        while todo:
+            at = todo[-1]
+            parents = [] if at in self.positions else [p for p in self.nodes[at].parents if p in self.nodes]
+            missing = [p for p in parents if p not in self.reached]
+            if missing:
+                todo.extend(missing)
+                continue
+            self.reached[at] = self.positions.get(at, max((self.reached[p] for p in parents), default=-1))
+            todo.pop()
+        return self.reached[oid]
+
+    def key_by_ancestry(self, oid):
+        """The key in force for a commit whose line is not known: that of the last rotation before it on main."""
+        if self.first_key is None:
+            return None
+        reached = self.reached_on_main(oid) - (oid in self.positions)
+        key = self.first_key
+        for rotation in self.main[1:max(reached, 0) + 1]:
+            if self.nodes[rotation].kind == "key_rotate" and spelled(self.git.read(rotation, "commit", MAX_OBJECT))[0]:
+                document = self.read_document(rotation, "rotate.json")
+                if fields(document, DOCUMENTS["rotate.json"]) is None:
+                    key = read_key(document["new_signer"])
+        return key
+
+    def read_document(self, oid, name):
+        """The value of a commit's canonical document, or None."""
+        raw = self.git.read(oid, "commit", MAX_OBJECT)
+        files = self.read_tree(raw[5:45].decode(), None) if isinstance(raw, bytes) else None
+        blob = self.git.read(files[name], "blob", MAX_OBJECT) if files and name in files else None
+        try:
+            return read_json(blob) if isinstance(blob, bytes) else None
+        except ValueError:
+            return None
 
     def place(self, oid, file=None):
         node = self.nodes.get(oid)
@@ -791,27 +851,25 @@ class Check:
         return "commit %s%s%s" % (oid, kind, ", file " + file if file else "")
 
     def read_tree(self, oid, place):
-        """{name: object} of a tree; reports what a writer would not have written."""
-        raw = self.git.read(oid, "tree", MAX_TREE)
+        """{name: object} of a tree; reports what a writer would not have written, at a place."""
+        raw = self.git.read(oid, "tree", MAX_OBJECT)
         if isinstance(raw, str):
-            self.find("consistent", place + ", tree " + oid, "a tree", raw)
+            if place:
+                self.find("consistent", place + ", tree " + oid, "a tree", raw)
             return None
-        files, at, names = {}, 0, []
-        while at < len(raw):
-            nul = raw.find(b"\0", at)
-            mode, _, name = raw[at:nul].partition(b" ")
-            shown = name.decode("utf-8", "replace")
-            if nul < 0 or nul + 21 > len(raw):
+        entries = read_entries(raw)
+        if entries is None:
+            if place:
                 self.find("consistent", place, "a whole tree", "it breaks off")
-                return None
-            if mode != b"100644":
-                self.find("consistent", "%s, file %s" % (place, shown), "mode 100644", "mode " + mode.decode("latin-1"))
-            else:
-                files[shown] = raw[nul + 1:nul + 21].hex()
-            names.append(name)
-            at = nul + 21
-        if names != sorted(set(names)):
-            self.find("consistent", place, "files in order, each once", ", ".join(n.decode("utf-8", "replace") for n in names))
+            return None
+        files, names = {}, [name for _, name, _ in entries]
+        for mode, name, child in entries:
+            if mode == "100644":
+                files[name] = child
+            elif place:
+                self.find("consistent", "%s, file %s" % (place, name), "mode 100644", "mode " + mode)
+        if place and names != sorted(set(names)):
+            self.find("consistent", place, "files in order, each once", ", ".join(names))
         return files
 
     def read_genesis(self):
@@ -821,27 +879,17 @@ class Check:
             self.find("consistent", "refs/heads/main", "a root commit of kind genesis", self.place(root))
             self.key_unknown = True
             return
-        raw = self.git.read(root, "commit", MAX_COMMIT)
-        tree = HEAD.match(raw) if isinstance(raw, bytes) else None
-        files = self.read_tree(tree.group(1).decode(), self.place(root)) if tree else None
-        blob = self.git.read(files["genesis.json"], "blob", MAX_FILE) if files and "genesis.json" in files else None
-        try:
-            document = read_json(blob) if isinstance(blob, bytes) else {}
-        except ValueError:
-            document = {}
-        # What is wrong with it is reported where the commit is checked; here its say is taken.
-        document = document if isinstance(document, dict) else {}
-        self.key_unknown = "signer" not in document
-        good = {key: document.get(key) for key, fine in DOCUMENTS["genesis.json"].items() if fine(document.get(key))}
-        self.genesis, self.network, self.origin = good.get("genesis"), good.get("network"), good.get("origin")
-        if "signer" not in good and self.pinned:
-            self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned), "none that can be read")
-        if "signer" in good:
-            self.key = read_key(good["signer"])
-            self.signers.append(good["signer"])
-            if self.pinned and self.key != self.pinned:
-                self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned),
-                          "signer " + good["signer"])
+        # A document in another form is none; what a good one says is judged where its commit is.
+        document = self.read_document(root, "genesis.json")
+        form = {**DOCUMENTS["genesis.json"], "genesis": is_hash, "origin": is_text}
+        self.key_unknown = fields(document, form) is not None
+        if self.key_unknown:
+            return
+        self.genesis, self.network, self.origin = document["genesis"], document["network"], document["origin"]
+        self.key = self.first_key = read_key(document["signer"])
+        self.signers.append(document["signer"])
+        if self.pinned and self.key != self.pinned:
+            self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned), "signer " + document["signer"])
 
     # ---- lines of the log
 
@@ -850,31 +898,40 @@ class Check:
         file = open(self.log_path, "rb") if self.log_path else None
         state = "as main" if file else "none"
         for oid in self.main[1:]:
-            segment = self.read_segment(oid)
-            if segment is None:
-                continue
+            raw = self.read_segment(oid)
+            segment = raw[:raw.rfind(b"\n") + 1]
             if state == "as main":
                 held = file.read(len(segment))
                 if held != segment:
                     state = self.compare(held, segment)
-            lines = segment.split(b"\n")
-            if lines.pop() != b"" or not lines:
-                self.find("consistent", self.place(oid, "audit.log"), "whole lines", "no newline at its end")
-            for line in lines:
+            if raw != segment or not raw:
+                self.find("consistent", self.place(oid, "audit.log"), "whole lines, at least one", "%d bytes behind the last" % (
+                    len(raw) - len(segment)))
+            for line in segment.split(b"\n")[:-1]:
                 yield line, "log line %d (segment of commit %s)" % (self.number + 1, oid)
             self.in_segments = self.number
             yield oid
         if state == "differs":
-            # Section 12: the file begins with the segments. What is newer stands behind as many lines.
+            # The file's newer lines stand behind the last line that main holds, wherever the file has that.
             file.seek(0)
-            for n in range(self.number):
-                if not file.readline(MAX_LINE + 2).endswith(b"\n"):
-                    self.find("complete", "audit.log line %d" % (n + 1), "the %d lines that main holds" % self.number, "fewer")
-                    break
-        if state in ("as main", "differs"):
+            state = "as main" if self.pass_to(file, self.head.encode()) else "ended"
+            if state == "ended":
+                self.find("complete", "audit.log", "the line %s, the last that main holds" % self.head, "no such line")
+        if state == "as main":
             yield from self.file_lines(file, log_size - file.tell())
         if file:
             file.close()
+
+    @staticmethod
+    def pass_to(file, start):
+        """Goes behind the first line that begins so; False when there is none."""
+        while line := file.readline(MAX_LINE + 2):
+            found = line.startswith(start)
+            while line and not line.endswith(b"\n"):
+                line = file.readline(MAX_LINE + 2)
+            if found and line:
+                return True
+        return False
 
     def compare(self, held, segment):
         """Reports how the file's bytes differ from the segment's."""
@@ -895,60 +952,60 @@ class Check:
             if line.endswith(b"\n"):
                 yield line[:-1], place
             elif len(line) == MAX_LINE + 2:
-                self.find("consistent", place, "at most %d bytes" % MAX_LINE, "more")
-                return
+                first = line
+                while left > 0 and not line.endswith(b"\n"):
+                    line = file.readline(min(left, MAX_LINE + 2))
+                    left -= len(line)
+                yield first, place
             else:
                 self.find("complete", place, "a newline at the end", "a torn line of %d bytes" % len(line))
                 return
 
     def read_segment(self, oid):
-        place, raw = self.place(oid), self.git.read(oid, "commit", MAX_COMMIT)
-        head = re.match(rb"tree ([0-9a-f]{40})\n", raw) if isinstance(raw, bytes) else None
-        files = self.read_tree(head.group(1).decode(), place) if head else None
-        if not files or "audit.log" not in files:
-            self.find("consistent", place, "a file audit.log with the segment", "none")
-            return None
-        segment = self.git.read(files["audit.log"], "blob", MAX_SEGMENT)
+        place, raw = self.place(oid), self.git.read(oid, "commit", MAX_OBJECT)
+        files = self.read_tree(raw[5:45].decode(), place) if isinstance(raw, bytes) else None
+        segment = "none"
+        if files and "audit.log" in files:
+            segment = self.git.read(files["audit.log"], "blob", MAX_OBJECT)
         if isinstance(segment, str):
             self.find("consistent", place + ", file audit.log", "the segment", segment)
-            return None
+            # There may be anchors in it.
+            self.unseen_headers += 1
+            return b""
         return segment
 
     def end_of_segment(self, oid):
         place, node = self.place(oid), self.nodes[oid]
         self.same(place + ", file audit.log", "last line", node.log, self.head)
-        raw = self.git.read(oid, "commit", MAX_COMMIT)
+        raw = self.git.read(oid, "commit", MAX_OBJECT)
         files = self.read_tree(raw[5:45].decode(), place) or {}
-        note = self.git.read(files["checkpoint"], "blob", MAX_FILE) if "checkpoint" in files else "it is missing"
+        note = self.git.read(files["checkpoint"], "blob", MAX_OBJECT) if "checkpoint" in files else "it is missing"
         place += ", file checkpoint"
         if isinstance(note, str):
             self.find("consistent", place, "a tree head", note)
+            self.unseen_signatures += 1
             return
         root = self.tree.root()
         self.tree_heads.append({"size": self.tree.size, "root": root.hex()})
-        text = ("%s\n%d\n%s\n" % (self.origin, self.tree.size, base64.b64encode(root).decode())).encode()
-        match = re.match(rb"(.*\n)\n\xe2\x80\x94 ([^ \n]+) ([A-Za-z0-9+/]+=*)\n\Z", note, re.DOTALL)
-        if not match:
+        parsed = read_note(note)
+        if parsed is None:
             self.find("consistent", place, "a signed note with one signature", note[:300].decode("utf-8", "replace"))
+            self.unseen_signatures += 1
             return
-        if match.group(1) != text:
-            self.find("consistent", place, text.decode().replace("\n", " "),
-                      match.group(1)[:300].decode("utf-8", "replace").replace("\n", " "))
-        if self.key is None or self.origin is None:
+        text, origin, size, its_root, key_id, signature = parsed
+        self.same(place, "size", self.tree.size, size)
+        self.same(place, "root", root.hex(), its_root.hex())
+        if self.key is None:
             return
-        name = self.origin.encode()
-        blob = decode_base64(match.group(3))
-        key_id = sha256(name + b"\n\x01" + self.key).digest()[:4]
-        if match.group(2) != name or blob is None or len(blob) != 68 or blob[:4] != key_id:
-            self.find("consistent+signed_by", place, "one signature of %s with key id %s" % (self.origin, key_id.hex()),
-                      "name %s, key id %s" % (match.group(2).decode("utf-8", "replace"), (blob or b"")[:4].hex()))
-        elif not self.holds(match.group(1), blob[4:]):
-            self.find("consistent+signed_by", place, "a signature by " + key_text(self.key), "it does not hold")
+        self.same(place, "origin", self.origin, origin)
+        key = self.key if node.log in self.record_lines else self.key_by_ancestry(oid)
+        if key_id != sha256(origin.encode() + b"\n\x01" + key).digest()[:4] or not self.holds(key, text, signature):
+            self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
-    def holds(self, message, signature):
+    def holds(self, key, message, signature):
         if self.ed25519 is None:
             self.ed25519 = Ed25519()
-        return self.ed25519.verify(self.key, message, signature)
+        return self.ed25519.verify(key, message, signature)
 
     def take(self, raw, place):
         """One line: its hash, its form, what it may follow, and the commit that belongs to it."""
@@ -963,6 +1020,8 @@ class Check:
             line = Line(raw, self.number, place, prev)
         except ValueError as error:
             self.find("consistent", place, "a line as section 4 has it", error)
+            # Nobody can tell that it is no anchor.
+            self.unseen_headers += 1
             self.head = first.decode() if bar and re.match(rb"[0-9a-f]{64}\Z", first) else computed
             self.same(place, "HASH", computed, first[:80].decode("utf-8", "replace"))
             self.due = []
@@ -991,6 +1050,7 @@ class Check:
         if record in self.records:
             self.find("consistent", line.place, "a record that no line before names", record)
         self.records.add(record)
+        self.record_lines.add(line.hash)
 
     def follow(self, line):
         """What the lines before allow."""
@@ -1062,20 +1122,23 @@ class Check:
 
     def on_prompt(self, line, session):
         seq = line.int("seq")
-        self.same(line.place, "seq", session.prompts + 1, seq)
+        self.same(line.place, "seq", session.prompts + 1, seq, "consistent+complete")
         session.prompts = max(seq, session.prompts)
-        if seq in session.open_prompts:
-            self.find("complete", line.place, "one outcome of each prompt", "two prompts of seq %d" % seq)
         if seq in session.open_prompts or seq in session.answered:
             self.find("consistent", line.place, "a number that is new", "seq %d" % seq)
+        session.asked.add(seq)
         session.open_prompts[seq] = (line.details["hash"], line.time)
 
     def outcome(self, line, session):
         """The prompt that a line ends, or None."""
         prompt = session.open_prompts.pop(line.int("seq"), None)
+        seq = line.int("seq")
         if prompt is None:
-            self.find("consistent", line.place, "a prompt without an outcome, with this seq, before", "%s of seq %s" % (
-                line.event, line.details["seq"]))
+            # A second outcome of a prompt takes nothing away.
+            questions = "consistent" if seq in session.asked else "consistent+complete"
+            self.find(questions, line.place, "a prompt without an outcome, with this seq, before", "%s of seq %s" % (
+                line.event, seq))
+        session.asked.add(seq)
         return prompt
 
     def directly(self, line):
@@ -1163,8 +1226,14 @@ class Check:
 
     def check_header(self, header, block_hash, height, time, place, session):
         """Section 9; True when the header is accepted."""
-        self.headers += 1
         faults = header_faults(header, block_hash, height, time, self.network, self.epochs)
+        if self.network is None:
+            # Of no network known there is no work to judge; what stands beside it is still its own, or not.
+            for fault in faults:
+                if fault.startswith((OTHER_BLOCK, OTHER_TIME)):
+                    self.find("consistent", place, "the header of block %d" % height, fault)
+            return False
+        self.headers += 1
         for fault in faults:
             # The header of another block contradicts what stands beside it, too.
             self.find("consistent+not_before" if fault.startswith((OTHER_BLOCK, OTHER_TIME)) else "not_before", place,
@@ -1175,7 +1244,9 @@ class Check:
 
     def check_block(self, block, files, place, session):
         """A block of a start or end, with its file btc_header."""
-        if self.network and block["network"] != self.network:
+        if self.network is None:
+            return
+        if block["network"] != self.network:
             self.find("consistent+not_before", place, "network %s" % self.network, "network " + block["network"])
         if not self.check_local(block, place, "consistent+not_before"):
             return
@@ -1187,7 +1258,7 @@ class Check:
                 self.find("consistent", place, "btc_header of 160 digits and a newline", header[:200])
             return
         good = self.check_header(header[:160].decode(), block["hash"], block["height"], block["time"], place, session)
-        if good and self.network in (None, block["network"]):
+        if good and self.network == block["network"]:
             self.anchors += 1
 
     def check_local(self, block, place, question="consistent"):
@@ -1208,8 +1279,9 @@ class Check:
         document = None
         if len(found) != 1:
             self.find("consistent", line.place, "one commit with this Log", "%d" % len(found))
-            if kind in ("session_start", "session_end") and line.int("btc"):
-                self.unseen_headers += 1
+        if kind in ("session_start", "session_end") and line.int("btc") and not any(
+                self.nodes[oid].kind == kind for oid in found):
+            self.unseen_headers += 1
         for oid in found:
             self.claimed.add(oid)
             document = self.commit(oid, kind, line, session, prompt) or document
@@ -1218,28 +1290,34 @@ class Check:
         return document
 
     def parse(self, oid, place):
-        raw = self.git.read(oid, "commit", MAX_COMMIT)
-        match = HEAD.match(raw) if isinstance(raw, bytes) else None
-        if not match:
-            self.find("consistent", place, "a commit in the form of section 6.1",
-                      raw if isinstance(raw, str) else "its headers, or what is not one of them, differ")
-            if isinstance(raw, bytes) and b"\ngpgsig " not in raw.partition(b"\n\n")[0]:
-                self.find("signed_by", place, "a signature by the key in force", "none")
-            return None
-        return raw, match
+        """The bytes and parts of a commit as a writer spells it; of another, nothing counts but what it is called."""
+        raw = self.git.read(oid, "commit", MAX_OBJECT)
+        match, signed = spelled(raw)
+        if match:
+            return raw, match, signed
+        self.find("consistent", place, "a commit in the form of section 6.1",
+                  raw if isinstance(raw, str) else "it is spelled otherwise")
+        if isinstance(raw, bytes) and b"\ngpgsig " not in raw.partition(b"\n\n")[0]:
+            self.find("signed_by", place, "a signature by the key in force", "none")
+        else:
+            self.unseen_signatures += 1
+        return None
 
     def commit(self, oid, kind, line, session, prompt):
         place, node = self.place(oid), self.nodes[oid]
         if node.kind != kind:
             self.find("consistent", place, "a commit of kind %s, as %s says" % (kind, line.place if line else "its subject"),
                       node.kind)
+            self.check_only_signature(oid)
+            self.unseen_headers += node.kind in ("session_start", "session_end")
             return None
         parsed = self.parse(oid, place)
         if not parsed:
             self.advance(kind, oid, session)
+            self.unseen_headers += kind in ("session_start", "session_end")
             return None
-        raw, match = parsed
-        self.signature(raw, match, place)
+        raw, match, signed = parsed
+        self.signature(raw, match, signed, place, self.key if line else self.key_by_ancestry(oid))
         document, blobs, record = self.read_files(match.group(1).decode(), kind, place)
         if document is None:
             self.check_dates(match, line.time if line else None, place)
@@ -1252,7 +1330,7 @@ class Check:
         if line:
             self.same(doc_place, "SHA-256", line.details["record"], record)
             self.same(doc_place, KINDS[kind][2], line.time, document[KINDS[kind][2]])
-        if session is None and line is None:
+        if session is None and line is None and kind not in ON_MAIN:
             session = self.session_of(kind, document, doc_place)
         self.check_dates(match, document[KINDS[kind][2]], place)
         getattr(self, "document_of_" + kind)(document, blobs, line, session, prompt, doc_place)
@@ -1267,36 +1345,29 @@ class Check:
         for name, group in (("author", 3), ("committer", 4)):
             self.same(place, name + " date", time, int(match.group(group)))
 
-    def signature(self, raw, match, place):
-        armor = match.group(6)
-        text = armor.replace(b"\n ", b"").strip()
-        blob = decode_base64(text)
-        lines = b"".join(b" " + text[i:i + 70] + b"\n" for i in range(0, len(text), 70))
-        key, signature = (blob[33:65], blob[-64:]) if blob else (b"", b"")
-        head = b"SSHSIG\0\0\0\1" + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(key))
-        rest = ssh_string(b"git") + ssh_string(b"") + ssh_string(b"sha512")
-        whole = head + rest + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(signature))
-        if lines != armor:
-            self.find("consistent", place, "an armor of 70 digits a line", "it is spelled otherwise")
-        if blob != whole:
-            self.find("consistent+signed_by", place, "an SSH signature as section 6.1 has it", "it is made otherwise")
+    def signature(self, raw, match, signed, place, due):
+        if due is None:
             return
-        if self.key is None:
-            return
-        expected = "a signature by the key in force, " + key_text(self.key)
-        if key != self.key:
+        key, signature = signed
+        expected = "a signature by the key in force, " + key_text(due)
+        if key != due:
             self.find("consistent+signed_by", place, expected, "a signature by " + key_text(key))
             return
         payload = raw[:match.start(5)] + raw[match.end(5):]
-        digest = ssh_string(hashlib.sha512(payload).digest())
-        if not self.holds(b"SSHSIG" + rest + digest, signature):
+        if not self.holds(due, b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(payload).digest()), signature):
             self.find("consistent+signed_by", place, expected, "a signature that does not hold")
             return
         self.signed += 1
-        self.last_signed = (place, self.key, payload, armor)
+        self.last_signed = (place, due, payload, match.group(6))
         if self.every_signature or self.signed & (self.signed - 1) == 0:
             self.ask_ssh_keygen(*self.last_signed)
             self.last_signed = None
+
+    def check_only_signature(self, oid):
+        """Of a commit that belongs to no line of its kind."""
+        parsed = self.parse(oid, self.place(oid))
+        if parsed:
+            self.signature(*parsed, self.place(oid), self.key_by_ancestry(oid))
 
     def ask_ssh_keygen(self, place, key, payload, armor):
         with tempfile.TemporaryDirectory(prefix="gently-verify-") as folder:
@@ -1323,7 +1394,7 @@ class Check:
             return None, {}, None
         # A segment and its tree head are read where the lines of `main` are.
         wanted = [n for n in sorted(files) if n == name or n in others and n not in ("audit.log", "checkpoint")]
-        blobs = dict(zip(wanted, self.git.read_many([(files[n], "blob", MAX_FILE) for n in wanted]) if wanted else []))
+        blobs = dict(zip(wanted, self.git.read_many([(files[n], "blob", MAX_OBJECT) for n in wanted]) if wanted else []))
         for file, blob in list(blobs.items()):
             if isinstance(blob, str):
                 self.find("consistent", "%s, file %s" % (place, file), "its bytes", blob)
@@ -1409,10 +1480,10 @@ class Check:
             place = self.place(oid)
             parsed = self.parse(oid, place)
             if parsed:
-                raw, match = parsed
-                self.signature(raw, match, place)
+                raw, match, signed = parsed
+                self.signature(raw, match, signed, place, self.key)
                 self.check_dates(match, line.time, place)
-                end_raw = self.git.read(end, "commit", MAX_COMMIT) if end else b""
+                end_raw = self.git.read(end, "commit", MAX_OBJECT) if end else b""
                 if isinstance(end_raw, bytes):
                     self.same(place, "tree", end_raw[5:45].decode("latin-1"), match.group(1).decode())
                 document = {"session_id": line.session, "session_close_hash": line.details["close"]}
@@ -1500,7 +1571,7 @@ class Check:
             self.same(place, "old_signer", key_text(self.key), document["old_signer"])
         self.allowed += signer_line(document["new_signer"])
         self.same(place, "allowed_signers", self.allowed, blobs.get("allowed_signers"))
-        self.next_key = read_key(document["new_signer"])
+        self.next_key = self.first_key and read_key(document["new_signer"])
         self.signers.append(document["new_signer"])
 
     # ---- the end
@@ -1519,6 +1590,8 @@ class Check:
             # While a session is open its drift line may still come: short, not wrong.
             self.missing_drift(session, "complete")
         self.commits_without_line()
+        for name, oid in self.notes:
+            self.check_notes(name, oid)
         for branch in sorted(set(self.tips) | set(self.refs) - {"main"}):
             self.same("refs/heads/" + branch, "commit", self.tips.get(branch), self.refs.get(branch))
         self.same("refs/heads/main", "commit", self.main_tip, self.refs.get("main"))
@@ -1544,11 +1617,47 @@ class Check:
 
     def commit_without_line(self, oid):
         node, place = self.nodes[oid], self.place(oid)
-        known = node.kind in ON_MAIN
-        self.find("consistent" if known else "complete", place, "a log with the line " + str(node.log),
-                  "a log of %d lines without it" % self.number)
-        if not known:
+        short = node.kind == "genesis" and not node.parents or node.kind not in ON_MAIN
+        if node.log not in self.record_lines:
+            self.find("complete" if short else "consistent+complete", place, "a log with the line " + str(node.log),
+                      "a log of %d lines without it" % self.number)
+        if short and node.kind:
             self.commit(oid, node.kind, None, None, None)
+        else:
+            self.check_only_signature(oid)
+
+    def check_notes(self, name, tip):
+        """A notes ref: its objects are what they are called, its notes are on commits of main."""
+        commits, seen = [tip], set()
+        while commits:
+            oid = commits.pop()
+            if oid in seen:
+                continue
+            seen.add(oid)
+            raw = self.git.read(oid, "commit", MAX_OBJECT)
+            start = START.match(raw) if isinstance(raw, bytes) else None
+            if not start:
+                self.find("consistent", "%s, commit %s" % (name, oid), "a commit", raw[:100])
+                continue
+            commits.extend(line[7:].decode() for line in start.group(2).splitlines())
+            folders = [(start.group(1).decode(), "")]
+            while folders:
+                tree, path = folders.pop()
+                raw = self.git.read(tree, "tree", MAX_OBJECT)
+                entries = read_entries(raw) if isinstance(raw, bytes) else None
+                if entries is None or path.count("/") > 20:
+                    self.find("consistent", "%s, tree %s" % (name, tree), "a tree of notes", raw[:100])
+                    continue
+                for mode, file, child in entries:
+                    note = path + file
+                    if mode == "40000":
+                        folders.append((child, note + "/"))
+                        continue
+                    if mode != "100644" or note.replace("/", "") not in self.positions:
+                        self.find("consistent", "%s, note %s" % (name, note), "a file, mode 100644, of a commit on main", mode)
+                    blob = self.git.read(child, "blob", MAX_OBJECT)
+                    if isinstance(blob, str):
+                        self.find("consistent", "%s, note %s" % (name, note), "its bytes", blob)
 
     def session_of(self, kind, document, place):
         """The session of a commit without a line."""
@@ -1586,10 +1695,10 @@ class Check:
     def not_before(self):
         if self.git is None:
             return ("not checked", "the log alone: the headers of starts and ends are in the ledger")
-        if self.unseen_headers:
-            return ("not checked", "%d block headers could not be read" % self.unseen_headers)
         if self.network is None:
             return ("not checked", "genesis.json does not say which network")
+        if self.unseen_headers:
+            return ("not checked", "%d places where a start, an end or an anchor may be could not be looked at" % self.unseen_headers)
         if not self.headers:
             return ("not checked", "no session names a block of the network")
         if self.network == "bitcoin" and not self.epochs:
@@ -1599,6 +1708,8 @@ class Check:
     def signed_by(self):
         if self.key_unknown or self.key is None:
             return ("not checked", "no key of the ledger was read")
+        if self.unseen_signatures:
+            return ("not checked", "%d signatures could not be read" % self.unseen_signatures)
         how = "%d commits by %%s%s and its successors; ssh-keygen was asked about %d" % (self.signed, self.signers[0], self.asked)
         if self.pinned is None:
             return ("not checked", "unpinned: " + how % "" + "; pin it with --signer")
@@ -1624,6 +1735,65 @@ def chain_entry(prev, prompt, response, time):
 
 def signer_line(key):
     return ('ledger@gently.invalid namespaces="git" %s\n' % key).encode()
+
+
+SIGNED_AS = ssh_string(b"git") + ssh_string(b"") + ssh_string(b"sha512")
+
+
+def read_armor(armor):
+    """(key, signature) of the lines of an SSH signature, each with the space of a commit's header; or None."""
+    text = armor.replace(b"\n ", b"").strip()
+    blob = decode_base64(text)
+    if blob is None or armor != b"".join(b" " + text[i:i + 70] + b"\n" for i in range(0, len(text), 70)):
+        return None
+    key, signature = blob[33:65], blob[-64:]
+    whole = (b"SSHSIG\0\0\0\1" + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(key)) + SIGNED_AS
+             + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(signature)))
+    return (key, signature) if blob == whole else None
+
+
+def spelled(raw):
+    """(parts, (key, signature)) of a commit as a writer spells it, else (None, None)."""
+    match = HEAD.match(raw) if isinstance(raw, bytes) else None
+    signed = read_armor(match.group(6)) if match else None
+    if not signed or match.group(3) != match.group(4) or int(match.group(3)) > MAX_TIME:
+        return None, None
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return None, None
+    return match, signed
+
+
+NOTE = re.compile(rb"(([^\n]+)\n([0-9]+)\n([A-Za-z0-9+/=]+)\n)\n\xe2\x80\x94 ([^ \n]+) ([A-Za-z0-9+/=]+)\n\Z")
+
+
+def read_note(note):
+    """(signed text, origin, size, root, key id, signature) of a tree head as a writer spells it, or None."""
+    match = NOTE.match(note)
+    if not match or match.group(5) != match.group(2):
+        return None
+    try:
+        origin = match.group(2).decode()
+    except UnicodeDecodeError:
+        return None
+    size, root, blob = read_number(match.group(3).decode()), decode_base64(match.group(4)), decode_base64(match.group(6))
+    if not is_origin(origin) or size is None or root is None or len(root) != 32 or blob is None or len(blob) != 68:
+        return None
+    return match.group(1), origin, size, root, blob[:4], blob[4:]
+
+
+def read_entries(raw):
+    """[(mode, name, object)] of a tree, or None when it breaks off."""
+    entries, at = [], 0
+    while at < len(raw):
+        nul = raw.find(b"\0", at)
+        if nul < 0 or nul + 21 > len(raw):
+            return None
+        mode, _, name = raw[at:nul].partition(b" ")
+        entries.append((mode.decode("latin-1"), name.decode("utf-8", "replace"), raw[nul + 1:nul + 21].hex()))
+        at = nul + 21
+    return entries
 
 
 def decode_base64(text):

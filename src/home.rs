@@ -19,8 +19,11 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy as _;
 
 use crate::config;
+use crate::config::SignedBy;
 use crate::govern::kernel::{Kernel, KernelError};
-use crate::keys::{AuthKey, KeyError, Random, SigningKey, allowed_signers, create_dir, rotation};
+use crate::keys::{
+    AuthKey, KeyError, Random, SIGNING_KEY, SIGNING_KEY_PUB, Signer, SigningKey, allowed_signers, create_dir, rotation,
+};
 use crate::record::block::Network;
 use crate::record::canon;
 use crate::record::commitment::{Salt, Scheme};
@@ -222,9 +225,24 @@ impl Home {
         Ok(rotation::prepare(&self.root.join("keys"), random)?)
     }
 
-    /// The signing key.
+    /// The signing key of the key file.
     pub fn signing_key(&self) -> Result<SigningKey, HomeError> {
-        Ok(SigningKey::load(&self.root.join("keys").join("signing.key"))?)
+        Ok(SigningKey::load(&self.root.join("keys").join(SIGNING_KEY))?)
+    }
+
+    /// Notes that an agent's key is the next signing key.
+    pub fn next_agent_key(&self, next: &PublicKey) -> Result<(), HomeError> {
+        Ok(rotation::prepare_agent(&self.root.join("keys"), next)?)
+    }
+
+    /// What signs, as the configuration says; `socket` is the value of `SSH_AUTH_SOCK`. One never stands in
+    /// for the other.
+    pub fn signer(&self, chosen: SignedBy, socket: Option<&Path>) -> Result<Signer, HomeError> {
+        let keys = self.root.join("keys");
+        Ok(match chosen {
+            SignedBy::File => self.signing_key()?.into(),
+            SignedBy::Agent => Signer::agent(&keys.join(SIGNING_KEY_PUB), socket)?,
+        })
     }
 
     /// What the ledger is.

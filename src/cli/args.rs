@@ -274,7 +274,11 @@ pub enum KeyCommand {
         force: bool,
     },
     /// Put a new signing key in force; closes all sessions first
-    Rotate,
+    Rotate {
+        /// The public key file of the new key, when an SSH agent signs ([keys] signer = "agent")
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
     /// Put a passphrase on keys/auth.key
     Protect,
     /// Take the passphrase off keys/auth.key

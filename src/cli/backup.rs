@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::backup::{BackupError, Terms, backup, restore};
 use crate::config::Config;
 use crate::home::Home;
+use crate::keys::Signer;
 use crate::recorder::{Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyError, verify};
@@ -103,8 +104,12 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     let newer = Newer::read(&repository, log.as_deref())?;
     let mut salts =
         || wire::fresh_salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
-    let taken = taken_over(&paths, &newer, home.signing_key()?, &mut salts, wire::clock()?)?;
+    let taken = taken_over(&paths, &newer, configured_signer(&home)?, &mut salts, wire::clock()?)?;
     Ok(show_taken(&taken, json))
+}
+
+fn configured_signer(home: &Home) -> Result<Signer, WireError> {
+    wire::signer(home, &Config::load(home.root(), &wire::env)?)
 }
 
 async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
@@ -112,7 +117,7 @@ async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
     if !is_marked(&paths) {
         return Ok(could_not("this home was not restored from a backup: there is nothing to say", json));
     }
-    nothing_newer(&paths, home.signing_key()?, wire::fresh_salt()?, wire::clock()?).await?;
+    nothing_newer(&paths, configured_signer(home)?, wire::fresh_salt()?, wire::clock()?).await?;
     if json {
         return Ok(print("{\"adopted\":\"nothing_newer\"}\n"));
     }

@@ -105,7 +105,7 @@ pub async fn run(json: bool) -> Result<u8, WireError> {
         checks.push(files::modes(&root));
         let config = configuration(&root, &mut checks);
         let store = files::database(&Paths { root: root.clone() }, &mut checks);
-        stored(&root, store.as_ref(), &mut checks);
+        stored(&root, store.as_ref(), config.as_ref(), &mut checks);
         outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
     } else {
         let why = "there is no home to look at";
@@ -167,7 +167,7 @@ fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
 }
 
 /// What is compared with the database.
-fn stored(root: &Path, store: Option<&Sqlite>, checks: &mut Vec<Check>) {
+fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: &mut Vec<Check>) {
     let Some(store) = store else {
         let why = "the database can't be read";
         let names = ["log", "ledger", "writer", "signing key", "auth key", "clock"];
@@ -175,7 +175,10 @@ fn stored(root: &Path, store: Option<&Sqlite>, checks: &mut Vec<Check>) {
         return;
     };
     checks.extend(evidence::all(store, &Paths { root: root.to_owned() }));
-    checks.push(secrets::signing(root, store));
+    checks.push(match config {
+        Some(config) => secrets::signing(root, store, config.signer),
+        None => Check::skipped("signing key", "the configuration says who signs, and can't be read"),
+    });
     checks.push(secrets::auth(root, store));
     checks.push(outside::clock(store));
 }

@@ -1,8 +1,13 @@
 //! `gently key`: who may ask, and a passphrase on the vault file.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
-use crate::keys::{AuthKey, os_random};
+use crate::config::SignedBy;
+use crate::keys::agent::SOCKET_ENV;
+use crate::keys::{AuthKey, Signer, os_random};
+use crate::record::signature::PublicKey;
 use crate::session;
 use crate::store::{AuthKeyRow, Read};
 
@@ -20,7 +25,7 @@ pub async fn run(command: KeyCommand, json: bool) -> Result<u8, WireError> {
         KeyCommand::Add { name } => add(name, json).await,
         KeyCommand::List => list(json),
         KeyCommand::Revoke { name, force } => revoke(name, force, json).await,
-        KeyCommand::Rotate => rotate(json).await,
+        KeyCommand::Rotate { to } => rotate(to.as_deref(), json).await,
         KeyCommand::Protect => protect(json).await,
         KeyCommand::Unprotect => unprotect(json).await,
     }
@@ -84,16 +89,34 @@ fn facts(row: &AuthKeyRow) -> Value {
     })
 }
 
-/// Puts a passphrase on the vault file, or another one in place of it.
-async fn rotate(json: bool) -> Result<u8, WireError> {
+/// Puts the next signing key in force: a new file, or the agent's key of a public key file.
+async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
+    let agent = opened.config.signer == SignedBy::Agent;
+    match (agent, to) {
+        (true, None) => {
+            let mend = "the agent makes no keys. Make one (ssh-keygen -t ed25519 -f FILE), ssh-add FILE, then: \
+                        gently key rotate --to FILE.pub";
+            return Ok(could_not(mend, json));
+        }
+        (false, Some(_)) => {
+            let mend =
+                "--to names a key of an SSH agent, and [keys] signer is \"file\": leave --to away, a new file is made";
+            return Ok(could_not(mend, json));
+        }
+        _ => {}
+    }
     opened.authorize().await?;
+    let next = to.map(agent_key).transpose()?;
     let house = opened.house("", &say);
     for open in opened.store.open_sessions()? {
         session::close(&house, open.id).await?;
     }
     let old = opened.store.head()?.signer;
-    let new = opened.home.next_signing_key(&mut os_random)?.public();
+    let new = match next {
+        Some(next) => opened.home.next_agent_key(&next).map(|()| next)?,
+        None => opened.home.next_signing_key(&mut os_random)?.public(),
+    };
     opened.recorder.rotate(new, wire::clock()?).await?;
     let home = opened.home.clone();
     // The recorder signs with the old key: it ends before the new one takes its place.
@@ -102,13 +125,21 @@ async fn rotate(json: bool) -> Result<u8, WireError> {
     if json {
         return Ok(print(&format!("{}\n", json!({"old_signer": old.to_string(), "new_signer": new.to_string()}))));
     }
-    say(
-        "the old private key is gone; what it signed stays valid. Tell whoever pinned the ledger's first key nothing: \
-         they keep it, and follow the rotation from there",
-    );
+    let gone = if agent { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };
+    say(&format!(
+        "{gone}; what it signed stays valid. Tell whoever pinned the ledger's first key nothing: they keep it, and follow \
+         the rotation from there"
+    ));
     Ok(print(&format!("{new}\n")))
 }
 
+/// The key of a public key file, when the agent has its private half.
+fn agent_key(file: &Path) -> Result<PublicKey, WireError> {
+    let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
+    Ok(Signer::agent(file, socket.as_deref())?.public())
+}
+
+/// Puts a passphrase on the vault file, or another one in place of it.
 async fn protect(json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;

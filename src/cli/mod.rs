@@ -161,12 +161,16 @@ fn could_not(why: &str, json: bool) -> u8 {
     COULD_NOT
 }
 
-/// Says that nothing may be shown; one of two sentences says what is on record.
+/// Says that nothing may be shown; one of three sentences says what is on record.
 fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
-    let sentence = if cause.is_recorded() { "recorded, withheld, finished at the next start" } else { "not recorded" };
+    let (recorded, sentence) = match (cause.is_recorded(), cause.is_unknown()) {
+        (true, _) => (json!(true), "recorded, withheld, finished at the next start"),
+        (false, true) => (serde_json::Value::Null, "withheld; the next start shows whether it was recorded"),
+        (false, false) => (json!(false), "not recorded"),
+    };
     if json {
         let facts = json!({
-            "answer": null, "withheld": true, "recorded": cause.is_recorded(), "sentence": sentence,
+            "answer": null, "withheld": true, "recorded": recorded, "sentence": sentence,
             "error": redact(&cause.to_string()).clean.as_str(), "exit": WITHHELD,
         });
         print(&format!("{facts}\n"));

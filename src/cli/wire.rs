@@ -20,7 +20,8 @@ use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::RuleFault;
 use crate::home::{Home, HomeError, InitOptions, locate};
-use crate::keys::{KeyError, os_random};
+use crate::keys::agent::SOCKET_ENV;
+use crate::keys::{KeyError, Signer, os_random};
 use crate::models::ModelFault;
 use crate::record::block::Network;
 use crate::record::commitment::Salt;
@@ -206,7 +207,7 @@ impl Opened {
         super::sanitize::put_in_force(&config)?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
-        let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
+        let recorder = Recorder::open(home.paths(), signer(&home, &config)?, clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
@@ -299,6 +300,12 @@ pub fn note_files() {
     if let (Some(home), Ok(now)) = (home, clock()) {
         let _ = home.note_files(now);
     }
+}
+
+/// What signs, as configured.
+pub fn signer(home: &Home, config: &Config) -> Result<Signer, WireError> {
+    let socket = env(SOCKET_ENV).map(PathBuf::from);
+    Ok(home.signer(config.signer, socket.as_deref())?)
 }
 
 /// Puts the next signing key in place, when a rotation is on record whose process died before it did.

@@ -29,6 +29,15 @@ pub use settings::{Settings, Source};
 
 use crate::record::params::Params;
 
+/// What signs the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignedBy {
+    /// `keys/signing.key`.
+    File,
+    /// An SSH agent that has the key of `keys/signing.key.pub`.
+    Agent,
+}
+
 /// The file's name in a home.
 pub const FILE: &str = "gently.toml";
 
@@ -69,6 +78,8 @@ pub struct Config {
     pub content: Content,
     /// Rule files for the sanitizer beside our own, absolute if the home's path is.
     pub rules: Vec<PathBuf>,
+    /// `[keys] signer`: what signs the ledger.
+    pub signer: SignedBy,
     /// `[keys] passphrase_cmd`: prints the passphrase.
     pub passphrase_cmd: Option<String>,
 }
@@ -215,6 +226,10 @@ impl Config {
             content_days: settings.number("retention.content_days"),
             content: Content::Sanitized,
             rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
+            signer: match settings.text("keys.signer") {
+                Some("agent") => SignedBy::Agent,
+                _ => SignedBy::File,
+            },
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }
     }

@@ -250,6 +250,12 @@ pub static KEYS: &[Key] = &[
         doc: "rule files in the format of gitleaks that are in force beside our own; relative to the home",
     },
     Key {
+        name: "keys.signer",
+        kind: Kind::Choice(&["file", "agent"]),
+        default: Default::Text("file"),
+        doc: "what signs the ledger: keys/signing.key, or an SSH agent at $SSH_AUTH_SOCK",
+    },
+    Key {
         name: "keys.passphrase_cmd",
         kind: Kind::Text(COMMAND),
         default: Default::Unset,

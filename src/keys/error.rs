@@ -130,6 +130,53 @@ pub enum KeyError {
         /// What differs.
         reason: String,
     },
+    /// Not a public key file of the one kind.
+    #[error("{} holds no `ssh-ed25519 AAAA…` on its first line", path.display())]
+    PublicKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The agent is to sign, and nothing says where it is.
+    #[error(
+        "[keys] signer is \"agent\", and ${variable} is not set: start one with `eval \"$(ssh-agent)\"` and give it the key \
+         with `ssh-add FILE`"
+    )]
+    NoSocket {
+        /// The variable.
+        variable: &'static str,
+    },
+    /// Nobody answers at the agent's socket.
+    #[error("no SSH agent answers at {}: {reason}; start it again and give it the key with `ssh-add FILE`", socket.display())]
+    NoAgent {
+        /// Where.
+        socket: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// The agent has other keys, or none.
+    #[error("the SSH agent at {} does not have the key {key}: give it with `ssh-add FILE` (`ssh-add -L` lists)", socket.display())]
+    NotInAgent {
+        /// The key in `signing.key.pub`.
+        key: String,
+        /// Where.
+        socket: PathBuf,
+    },
+    /// The agent said no.
+    #[error("the SSH agent at {} refused to {what}: it may have lost the key (`ssh-add -l`), be locked (`ssh-add -X`) or have asked somebody who said no; then try again", socket.display())]
+    AgentRefused {
+        /// What it was asked.
+        what: &'static str,
+        /// Where.
+        socket: PathBuf,
+    },
+    /// The agent's answer is not what it should be; nothing was signed with it.
+    #[error("the SSH agent at {} answered with something else than {expected}; nothing was signed: use another agent", socket.display())]
+    AgentAnswer {
+        /// What was expected.
+        expected: &'static str,
+        /// Where.
+        socket: PathBuf,
+    },
     /// A line of `allowed_signers` that no writer would have written.
     #[error(
         "{place}, line {line}: expected `ledger@gently.invalid namespaces=\"git\" ssh-ed25519 AAAA…`, found '{actual}'"

@@ -1,4 +1,4 @@
-//! The keys of a home: who may ask ([`AuthKey`]), and whose hand signs ([`SigningKey`]).
+//! The keys of a home: who may ask ([`AuthKey`]), and whose hand signs ([`Signer`]).
 //!
 //! ```text
 //! keys/                    0700
@@ -8,20 +8,26 @@
 //!   allowed_signers        0644   one line a key, as in the ledger (format, section 5)
 //! ```
 //!
+//! With `[keys] signer = "agent"` an SSH agent keeps the signing key ([`Signer`]), `signing.key` need not be
+//! there, and `signing.key.pub` says which key it is.
+//!
 //! Files are made once and never overwritten (a passphrase put on or taken off replaces the file in one
 //! step); private ones are read only if nobody else can.
 
+pub mod agent;
 pub mod allowed_signers;
 mod auth;
 mod error;
 pub mod rotation;
 pub mod sealed;
+mod signer;
 mod signing;
 mod vault;
 
 pub use auth::{Ask, AuthKey};
 pub use error::KeyError;
 pub use sealed::WorkFactor;
+pub use signer::{Signer, read_public_key};
 pub use signing::SigningKey;
 pub use vault::{create_dir, read_secret};
 

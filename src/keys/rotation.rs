@@ -1,20 +1,26 @@
 //! The next signing key: made beside the one in force, put in its place when the rotation is on record.
 //!
 //! `signing.key.next` is there from before the rotation until it is finished, so a process that dies in
-//! between is finished by the next one.
+//! between is finished by the next one. A key that an agent keeps has `signing.key.next.pub` alone.
 
 use std::fs;
 use std::path::Path;
 
 use super::signing::public_path;
-use super::{ALLOWED_SIGNERS, KeyError, Random, SIGNING_KEY, SigningKey, allowed_signers, vault};
-use crate::record::signature::PublicKey;
+use super::{ALLOWED_SIGNERS, KeyError, Random, SIGNING_KEY, SigningKey, allowed_signers, read_public_key, vault};
+use crate::record::signature::{PRINCIPAL, PublicKey};
 
 const NEXT: &str = "signing.key.next";
 
 /// Whether there is a next key.
 pub fn is_begun(dir: &Path) -> bool {
-    dir.join(NEXT).exists()
+    dir.join(NEXT).exists() || public_path(&dir.join(NEXT)).exists()
+}
+
+/// Notes that an agent's key is the next one.
+pub fn prepare_agent(dir: &Path, next: &PublicKey) -> Result<(), KeyError> {
+    let text = format!("{next} {PRINCIPAL}\n");
+    vault::replace(&public_path(&dir.join(NEXT)), text.as_bytes(), vault::PUBLIC_MODE)
 }
 
 /// The next key of a directory of keys; made now unless an earlier rotation left it.
@@ -36,7 +42,12 @@ pub fn prepare(dir: &Path, random: Random<'_>) -> Result<SigningKey, KeyError> {
 /// stays valid by `allowed_signers`.
 pub fn finish(dir: &Path, in_force: &PublicKey) -> Result<bool, KeyError> {
     let next = dir.join(NEXT);
-    if !next.exists() || SigningKey::load(&next)?.public() != *in_force {
+    let key = match (next.exists(), public_path(&next).exists()) {
+        (true, _) => SigningKey::load(&next)?.public(),
+        (false, true) => read_public_key(&public_path(&next))?,
+        (false, false) => return Ok(false),
+    };
+    if key != *in_force {
         return Ok(false);
     }
     let signers = dir.join(ALLOWED_SIGNERS);

@@ -111,6 +111,19 @@ impl Commit {
     }
 }
 
+/// A commit that is spelled otherwise: what it calls itself, which shows nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misspelt {
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents, in order.
+    pub parents: Vec<Oid>,
+    /// What may be subject and trailers.
+    pub message: String,
+    /// Whether it has a `gpgsig` header at all.
+    pub has_signature: bool,
+}
+
 /// One entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
@@ -120,6 +133,13 @@ pub struct TreeEntry {
     pub name: String,
     /// Its object.
     pub id: Oid,
+}
+
+impl TreeEntry {
+    /// Whether it is a file of this name, in the one mode that a writer gives.
+    pub fn is_file(&self, name: &str) -> bool {
+        self.mode == "100644" && self.name == name
+    }
 }
 
 /// Walks over a commit's text, naming the part that is not as it should be.
@@ -208,6 +228,13 @@ pub(super) fn parse_commit(bytes: &[u8]) -> Result<Commit, ObjectFault> {
         actual: "another header".to_owned(),
     })?;
     Ok(Commit { tree, parents, time, key, signature, payload, message: reader.rest.to_owned() })
+}
+
+pub(super) fn parse_misspelt(bytes: &[u8]) -> Result<Misspelt, ObjectFault> {
+    let (tree, parents) = parse_foreign(bytes)?;
+    let text = String::from_utf8_lossy(bytes);
+    let (headers, message) = text.split_once("\n\n").unwrap_or((&text, ""));
+    Ok(Misspelt { tree, parents, message: message.to_owned(), has_signature: headers.contains("\ngpgsig ") })
 }
 
 pub(super) fn parse_tree(bytes: &[u8]) -> Result<Vec<TreeEntry>, ObjectFault> {

@@ -10,9 +10,9 @@ use gix::objs::{Find as _, Kind};
 use gix::odb::Header as _;
 
 use super::Oid;
-use super::object::{parse_commit, parse_foreign, parse_tree};
+use super::object::{parse_commit, parse_foreign, parse_misspelt, parse_tree};
 
-pub use super::object::{Commit, ObjectFault, TreeEntry};
+pub use super::object::{Commit, Misspelt, ObjectFault, TreeEntry};
 
 /// No object of a ledger comes near this; a segment of the log, the longest of them, is some hundred lines.
 pub const OBJECT_LIMIT: u64 = 64 << 20;
@@ -163,6 +163,11 @@ impl Repository {
     /// A commit of the ledger: signed, and in the writer's spelling.
     pub fn commit(&self, id: &Oid) -> Result<Commit, ObjectFault> {
         parse_commit(&self.object(id, Kind::Commit)?)
+    }
+
+    /// A commit that [`Repository::commit`] refuses for its spelling.
+    pub fn misspelt(&self, id: &Oid) -> Result<Misspelt, ObjectFault> {
+        parse_misspelt(&self.object(id, Kind::Commit)?)
     }
 
     /// The bytes of a commit, signature included, so that it can be written again.

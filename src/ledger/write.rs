@@ -61,8 +61,8 @@ pub struct Encoded {
 /// Makes and signs a commit (format, section 5).
 ///
 /// Deterministic: the same plan, key and (Ed25519) signature give the same bytes and id. `sign`
-/// gets the bytes of [`signed_data`], and must sign them with `key`.
-pub fn encode(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Signature) -> Encoded {
+/// gets the bytes of [`signed_data`], and must sign them with `key`; its error is the only one.
+pub fn encode<E>(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Result<Signature, E>) -> Result<Encoded, E> {
     let who = gix::actor::Signature {
         name: AUTHOR_NAME.into(),
         email: AUTHOR_EMAIL.into(),
@@ -77,10 +77,10 @@ pub fn encode(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Signature) -
         message: plan.message.render().into(),
         extra_headers: Vec::new(),
     };
-    let signature = sign(&signed_data(&in_memory(&commit)));
+    let signature = sign(&signed_data(&in_memory(&commit)))?;
     commit.extra_headers.push((BString::from(SIGNATURE_HEADER), BString::from(armor(key, &signature))));
     let commit = in_memory(&commit);
-    Encoded { id: Oid::from_gix(&id_of(Kind::Commit, &commit)), commit }
+    Ok(Encoded { id: Oid::from_gix(&id_of(Kind::Commit, &commit)), commit })
 }
 
 /// The raw tree object of some files.

@@ -48,6 +48,17 @@ pub enum CommitKind {
 }
 
 impl CommitKind {
+    /// All kinds, in the order of the page.
+    pub const ALL: [CommitKind; 7] = [
+        CommitKind::Genesis,
+        CommitKind::SessionStart,
+        CommitKind::Interaction,
+        CommitKind::SessionEnd,
+        CommitKind::Close,
+        CommitKind::Checkpoint,
+        CommitKind::KeyRotate,
+    ];
+
     /// The kind that a subject names, if any.
     pub fn of_subject(subject: &str) -> Option<Self> {
         let head = subject.split(':').next()?;

@@ -134,11 +134,17 @@ pub fn key_id(name: &str, key: &PublicKey) -> [u8; 4] {
 
 /// The whole note: body, empty line, one signature line of `key`.
 ///
-/// `sign` is given the body's bytes and returns the plain Ed25519 signature over them.
-pub fn note(origin: &str, size: u64, root: Hash32, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Signature) -> String {
+/// `sign` is given the body's bytes and returns the plain Ed25519 signature over them; its error is the only one.
+pub fn note<E>(
+    origin: &str,
+    size: u64,
+    root: Hash32,
+    key: &PublicKey,
+    sign: &dyn Fn(&[u8]) -> Result<Signature, E>,
+) -> Result<String, E> {
     let body = note_body(origin, size, root);
-    let signature = sign(body.as_bytes());
-    SignedNote { origin: origin.to_owned(), size, root, key_id: key_id(origin, key), signature }.render()
+    let signature = sign(body.as_bytes())?;
+    Ok(SignedNote { origin: origin.to_owned(), size, root, key_id: key_id(origin, key), signature }.render())
 }
 
 /// A tree head as it stands in a `checkpoint` file: one signature, by the ledger.
@@ -209,17 +215,6 @@ pub fn parse_note(text: &str) -> Result<SignedNote, TreeError> {
         return Err(wrong("spelling", "what a writer prints", text));
     }
     Ok(note)
-}
-
-/// Whether any signature line of a note is the key's over the text above it, whatever that text is.
-pub fn is_signed_text(text: &str, key: &PublicKey) -> bool {
-    let Some((body, lines)) = text.split_once("\n\n") else { return false };
-    lines.lines().any(|line| {
-        let encoded = line.strip_prefix(DASH).and_then(|rest| rest.split_once(' ')).map(|(_, encoded)| encoded);
-        let signed = encoded.and_then(|encoded| BASE64.decode(encoded).ok()).unwrap_or_default();
-        let bytes = signed.get(4..).and_then(|bytes| <[u8; 64]>::try_from(bytes).ok());
-        bytes.is_some_and(|bytes| key.verifies(format!("{body}\n").as_bytes(), &Signature::from_bytes(bytes)))
-    })
 }
 
 #[cfg(test)]
@@ -301,8 +296,10 @@ mod tests {
                 if tree.size() == 58 {
                     let signing = SigningKey::from_bytes(&[0x22; 32]);
                     let key = PublicKey::from_bytes(signing.verifying_key().to_bytes());
-                    let sign = |body: &[u8]| Signature::from_bytes(signing.sign(body).to_bytes());
-                    assert_eq!(note("gently/10ba682c8ad13513", 58, tree.root(), &key, &sign), SAMPLE);
+                    let sign = |body: &[u8]| {
+                        Ok::<_, std::convert::Infallible>(Signature::from_bytes(signing.sign(body).to_bytes()))
+                    };
+                    assert_eq!(note("gently/10ba682c8ad13513", 58, tree.root(), &key, &sign).unwrap(), SAMPLE);
                     assert!(parse_note(SAMPLE).unwrap().verify(&key));
                 }
                 next = heads.next();

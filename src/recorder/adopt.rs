@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::keys::SigningKey;
+use crate::keys::Signer;
 use crate::ledger::Oid;
 use crate::record::canon;
 use crate::record::commit::CommitKind;
@@ -145,7 +145,7 @@ pub struct TakenOver {
 pub(super) fn take_over(
     paths: &Paths,
     newer: &Newer,
-    key: &SigningKey,
+    key: &Signer,
     salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     now: Seconds,
 ) -> Result<TakenOver, RecorderError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::keys::SigningKey;
+use crate::keys::Signer;
 use crate::ledger::Oid;
 use crate::ledger::write::{Plan, encode};
 use crate::record::block::{Anchor, Block};
@@ -38,7 +38,7 @@ pub struct Draft<'a> {
     pub head: Head,
     /// What the ledger is.
     pub genesis: &'a Genesis,
-    key: &'a SigningKey,
+    key: &'a Signer,
     frontier: Frontier,
     begun: Head,
 }
@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
         tx: &'a mut dyn Write,
         head: Head,
         genesis: &'a Genesis,
-        key: &'a SigningKey,
+        key: &'a Signer,
     ) -> Result<Self, RecorderError> {
         let frontier = Frontier::from_bytes(&head.frontier)
             .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
@@ -173,7 +173,7 @@ impl<'a> Draft<'a> {
         let message = Message { subject: new.subject, record: new.record, log: new.line.hash };
         let plan = Plan { message, files, parents: new.parents, time: new.line.time };
         let key = self.key;
-        let encoded = encode(&plan, &key.public(), &|bytes| key.sign(bytes));
+        let encoded = encode(&plan, &key.public(), &|bytes| key.sign(bytes))?;
         let n = self.head.commits;
         let row = CommitRow {
             n,
@@ -196,10 +196,10 @@ impl<'a> Draft<'a> {
     }
 
     /// The signed tree head over all lines so far.
-    pub fn tree_head(&self) -> Vec<u8> {
+    pub fn tree_head(&self) -> Result<Vec<u8>, RecorderError> {
         let key = self.key;
         let (size, root) = (self.frontier.size(), self.frontier.root());
-        note(&self.genesis.origin, size, root, &key.public(), &|bytes| key.sign(bytes)).into_bytes()
+        Ok(note(&self.genesis.origin, size, root, &key.public(), &|bytes| key.sign(bytes))?.into_bytes())
     }
 
     /// Lines that are not inside `main` yet, up to the newest; and marks them as inside.
@@ -260,7 +260,7 @@ impl<'a> Draft<'a> {
         let (bytes, record) = document("checkpoint.json", &doc)?;
         let line = self.line_at(time, self.head.height, None, Event::Checkpoint { record })?;
         let segment = self.take_segment();
-        let files = Files::from([("checkpoint", self.tree_head()), ("checkpoint.json", bytes)]);
+        let files = Files::from([("checkpoint", self.tree_head()?), ("checkpoint.json", bytes)]);
         let parents = vec![oid(&self.main_tip()?)?];
         self.commit(
             CommitKind::Checkpoint,

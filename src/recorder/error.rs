@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::keys::KeyError;
 use crate::ledger::LedgerError;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -10,10 +11,13 @@ use crate::store::StoreError;
 
 /// What the one door refuses, and why.
 ///
-/// [`RecorderError::is_recorded`] tells the two cases apart that a person must know: *not recorded*,
-/// and *recorded, withheld, finished at the next start*.
+/// [`RecorderError::is_recorded`] and [`RecorderError::is_unknown`] tell the cases apart that a person must
+/// know: *not recorded*; *recorded, withheld, finished at the next start*; and neither known yet.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
+    /// The signing key could not be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// Another gently holds the writer's lock.
     #[error("another gently is writing to this home ({holder}); waited {waited_s} s. Ask again when it is done")]
     Locked {
@@ -73,7 +77,7 @@ pub enum RecorderError {
         now: Seconds,
     },
     /// The signing key at hand is not the one in force.
-    #[error("keys/signing.key holds {actual}, but this ledger is signed with {expected}; put that key back")]
+    #[error("the signing key at hand is {actual}, but this ledger is signed with {expected}; put that key back")]
     WrongSigner {
         /// In force.
         expected: String,
@@ -182,6 +186,15 @@ impl RecorderError {
     /// Whether the record is in the database all the same, and will be finished at the next start.
     pub fn is_recorded(&self) -> bool {
         matches!(self, RecorderError::Unfinished(_))
+    }
+
+    /// Whether nobody can tell before the next start if the record is in the database.
+    pub fn is_unknown(&self) -> bool {
+        match self {
+            RecorderError::Unknown { .. } | RecorderError::Stopped => true,
+            RecorderError::NotRecorded(cause) => cause.is_unknown(),
+            _ => false,
+        }
     }
 }
 

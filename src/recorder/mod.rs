@@ -42,7 +42,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::keys::SigningKey;
+use crate::keys::Signer;
 use crate::record::block::Anchor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -87,26 +87,26 @@ impl Recorder {
     ///
     /// `now` is the time of the `recover` line, if one is due. Refuses when database, log and ledger
     /// disagree in a way that no crash explains.
-    pub fn open(paths: Paths, key: SigningKey, now: Seconds, watch: Watch) -> Result<Self, RecorderError> {
+    pub fn open(paths: Paths, key: impl Into<Signer>, now: Seconds, watch: Watch) -> Result<Self, RecorderError> {
         Self::open_within(paths, key, now, watch, lock::WAIT)
     }
 
     /// The same with a wait of one's own for other writers, here and before every batch.
     pub fn open_within(
         paths: Paths,
-        key: SigningKey,
+        key: impl Into<Signer>,
         now: Seconds,
         watch: Watch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
         restored::refuse(&paths)?;
-        Self::open_unchecked(paths, key, now, watch, wait)
+        Self::open_unchecked(paths, key.into(), now, watch, wait)
     }
 
     /// The same in a home that was restored; only for what lets it write again.
     fn open_unchecked(
         paths: Paths,
-        key: SigningKey,
+        key: Signer,
         now: Seconds,
         watch: Watch,
         wait: Duration,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::keys::SigningKey;
+use crate::keys::Signer;
 use crate::record::commitment::Salt;
 use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
@@ -72,7 +72,7 @@ fn marker(paths: &Paths) -> PathBuf {
 ///
 /// Finishes what the backup left unapplied. After a crash in between the marker still stands, and saying it
 /// again is harmless. Durable on return.
-pub async fn nothing_newer(paths: &Paths, key: SigningKey, salt: Salt, now: Seconds) -> Result<(), RecorderError> {
+pub async fn nothing_newer(paths: &Paths, key: Signer, salt: Salt, now: Seconds) -> Result<(), RecorderError> {
     let recorder = Recorder::open_unchecked(paths.clone(), key, now, unwatched(), super::lock::WAIT)?;
     recorder
         .record(now, move |draft| {
@@ -91,7 +91,7 @@ pub async fn nothing_newer(paths: &Paths, key: SigningKey, salt: Salt, now: Seco
 pub fn taken_over(
     paths: &Paths,
     newer: &Newer,
-    key: SigningKey,
+    key: Signer,
     salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     now: Seconds,
 ) -> Result<TakenOver, RecorderError> {

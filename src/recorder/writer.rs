@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::keys::SigningKey;
+use crate::keys::Signer;
 use crate::record::documents::Genesis;
 use crate::record::entry::Event;
 use crate::record::time::Seconds;
@@ -111,7 +111,7 @@ pub struct Writer {
     pub(super) paths: Paths,
     pub(super) store: Sqlite,
     pub(super) genesis: Genesis,
-    pub(super) key: SigningKey,
+    pub(super) key: Signer,
     pub(super) watch: Watch,
     /// How long another writer is waited for.
     pub(super) wait: Duration,
@@ -119,7 +119,7 @@ pub struct Writer {
 
 impl Writer {
     /// Opens the database and checks that the key at hand is the one in force.
-    pub fn open(paths: Paths, key: SigningKey, watch: Watch, wait: Duration) -> Result<Self, RecorderError> {
+    pub fn open(paths: Paths, key: Signer, watch: Watch, wait: Duration) -> Result<Self, RecorderError> {
         let store = Sqlite::open(&paths.database())?;
         let genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;
@@ -196,6 +196,10 @@ impl Writer {
 
     /// The commit point: everything before it leaves no trace, everything after it is finished sooner or later.
     fn commit(&mut self, jobs: &mut [Box<dyn Job>], now: Seconds) -> Result<Head, BatchFault> {
+        // Asked before a model is: an agent that has lost the key would have nothing to sign the answer with.
+        if jobs.iter().any(|job| !job.is_outcome()) {
+            self.key.ready().map_err(|e| BatchFault::NotRecorded(Arc::new(e.into())))?;
+        }
         let watch = self.watch.clone();
         self.transact(|draft| {
             for job in jobs.iter_mut() {
@@ -321,7 +325,7 @@ fn finish_all(jobs: Vec<Box<dyn Job>>, outcome: Result<(), BatchFault>) {
     }
 }
 
-fn check_signer(in_force: &PublicKey, key: &SigningKey) -> Result<(), RecorderError> {
+fn check_signer(in_force: &PublicKey, key: &Signer) -> Result<(), RecorderError> {
     if *in_force == key.public() {
         return Ok(());
     }

@@ -10,6 +10,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, Repository, TreeEntry};
 
+use crate::record::commit::CommitKind;
+
 use super::history::History;
 
 /// Commits of one portion.
@@ -30,8 +32,10 @@ pub(super) struct Fetched {
 fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> Fetched {
     let skip: &[&str] = if checked.contains(tree) { &["audit.log", "checkpoint"] } else { &[] };
     let entries = repository.tree(tree);
-    let wanted = |entry: &TreeEntry| entry.mode == "100644" && !skip.contains(&entry.name.as_str());
-    let files = entries.iter().flatten().take(MAX_FILES).enumerate().filter(|(_, entry)| wanted(entry));
+    let ours = |name: &str| CommitKind::ALL.iter().any(|kind| kind.files(true).contains(&name));
+    let wanted =
+        |entry: &TreeEntry| entry.mode == "100644" && !skip.contains(&entry.name.as_str()) && ours(&entry.name);
+    let files = entries.iter().flatten().enumerate().filter(|(_, entry)| wanted(entry)).take(MAX_FILES);
     let files = files.map(|(at, entry)| (at, repository.blob(&entry.id))).collect();
     Fetched { entries, files }
 }
@@ -58,10 +62,10 @@ pub(super) struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    /// All commits of `main` and of the branches, in the order of the checks.
+    /// All commits of `main`, of the branches and of what no ref leads to, in the order of the checks.
     pub fn new(history: &'a History, checked: &'a HashSet<Oid>) -> Self {
-        let branches = history.branches.values().map(Vec::as_slice);
-        let chains = std::iter::once(history.new_on_main()).chain(branches);
+        let others = history.branches.values().chain(&history.lost).map(Vec::as_slice);
+        let chains = std::iter::once(history.new_on_main()).chain(others);
         let portions = chains.flat_map(|chain| chain.chunks(PORTION)).collect();
         Ahead { history, checked, portions, state: Mutex::default(), changed: Condvar::new() }
     }

@@ -7,7 +7,6 @@ use crate::ledger::read::{OpenError, Repository, TreeEntry};
 use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN};
 use crate::record::documents::{Genesis, origin_is_valid};
-use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
@@ -17,6 +16,7 @@ use super::database::DatabaseCounts;
 use super::file::LogFile;
 use super::ground::Ground;
 use super::history::{History, Node, Unread};
+use super::in_force::InForce;
 use super::lines::Lines;
 use super::notes;
 use super::position::Misfit;
@@ -48,8 +48,7 @@ pub(super) struct Checker<'a> {
     pub history: History,
     pub genesis: Option<Genesis>,
     pub lines: Lines,
-    /// Signing keys, each with the number of the line after which it is in force.
-    pub keys: Vec<(u64, PublicKey)>,
+    pub keys: Vec<InForce>,
     /// Line numbers of the commits of `main`, in its order; none for one whose line is not known.
     pub main_lines: Vec<Option<u64>>,
     pub sessions: HashMap<Hash32, SessionCheck>,
@@ -60,8 +59,8 @@ pub(super) struct Checker<'a> {
     pub tree_heads: Vec<TreeHead>,
     pub commits: BTreeMap<CommitKind, u64>,
     pub btc_anchors: u64,
-    /// Session starts and ends whose block could not be looked at.
-    pub unlooked: u64,
+    /// Lines of session starts and ends whose commit was met.
+    pub anchored: HashSet<Hash32>,
     pub lines_in_segments: u64,
     pub log_file: bool,
     /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
@@ -142,7 +141,10 @@ impl<'a> Checker<'a> {
             pinned: evidence.pinned,
             findings: Findings::default(),
             history: History::default(),
-            keys: genesis.iter().map(|genesis| (0, genesis.signer)).collect(),
+            keys: genesis
+                .iter()
+                .map(|genesis| InForce { after: Some(0), from: Some(0), key: genesis.signer })
+                .collect(),
             genesis,
             lines,
             main_lines: Vec::new(),
@@ -152,7 +154,7 @@ impl<'a> Checker<'a> {
             tree_heads: Vec::new(),
             commits: BTreeMap::new(),
             btc_anchors: 0,
-            unlooked: 0,
+            anchored: HashSet::new(),
             lines_in_segments: 0,
             log_file: evidence.log.is_some(),
             exchange_hashes: HashMap::new(),
@@ -225,7 +227,7 @@ impl<'a> Checker<'a> {
 
     /// Every commit of every chain, oldest first.
     fn check_chains(&mut self, history: &History, files: &mut Taker<'_, '_>) {
-        let branches = history.branches.values().map(Vec::len).sum::<usize>();
+        let branches = history.branches.values().chain(&history.lost).map(Vec::len).sum::<usize>();
         let commits = history.new_on_main().len() + branches;
         self.progress.begin(Stage::Commits, u64::try_from(commits).unwrap_or(u64::MAX));
         let mut last = None;
@@ -235,17 +237,10 @@ impl<'a> Checker<'a> {
             last = self.check_order(&node, last);
         }
         for n in 1..=7 {
-            self.check_branch(history, n, files);
+            self.check_branch(history, history.on_branch(n), files);
         }
-    }
-
-    /// Whether a line is a session's start or end on a block of which no commit has been seen.
-    fn is_unlooked(&self, id: Hash32, event: &Event) -> bool {
-        let seen = self.sessions.get(&id);
-        match event {
-            Event::SessionStart { btc, .. } => *btc != 0 && seen.is_none(),
-            Event::SessionEnd { btc, .. } => *btc != 0 && seen.is_none_or(|session| session.end.is_none()),
-            _ => false,
+        for n in 0..history.lost.len() {
+            self.check_branch(history, history.on_lost(n), files);
         }
     }
 
@@ -254,10 +249,7 @@ impl<'a> Checker<'a> {
         let Some(genesis) = &self.genesis else {
             let expected =
                 format!("the root of main with a genesis.json of format {}", crate::record::documents::FORMAT);
-            for question in [Question::Consistent, Question::SignedBy, Question::NotBefore] {
-                self.findings.add(question, None, place.clone(), expected.clone(), "none that can be read");
-            }
-            return;
+            return self.findings.add(Question::Consistent, None, place, expected, "none that can be read");
         };
         if root.kind != Some(CommitKind::Genesis) || !root.parents.is_empty() {
             let actual = format!("{} with {} parents", root.place(), root.parents.len());
@@ -286,12 +278,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The key in force at a line; for a line that is not known, the newest.
-    pub fn key_at(&self, line: Option<u64>) -> Option<PublicKey> {
-        let in_force = self.keys.iter().rev().find(|(after, _)| line.is_none_or(|line| *after < line));
-        in_force.map(|(_, key)| *key)
-    }
-
     /// The entries and files of a commit; what could not be read is a finding.
     pub fn take_files(&mut self, node: &Node, fetched: Option<Fetched>) -> Option<(Vec<TreeEntry>, Files)> {
         let Fetched { entries, files: read } = fetched?;
@@ -318,10 +304,9 @@ impl<'a> Checker<'a> {
 
     /// A `record:` line without its commit, and a session without its branch.
     fn check_lines_have_commits(&mut self, history: &History) {
+        self.check_lines_are_anchored();
         for Short { number, commits, line } in self.lines.records.short(self.repository) {
             let session = line.as_ref().and_then(|line| line.line.session);
-            let event = line.as_ref().map(|line| &line.line.event);
-            self.unlooked += u64::from(session.zip(event).is_some_and(|(id, event)| self.is_unlooked(id, event)));
             let branch = session.filter(|_| commits == 0).and_then(|id| self.lines.state.session(id));
             let place = match branch {
                 Some(session) => format!("refs/heads/{}, log line {number}", session.start.branch),
@@ -356,8 +341,8 @@ fn open_log(evidence: &Evidence<'_>, start: Start<'_>) -> Result<Option<Result<L
 
 /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
 fn read_genesis(repository: &Repository, history: &History) -> Option<Genesis> {
-    let root = history.on_main().next()?;
-    let entry = repository.tree(&root.tree).ok()?.into_iter().find(|entry| entry.name == "genesis.json")?;
+    let root = history.on_main().next().filter(|root| root.kind == Some(CommitKind::Genesis))?;
+    let entry = repository.tree(&root.tree).ok()?.into_iter().rfind(|entry| entry.is_file("genesis.json"))?;
     canon::parse::<Genesis>(&repository.blob(&entry.id).ok()?).ok()
 }
 

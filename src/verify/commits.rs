@@ -16,19 +16,17 @@ impl Checker<'_> {
     /// Checks one commit of `main` or of a branch; `position` counts from the chain's oldest.
     pub fn check_commit(&mut self, history: &History, node: &Node, position: usize, fetched: Option<Fetched>) {
         self.progress.step();
-        let Some(kind) = node.kind.filter(|kind| stands_on(*kind, node.chain, position)) else {
+        if !node.kind.is_some_and(|kind| stands_on(kind, node.chain, position)) {
             let actual = node.kind.map_or("another subject", CommitKind::name);
-            return self.findings.add(
-                Question::Consistent,
-                node.session,
-                node.place(),
-                "a commit of this place",
-                actual,
-            );
-        };
+            self.findings.add(Question::Consistent, node.session, node.place(), "a commit of this place", actual);
+        }
+        let Some(kind) = node.kind else { return self.check_signature(node, None) };
         *self.commits.entry(kind).or_default() += 1;
         let line = self.claim_line(node, kind);
         let number = line.as_ref().map(Claimed::number);
+        if node.misspelt {
+            return self.not_looked_at(kind);
+        }
         self.check_signature(node, number);
         self.check_parents(history, node, kind, number);
         let Some((entries, files)) = self.take_files(node, fetched) else { return self.not_looked_at(kind) };
@@ -41,7 +39,9 @@ impl Checker<'_> {
 
     /// A start or end that can't be read is a block that nobody has looked at.
     fn not_looked_at(&mut self, kind: CommitKind) {
-        self.unlooked += u64::from(matches!(kind, CommitKind::SessionStart | CommitKind::SessionEnd));
+        if matches!(kind, CommitKind::SessionStart | CommitKind::SessionEnd) {
+            self.findings.unlooked(Question::NotBefore);
+        }
     }
 
     /// The line that the commit names: of its kind, and of its time.
@@ -59,12 +59,17 @@ impl Checker<'_> {
             return None;
         }
         self.lines.records.count_commit(&log);
-        self.findings.same(node.session, || node.place(), "date", &time, &node.time);
+        if matches!(kind, CommitKind::SessionStart | CommitKind::SessionEnd) {
+            self.anchored.insert(log);
+        }
+        if !node.misspelt {
+            self.findings.same(node.session, || node.place(), "date", &time, &node.time);
+        }
         Some(line)
     }
 
     fn check_signature(&mut self, node: &Node, line: Option<u64>) {
-        let Some(key) = self.key_at(line) else { return };
+        let Some(key) = self.key_at(line, node).filter(|_| !node.misspelt) else { return };
         if node.signer == Some(key) {
             return;
         }
@@ -167,15 +172,15 @@ impl Checker<'_> {
     }
 
     /// Checks the commits of one branch, oldest first, with the sessions that they tell of.
-    pub fn check_branch(&mut self, history: &History, n: u8, files: &mut Taker<'_, '_>) {
+    pub fn check_branch(&mut self, history: &History, commits: impl Iterator<Item = Node>, files: &mut Taker<'_, '_>) {
         let mut last = None;
         let mut unknown: Vec<Node> = Vec::new();
-        for (position, node) in history.on_branch(n).enumerate() {
+        for (position, node) in commits.enumerate() {
             self.check_commit(history, &node, position, files.next());
             last = self.check_order(&node, last);
             if node.log.is_some_and(|log| self.lines.records.number(&log).is_some()) {
                 for earlier in unknown.drain(..) {
-                    self.report_unknown(Question::Consistent, &earlier, "a line before that of the next commit");
+                    self.report_unknown(&earlier, true, "a line before that of the next commit");
                 }
             } else {
                 unknown.push(node);
@@ -183,8 +188,7 @@ impl Checker<'_> {
         }
         for node in unknown {
             let ended = node.session.and_then(|id| self.lines.state.session(id)).is_some_and(|s| !s.is_open());
-            let question = if ended { Question::Consistent } else { Question::Complete };
-            self.report_unknown(question, &node, "a line of the log (give the whole audit.log)");
+            self.report_unknown(&node, ended, "a line of the log (give the whole audit.log)");
         }
     }
 
@@ -198,16 +202,19 @@ impl Checker<'_> {
             self.findings.add(Question::Consistent, node.session, node.place(), expected, actual);
         }
         if number.is_none() && matches!(node.chain, Some(Chain::Main(_))) {
-            let question = if node.parents.is_empty() { Question::Complete } else { Question::Consistent };
-            self.report_unknown(question, node, "a line of the log");
+            self.report_unknown(node, !node.parents.is_empty(), "a line of the log");
         }
         number.or(last)
     }
 
-    fn report_unknown(&mut self, question: Question, node: &Node, expected: &str) {
+    /// A commit without its line: the log is shorter than it says; and contradicts it, where a longer log can't help.
+    fn report_unknown(&mut self, node: &Node, contradicts: bool, expected: &str) {
         let log = node.log.map_or("no Log trailer".to_owned(), |log| format!("Log {log}"));
         let actual = format!("{log}, in none of the {} lines at hand", self.lines.state.count());
-        self.findings.add(question, node.session, node.place(), expected, actual);
+        if contradicts {
+            self.findings.add(Question::Consistent, node.session, node.place(), expected, actual.clone());
+        }
+        self.findings.add(Question::Complete, node.session, node.place(), expected, actual);
     }
 
     /// A session's branch is the one its commits stand on.
@@ -218,6 +225,10 @@ impl Checker<'_> {
                 let actual = format!("on {}", branch_name(n));
                 self.findings.add(Question::Consistent, node.session, node.place(), format!("on {branch}"), actual);
             }
+        }
+        if let Some(Chain::Lost(..)) = node.chain {
+            let (place, expected) = (format!("refs/heads/{branch}"), format!("a ref that leads to {}", node.place()));
+            self.findings.add(Question::Consistent, node.session, place, expected, "another, or none");
         }
     }
 
@@ -241,7 +252,7 @@ fn stands_on(kind: CommitKind, chain: Option<Chain>, position: usize) -> bool {
             matches!(chain, Some(Chain::Main(_))) && position > 0
         }
         CommitKind::SessionStart | CommitKind::Interaction | CommitKind::SessionEnd => {
-            matches!(chain, Some(Chain::Branch(..)))
+            matches!(chain, Some(Chain::Branch(..) | Chain::Lost(..)))
         }
     }
 }
@@ -249,6 +260,7 @@ fn stands_on(kind: CommitKind, chain: Option<Chain>, position: usize) -> bool {
 fn same_branch(node: &Node, parent: &Node) -> bool {
     match (node.chain, parent.chain) {
         (Some(Chain::Branch(own, _)), Some(Chain::Branch(other, _))) => own == other,
+        (Some(Chain::Lost(own, _)), Some(Chain::Lost(other, _))) => own == other,
         _ => false,
     }
 }

@@ -159,7 +159,7 @@ impl Checker<'_> {
         self.cell(None, "head", "segment_lines", self.lines_in_segments, head.segment_lines);
         let last_branch = self.lines.state.last_branch().map(str::to_owned);
         self.cell_opt(None, "head", "last_branch", last_branch, head.last_branch.clone());
-        self.cell_opt(None, "head", "signer", self.key_at(None), Some(head.signer));
+        self.cell_opt(None, "head", "signer", self.keys.last().map(|known| known.key), Some(head.signer));
         let commits = u64::try_from(self.history.nodes.len()).unwrap_or(u64::MAX);
         self.cell(None, "head", "commits", commits, head.commits);
         let tip = self.history.on_main().last().map(|node| node.time);

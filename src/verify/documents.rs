@@ -280,10 +280,11 @@ impl Checker<'_> {
         let document: Rotate = self.parse(node, kind, bytes)?;
         if let Some(line) = line {
             self.agree(node, kind, &[("created_at", line.line.time.to_string(), document.created_at.to_string())]);
-            if let Some(key) = self.key_at(Some(line.number)) {
+            if let Some(key) = self.key_at(Some(line.number), node) {
                 self.agree(node, kind, &[("old_signer", key.to_string(), document.old_signer.to_string())]);
             }
-            let so_far = self.keys.iter().filter(|(after, _)| *after <= line.number).map(|(_, key)| *key);
+            let so_far = self.keys.iter().filter(|known| known.after.is_some_and(|after| after <= line.number));
+            let so_far = so_far.map(|known| known.key);
             let so_far: Vec<PublicKey> = so_far.collect();
             self.check_signers(node, files, &so_far);
         }

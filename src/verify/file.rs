@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::log::read::{LogReader, Piece, ReadError};
 use crate::record::entry::MAX_LINE;
@@ -39,6 +39,9 @@ pub(super) struct LogFile {
     noted: u64,
     last: u64,
     state: State,
+    /// Some line that was compared differed.
+    differed: bool,
+    path: PathBuf,
     torn: Option<(u64, Vec<u8>)>,
 }
 
@@ -52,7 +55,8 @@ impl LogFile {
         let noted = std::fs::metadata(path)
             .map_err(|source| ReadError::Io { place: path.display().to_string(), source })?
             .len();
-        Ok(LogFile { reader: LogReader::open(path)?, noted, last: 0, state: State::Same, torn: None })
+        let (reader, path) = (LogReader::open(path)?, path.to_owned());
+        Ok(LogFile { reader, noted, last: 0, state: State::Same, differed: false, path, torn: None })
     }
 
     /// Opens the file behind its first lines, when the last of them ends there and has this HASH; else says what
@@ -76,7 +80,8 @@ impl LogFile {
             return Ok(Err(differs(expected, format!("line {lines} with HASH {head}"))));
         }
         let reader = LogReader::open_at(path, lines.saturating_add(1), bytes)?;
-        Ok(Ok(LogFile { reader, noted, last: lines, state: State::Same, torn: None }))
+        let path = path.to_owned();
+        Ok(Ok(LogFile { reader, noted, last: lines, state: State::Same, differed: false, path, torn: None }))
     }
 
     fn next(&mut self) -> Result<Option<FileLine>, ReadError> {
@@ -109,6 +114,7 @@ impl LogFile {
             return Ok(());
         };
         let same = line.bytes == segment_line;
+        self.differed |= !same;
         if !same && matches!(self.state, State::Same) {
             let (expected, actual) = difference(segment_line, &line.bytes);
             findings.add(Question::Consistent, None, format!("audit.log line {number}"), expected, actual);
@@ -122,25 +128,33 @@ impl LogFile {
         if let Some((number, bytes)) = self.torn.as_ref().filter(|(_, bytes)| !segment_line.starts_with(bytes)) {
             let (expected, actual) = difference(segment_line, bytes);
             findings.add(Question::Consistent, None, format!("audit.log line {number}"), expected, actual);
+            self.differed = true;
         }
     }
 
     /// After the last segment: says whether the file is as long as the segments, and finds its newer lines.
     pub fn end_of_segments(&mut self, head: Hash32, count: u64, findings: &mut Findings) -> Result<(), ReadError> {
-        if matches!(self.state, State::Differs) {
-            let start = head.to_string();
-            while let Some(line) = self.next()? {
-                if line.bytes.starts_with(start.as_bytes()) {
-                    return Ok(());
-                }
-            }
+        if self.differed && self.pass_to(head)? {
+            self.state = State::Same;
+        } else if self.differed || matches!(self.state, State::Ended) {
             self.state = State::Ended;
-        } else if matches!(self.state, State::Ended) {
             let place = format!("audit.log line {}", self.last.saturating_add(1));
             let expected = format!("the {count} lines that main holds, and newer ones");
             findings.add(Question::Complete, None, place, expected, format!("the end, after {} lines", self.last));
         }
         Ok(())
+    }
+
+    /// Goes behind the first line with this HASH, wherever the file has it; false when it has none.
+    fn pass_to(&mut self, head: Hash32) -> Result<bool, ReadError> {
+        (self.reader, self.torn) = (LogReader::open(&self.path)?, None);
+        let start = head.to_string();
+        while let Some(line) = self.next()? {
+            if line.bytes.starts_with(start.as_bytes()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The next line behind the segments.

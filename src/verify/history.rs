@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{ObjectFault, OpenError, Repository};
+use crate::ledger::read::{OpenError, Repository};
 use crate::record::commit::{CommitKind, MAIN, branch_ref};
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
@@ -31,6 +31,8 @@ pub(super) enum Chain {
     Main(u32),
     /// First parents of `branch-N`, counted from where it leaves `main`.
     Branch(u8, u32),
+    /// First parents that no ref leads to, numbered, down to another chain.
+    Lost(u16, u32),
 }
 
 /// What is known of one commit.
@@ -41,6 +43,8 @@ pub(super) struct Node {
     pub time: Seconds,
     /// The key that the signature is good for; none when it is good for none.
     pub signer: Option<PublicKey>,
+    /// It is not spelled as a writer spells it: nothing counts but what it calls itself.
+    pub misspelt: bool,
     /// What its subject names; none for a foreign subject.
     pub kind: Option<CommitKind>,
     /// Its `Log` trailer.
@@ -61,7 +65,7 @@ impl Node {
         match self.chain {
             Some(Chain::Main(_)) => format!("commit {} ({kind}, main)", self.id),
             Some(Chain::Branch(n, _)) => format!("commit {} ({kind}, branch-{n})", self.id),
-            None => format!("commit {} ({kind})", self.id),
+            Some(Chain::Lost(..)) | None => format!("commit {} ({kind})", self.id),
         }
     }
 
@@ -79,12 +83,14 @@ pub(super) struct History {
     pub main: Vec<u32>,
     /// From the first commit after `main` to the tip, by number.
     pub branches: BTreeMap<u8, Vec<u32>>,
+    /// Commits that only other paths reach, from the oldest of each chain.
+    pub lost: Vec<Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
     /// Place on `main` of the commit that the check begins behind; none when it begins with genesis.
     pub base: Option<usize>,
     /// Commits, by number, that the check begins behind on the branches.
-    old: HashSet<u32>,
+    pub(super) old: HashSet<u32>,
 }
 
 /// Commits at which reading ends, because the check begins behind them.
@@ -181,6 +187,7 @@ impl History {
         }
         self.reach_main();
         self.check_placed(&unread.tips.branches, findings);
+        self.place_lost();
     }
 
     /// Takes in whose signatures are bad.
@@ -264,11 +271,8 @@ impl History {
                 let asked_by = asked_by.and_then(|at| self.nodes.get(at));
                 let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
                 let place = format!("commit {id} (asked for by {asked_by})");
-                if matches!(fault, ObjectFault::Form { part: "gpgsig", .. }) {
-                    findings.add(Question::SignedBy, None, place.clone(), fault.expected(), fault.actual());
-                }
                 findings.object(None, place, &fault);
-                None
+                self.take_misspelt(repository, id, &fault, findings)
             }
         }
     }

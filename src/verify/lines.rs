@@ -84,6 +84,8 @@ impl Lines {
             Ok(line) => line,
             Err(error) => {
                 findings.add(Question::Consistent, None, place.words(), "a line of the log", error.to_string());
+                // Nobody can tell that it is no anchor.
+                findings.unlooked(Question::NotBefore);
                 self.state.skip(bytes);
                 return self.keep(self.state.head());
             }
@@ -146,6 +148,10 @@ impl Lines {
 
     /// Prompts that have no outcome by the end of the log: incomplete, not inconsistent.
     pub fn report_unanswered(&self, findings: &mut Findings) {
+        if let Some(due) = self.state.opening().next() {
+            let place = format!("log line {}", self.state.count() + 1);
+            findings.add(Question::Complete, None, place, format!("a '{}' line", due.name()), "the end of the log");
+        }
         for (session, seq, prompt) in self.state.unanswered() {
             findings.add(
                 Question::Complete,

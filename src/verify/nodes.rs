@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::ledger::Oid;
-use crate::ledger::read::Commit;
+use crate::ledger::read::{Commit, Misspelt};
 use crate::record::commit::{CommitKind, trailer};
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
@@ -15,6 +15,8 @@ use super::history::{Chain, Node};
 const PORTION: usize = 1 << 14;
 /// No key: the signature is good for none.
 const NOBODY: u16 = u16::MAX;
+/// No key either: the commit is not spelled as a writer spells it.
+const MISSPELT: u16 = NOBODY - 1;
 /// No session, no parent, no position.
 const NONE: u32 = u32::MAX;
 
@@ -73,22 +75,36 @@ impl Nodes {
 
     /// Takes a commit whose signature is taken for good until [`Nodes::unsign`].
     pub fn push(&mut self, id: Oid, commit: &Commit) -> usize {
-        let hash = |key| trailer(&commit.message, key).and_then(|text| text.parse().ok());
-        let subject = commit.message.lines().next().unwrap_or_default();
-        let at = self.count;
-        let packed = Packed {
+        let packed = self.pack(id, commit.tree, &commit.message);
+        let (time, signer) = (commit.time, self.key_number(commit.key));
+        self.put(Packed { time, signer, ..packed }, &commit.parents)
+    }
+
+    /// Takes a commit of which nothing counts but what it calls itself.
+    pub fn push_misspelt(&mut self, id: Oid, commit: &Misspelt) -> usize {
+        let packed = self.pack(id, commit.tree, &commit.message);
+        self.put(packed, &commit.parents)
+    }
+
+    fn pack(&mut self, id: Oid, tree: Oid, message: &str) -> Packed {
+        let hash = |key| trailer(message, key).and_then(|text| text.parse().ok());
+        Packed {
             id,
-            tree: commit.tree,
+            tree,
             log: hash("Log"),
-            message: half(Hash32::digest(commit.message.as_bytes())),
-            time: commit.time,
+            message: half(Hash32::digest(message.as_bytes())),
+            time: Seconds::ZERO,
             parent: NONE,
             session: hash("Session").map_or(NONE, |session| self.session_number(session)),
             chain: None,
             main_reached: NONE,
-            signer: self.key_number(commit.key),
-            kind: CommitKind::of_subject(subject),
-        };
+            signer: MISSPELT,
+            kind: CommitKind::of_subject(message.lines().next().unwrap_or_default()),
+        }
+    }
+
+    fn put(&mut self, packed: Packed, parents: &[Oid]) -> usize {
+        let (at, id) = (self.count, packed.id);
         if self.portions.last().is_none_or(|last| last.len() == PORTION) {
             self.portions.push(Vec::with_capacity(PORTION));
         }
@@ -96,7 +112,7 @@ impl Nodes {
             last.push(packed);
         }
         self.count += 1;
-        self.parents.insert(number(at), commit.parents.clone());
+        self.parents.insert(number(at), parents.to_vec());
         self.index.insert(&id, number(at), |at| {
             let packed = self.portions.get(at as usize / PORTION).and_then(|p| p.get(at as usize % PORTION));
             packed.map_or(Oid::from_bytes([0; 20]), |packed| packed.id)
@@ -155,6 +171,7 @@ impl Nodes {
             parents: self.parents(at),
             time: packed.time,
             signer: self.keys.get(usize::from(packed.signer)).copied(),
+            misspelt: packed.signer == MISSPELT,
             kind: packed.kind,
             log: packed.log,
             session: self.sessions.get(packed.session as usize).copied(),

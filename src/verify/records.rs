@@ -177,6 +177,17 @@ impl Records {
         answer(&self.answers, self.find(log)?).map(|answer| Claimed::Packed(*answer))
     }
 
+    /// HASH of every `key_rotate` line behind a line.
+    pub fn rotations_after(&self, number: u64) -> impl Iterator<Item = Hash32> {
+        let late = self.whole.values().filter(move |record| record.number > number);
+        late.filter(|record| matches!(record.line.event, Event::KeyRotate { .. })).map(|record| record.line.hash)
+    }
+
+    /// Every line that is not packed.
+    pub fn whole(&self) -> impl Iterator<Item = &Line> {
+        self.whole.values().map(|record| &record.line)
+    }
+
     /// Counts a commit that names the line.
     pub fn count_commit(&mut self, log: &Hash32) {
         if let Some(line) = self.whole.get_mut(log) {

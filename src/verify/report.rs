@@ -149,6 +149,7 @@ pub struct Finding {
 pub struct Findings {
     list: Vec<Finding>,
     counts: BTreeMap<(Option<Hash32>, Question), u64>,
+    unlooked: BTreeMap<Question, u64>,
 }
 
 impl Findings {
@@ -166,6 +167,16 @@ impl Findings {
             let (place, expected, actual) = (place.into(), expected.into(), actual.into());
             self.list.push(Finding { question, place, expected, actual, session });
         }
+    }
+
+    /// Takes in that something could not be looked at: the answer to the question is not *yes*.
+    pub fn unlooked(&mut self, question: Question) {
+        *self.unlooked.entry(question).or_default() += 1;
+    }
+
+    /// How many things a question asks about that could not be looked at.
+    pub fn count_unlooked(&self, question: Question) -> u64 {
+        self.unlooked.get(&question).copied().unwrap_or_default()
     }
 
     /// Takes in that an object can't be what its place asks for.
@@ -193,6 +204,9 @@ impl Findings {
     pub(super) fn append(&mut self, other: Findings) {
         for (key, count) in other.counts {
             *self.counts.entry(key).or_default() += count;
+        }
+        for (question, count) in other.unlooked {
+            *self.unlooked.entry(question).or_default() += count;
         }
         let free = MAX_FINDINGS.saturating_sub(self.list.len());
         self.list.extend(other.list.into_iter().take(free));

@@ -3,18 +3,19 @@
 
 use std::collections::HashSet;
 
-use crate::record::canon;
-use crate::record::commit::CommitKind;
-use crate::record::documents::Rotate;
+use crate::ledger::Oid;
+use crate::ledger::read::TreeEntry;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::record::tree::{is_signed_text, parse_note};
+use crate::record::tree::parse_note;
 
 use super::VerifyError;
 use super::checker::Checker;
 use super::file::LogFile;
-use super::history::{History, Node};
+use super::history::{Chain, History, Node};
+use super::in_force::InForce;
 use super::lines::Place;
+use super::nodes::half;
 use super::report::{Question, TreeHead};
 use super::since::Mark;
 
@@ -39,6 +40,7 @@ impl Checker<'_> {
             file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
             self.take_newer(&mut file, &history)?;
         }
+        self.take_late_rotations(&history);
         let number = |node: Node| self.lines.records.number(&node.log?);
         self.main_lines = history.on_main().map(number).collect();
         self.history = history;
@@ -62,49 +64,59 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn take_segment(&mut self, node: &Node, mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
-        // A tree that can't be read is reported with its commit.
-        let Ok(entries) = self.repository.tree(&node.tree) else { return Ok(()) };
-        for entry in entries.iter().filter(|entry| entry.name == "audit.log") {
-            match self.repository.blob(&entry.id) {
-                Ok(bytes) => {
-                    self.lines.records.begin_segment(self.lines.state.count() + 1, entry.id);
-                    self.take_lines(node, &bytes, file.as_deref_mut())?;
-                }
-                Err(fault) => {
-                    let place = format!("{} (object {})", node.file(&entry.name), entry.id);
-                    self.findings.object(None, place, &fault);
-                }
+    fn take_segment(&mut self, node: &Node, file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+        // A tree that can't be read, or has no such file, is reported with its commit.
+        let entries = self.repository.tree(&node.tree).unwrap_or_default();
+        match self.segment_file(node, &entries, "audit.log") {
+            Some((blob, bytes)) => {
+                self.lines.records.begin_segment(self.lines.state.count() + 1, blob);
+                self.take_lines(node, &bytes, file)?;
             }
+            // There may be anchors in it.
+            None => self.findings.unlooked(Question::NotBefore),
         }
-        for entry in entries.iter().filter(|entry| entry.name == "checkpoint") {
-            match self.repository.blob(&entry.id) {
-                Ok(bytes) => self.take_tree_head(node, &bytes),
-                Err(fault) => {
-                    let place = format!("{} (object {})", node.file(&entry.name), entry.id);
-                    self.findings.object(None, place, &fault);
-                }
-            }
+        match self.segment_file(node, &entries, "checkpoint") {
+            Some((_, bytes)) => self.take_tree_head(node, &bytes),
+            None => self.findings.unlooked(Question::SignedBy),
         }
         self.segment_trees.insert(node.tree);
-        if node.kind == Some(CommitKind::KeyRotate) {
-            let document = entries.iter().find(|entry| entry.name == "rotate.json");
-            let bytes = document.and_then(|entry| self.repository.blob(&entry.id).ok());
-            if let Some(Ok(rotate)) = bytes.map(|bytes| canon::parse::<Rotate>(&bytes)) {
-                self.keys.push((self.lines.state.count(), rotate.new_signer));
-                self.key_commits.push(node.id);
-            }
+        if let Some(key) = self.rotated_to(node) {
+            let known = |log: Hash32| self.lines.records.number(&log).or_else(|| self.old_number(log));
+            let after = node.log.and_then(known);
+            let from = node.chain.and_then(|chain| if let Chain::Main(at) = chain { Some(at) } else { None });
+            self.keys.push(InForce { after, from, key });
+            self.key_commits.push(node.id);
         }
         Ok(())
     }
 
+    /// The number of the last line taken, when that is this one and the check begins behind it.
+    fn old_number(&self, log: Hash32) -> Option<u64> {
+        self.lines.old.contains(&half(log)).then(|| self.lines.state.count())
+    }
+
+    /// A file of a segment; one that can't be read is a finding.
+    fn segment_file(&mut self, node: &Node, entries: &[TreeEntry], name: &str) -> Option<(Oid, Vec<u8>)> {
+        let entry = entries.iter().rfind(|entry| entry.is_file(name))?;
+        match self.repository.blob(&entry.id) {
+            Ok(bytes) => Some((entry.id, bytes)),
+            Err(fault) => {
+                let place = format!("{} (object {})", node.file(name), entry.id);
+                self.findings.object(None, place, &fault);
+                None
+            }
+        }
+    }
+
     fn take_lines(&mut self, node: &Node, bytes: &[u8], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
-        let Some(whole) = bytes.strip_suffix(b"\n") else {
-            let actual = format!("{} bytes without a newline at the end", bytes.len());
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (whole, torn) = bytes.split_at(end);
+        if !torn.is_empty() || whole.is_empty() {
+            let actual = format!("{} bytes without a newline at the end", torn.len());
             self.findings.add(Question::Consistent, None, node.file("audit.log"), "whole lines, at least one", actual);
-            return Ok(());
-        };
-        for line in whole.split(|byte| *byte == b'\n') {
+        }
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
             let number = self.lines.state.count() + 1;
             if let Some(file) = file.as_deref_mut() {
                 file.compare(line, number, &mut self.findings)?;
@@ -121,16 +133,15 @@ impl Checker<'_> {
     /// The tree head of a segment: the tree of the log so far, signed by the key in force.
     fn take_tree_head(&mut self, node: &Node, bytes: &[u8]) {
         let place = || node.file("checkpoint");
+        let line = node.log.and_then(|log| self.lines.records.number(&log));
+        let key = self.key_at(line, node);
         let (size, root) = (self.lines.tree.size(), self.lines.tree.root());
         self.tree_heads.push(TreeHead { size, root });
         let text = String::from_utf8_lossy(bytes);
         let note = match parse_note(&text) {
             Ok(note) => note,
             Err(error) => {
-                let key = self.key_at(Some(self.lines.state.count()));
-                if key.is_some_and(|key| !is_signed_text(&text, &key)) {
-                    self.findings.add(Question::SignedBy, None, place(), "a tree head", error.to_string());
-                }
+                self.findings.unlooked(Question::SignedBy);
                 return self.findings.add(Question::Consistent, None, place(), "a tree head", error.to_string());
             }
         };
@@ -139,7 +150,7 @@ impl Checker<'_> {
         if let Some(genesis) = &self.genesis {
             self.findings.same(None, place, "origin", &genesis.origin, &note.origin);
         }
-        if let Some(key) = self.key_at(Some(self.lines.state.count()))
+        if let Some(key) = key
             && !note.verify(&key)
         {
             for question in [Question::Consistent, Question::SignedBy] {

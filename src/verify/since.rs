@@ -13,6 +13,7 @@ use crate::record::time::Seconds;
 use super::checker::Checker;
 use super::ground::Ground;
 use super::history::Old;
+use super::in_force::InForce;
 use super::lines::Lines;
 use super::position::{Body, KeyAt, Misfit, Position};
 use super::report::{Answer, Question, Verdict};
@@ -89,7 +90,9 @@ impl Checker<'_> {
     /// Begins where the position is.
     pub fn stand_on(&mut self, ground: Ground, position: &Position) {
         let body = &position.0;
-        self.keys = ground.keys;
+        // Whatever follows has them all among its ancestors.
+        let in_force = |(after, key)| InForce { after: Some(after), from: Some(0), key };
+        self.keys = ground.keys.into_iter().map(in_force).collect();
         self.key_commits = body.keys.iter().map(|at| at.commit).collect();
         self.lines = Lines::new(Some(ground.genesis.network));
         self.genesis = Some(ground.genesis);
@@ -157,7 +160,7 @@ impl Checker<'_> {
                 return Err(differs("a branch that does not go through it"));
             }
             let signer = self.history.node(tip).and_then(|node| node.signer);
-            if !self.keys.iter().any(|(_, key)| Some(*key) == signer) {
+            if !self.keys.iter().any(|known| Some(known.key) == signer) {
                 return Err(differs("no signature of it by a key of the ledger"));
             }
         }
@@ -220,7 +223,9 @@ impl Checker<'_> {
             frontier: mark.frontier.clone(),
             head: mark.head,
             highest: mark.highest,
-            keys: keys.map(|((after, key), commit)| KeyAt { after: *after, commit: *commit, key: *key }).collect(),
+            keys: keys
+                .filter_map(|(known, at)| Some(KeyAt { after: known.after?, commit: *at, key: known.key }))
+                .collect(),
             last_branch: mark.last_branch.clone(),
             lines: mark.lines,
             open: mark.open.clone(),

@@ -33,7 +33,7 @@ impl Checker<'_> {
             findings,
             more_findings,
             origin: self.genesis.map(|genesis| genesis.origin),
-            signers: self.keys.iter().map(|(_, key)| key.to_string()).collect(),
+            signers: self.keys.iter().map(|known| known.key.to_string()).collect(),
             log_head: self.lines.state.head(),
             lines_in_segments: self.lines_in_segments,
             commits: self.commits,
@@ -82,11 +82,13 @@ impl Checker<'_> {
 
     fn not_before(&self) -> Verdict {
         self.broken(Question::NotBefore).unwrap_or_else(|| {
-            if self.unlooked > 0 {
-                let reason = match self.unlooked {
-                    1 => "1 session start or end could not be looked at".to_owned(),
-                    n => format!("{n} session starts or ends could not be looked at"),
-                };
+            if self.genesis.is_none() {
+                return Verdict::new(Answer::NotChecked, "no genesis.json says which network");
+            }
+            let unlooked = self.findings.count_unlooked(Question::NotBefore);
+            if unlooked > 0 {
+                let reason =
+                    format!("{unlooked} places where a start, an end or an anchor may be could not be looked at");
                 return Verdict::new(Answer::NotChecked, reason);
             }
             let anchors = self.btc_anchors + self.lines.accepted_anchors;
@@ -116,7 +118,13 @@ impl Checker<'_> {
 
     fn signed_by(&self) -> Verdict {
         self.broken(Question::SignedBy).unwrap_or_else(|| {
-            let first = self.keys.first().map(|(_, key)| key.to_string()).unwrap_or_default();
+            let Some(first) = self.genesis.as_ref().map(|genesis| genesis.signer) else {
+                return Verdict::new(Answer::NotChecked, "no genesis.json says which key");
+            };
+            let unlooked = self.findings.count_unlooked(Question::SignedBy);
+            if unlooked > 0 {
+                return Verdict::new(Answer::NotChecked, format!("{unlooked} signatures could not be read"));
+            }
             let commits = counted(self.commits.values().sum(), "commit");
             match self.pinned {
                 Some(_) => Verdict::new(Answer::Yes, format!("{commits} by the pinned {first} and its successors")),

@@ -180,3 +180,78 @@ fn an_exported_session_is_checked_without_the_home() {
     fine(&git(&clone, &["-c", "gpg.format=ssh", "-c", &signers, "verify-commit", "main"]));
     assert!(!fs::read_to_string(file("README.md")).unwrap().contains("SESSION_ID"));
 }
+
+/// `git daemon` on a free port of the loopback address; none where git has no daemon.
+struct Daemon {
+    child: std::process::Child,
+    port: u16,
+}
+
+impl Daemon {
+    fn serve(folder: &Path) -> Option<Self> {
+        let listed = text(&git(folder, &["--exec-path"]).stdout);
+        let program = Path::new(listed.trim()).join("git-daemon");
+        if !program.exists() {
+            eprintln!("skipped: this git has no daemon");
+            return None;
+        }
+        // A port that was free a moment ago may be taken: then another one is tried.
+        (0..8).find_map(|_| {
+            let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let child = Command::new(&program)
+                .args(["--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1"])
+                .arg(format!("--port={port}"))
+                .arg(format!("--base-path={}", folder.display()))
+                .arg(folder)
+                .env("PATH", path())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            let mut daemon = Daemon { child, port };
+            loop {
+                if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return Some(daemon);
+                }
+                if daemon.child.try_wait().unwrap().is_some() {
+                    return None;
+                }
+                std::thread::yield_now();
+            }
+        })
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_host_behind_git_daemon_takes_honest_histories_only() {
+    let (dir, home) = home();
+    let host = host(dir.path(), &home.join("keys/signing.key.pub"));
+    let Some(daemon) = Daemon::serve(dir.path()) else { return };
+    let remote = format!("git://127.0.0.1:{}/host.git", daemon.port);
+    let ledger = home.join("ledger.git");
+    fine(&git(&ledger, &["push", &remote, "refs/heads/*:refs/heads/*"]));
+    let tips = || fine(&git(&host, &["for-each-ref"]));
+    let before = tips();
+    for (spec, finding) in [
+        ("+refs/heads/main~1:refs/heads/main", "does not continue it"),
+        (":refs/heads/branch-1", "would be deleted"),
+        ("refs/heads/main:refs/heads/mine", "is no ref of a ledger"),
+    ] {
+        let pushed = git(&ledger, &["push", &remote, spec]);
+        assert!(!pushed.status.success(), "{spec}");
+        assert!(text(&pushed.stderr).contains(finding), "{spec}: {}", text(&pushed.stderr));
+    }
+    let (_other_dir, other) = self::home();
+    let strange = git(&other.join("ledger.git"), &["push", "--force", &remote, "refs/heads/*:refs/heads/*"]);
+    assert!(!strange.status.success(), "{}", text(&strange.stderr));
+    assert_eq!(tips(), before);
+    fine(&gently(&home, &["ask", "four"]));
+    fine(&git(&ledger, &["push", &remote, "refs/heads/*:refs/heads/*"]));
+    assert_ne!(tips(), before);
+}

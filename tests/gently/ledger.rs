@@ -56,7 +56,7 @@ fn key(byte: u8) -> SigningKey {
 }
 
 fn made(plan: &Plan, key: &SigningKey) -> Encoded {
-    encode(plan, &key.public(), &|bytes| key.sign(bytes))
+    encode(plan, &key.public(), &|bytes| Ok::<_, std::convert::Infallible>(key.sign(bytes))).unwrap()
 }
 
 /// A commit of no meaning, distinct by `n`.

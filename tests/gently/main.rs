@@ -4,6 +4,7 @@
 
 mod acceptance;
 mod actions;
+mod agent;
 mod anchor;
 mod anchored;
 mod artifacts;

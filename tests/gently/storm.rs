@@ -214,8 +214,17 @@ impl Storm {
     }
 
     /// Every session is closed; prompts of the dead are abandoned.
+    ///
+    /// A ref's lock that a dead writer left is taken for another program's until it is ten seconds old.
     fn close_all(&self) {
-        let recorder = self.rig.recorder(clock());
+        let begin = Instant::now();
+        let recorder = loop {
+            match self.rig.watched(clock(), unwatched()) {
+                Ok(recorder) => break recorder,
+                Err(error) if begin.elapsed() > Duration::from_secs(30) => panic!("{error}"),
+                Err(_) => std::thread::sleep(Duration::from_millis(200)),
+            }
+        };
         for session in self.rig.open_sessions() {
             wait(recorder.close_session(session.id, anchor(829_606), clock())).unwrap();
         }

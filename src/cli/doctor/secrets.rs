@@ -1,9 +1,11 @@
 //! The keys at hand against those in force; no key is shown.
 
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::keys::{self, AUTH_KEY_ENV, AuthKey, SigningKey, allowed_signers};
+use crate::config::SignedBy;
+use crate::keys::agent::SOCKET_ENV;
+use crate::keys::{self, AUTH_KEY_ENV, AuthKey, Signer, SigningKey, allowed_signers};
 use crate::record::hash::Hash32;
 use crate::store::Read;
 use crate::store::sqlite::Sqlite;
@@ -15,7 +17,7 @@ use crate::cli::wire;
 const SEALED: [&[u8]; 2] = [b"-----BEGIN AGE", b"age-encryption.org"];
 
 /// The signing key is the one in force, and `allowed_signers` has it.
-pub fn signing(root: &Path, store: &Sqlite) -> Check {
+pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
     const NAME: &str = "signing key";
     let folder = root.join("keys");
     let path = folder.join(keys::SIGNING_KEY);
@@ -23,20 +25,35 @@ pub fn signing(root: &Path, store: &Sqlite) -> Check {
         Ok(head) => head.signer,
         Err(error) => return Check::fail(NAME, error.to_string(), "gently audit verify"),
     };
-    let key = match SigningKey::load(&path) {
-        Ok(key) => key.public(),
-        Err(error) => return Check::fail(NAME, error.to_string(), "put keys/signing.key back from a backup"),
+    let (key, who) = match signer {
+        SignedBy::File => (SigningKey::load(&path).map(|key| key.public()), "keys/signing.key"),
+        SignedBy::Agent => {
+            let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
+            let key = Signer::agent(&folder.join(keys::SIGNING_KEY_PUB), socket.as_deref());
+            (key.map(|key| key.public()), "an SSH agent")
+        }
+    };
+    let key = match (key, signer) {
+        (Ok(key), _) => key,
+        (Err(error), SignedBy::File) => {
+            return Check::fail(NAME, error.to_string(), "put keys/signing.key back from a backup");
+        }
+        (Err(error), SignedBy::Agent) => return Check::fail(NAME, error.to_string(), "ssh-add FILE"),
     };
     if key != in_force {
-        let found = format!("{} holds {key}, in force is {in_force}", path.display());
-        return Check::fail(NAME, found, "put the key in force back as keys/signing.key, with mode 0600");
+        let found = format!("{who} has {key}, in force is {in_force}");
+        let mend = match signer {
+            SignedBy::File => "put the key in force back as keys/signing.key, with mode 0600",
+            SignedBy::Agent => "put the public key in force back as keys/signing.key.pub",
+        };
+        return Check::fail(NAME, found, mend);
     }
     let file = folder.join(keys::ALLOWED_SIGNERS);
     let line = in_force.allowed_signers_line();
     let mend = format!("printf '%s\\n' '{}' >> {}", line.trim_end(), shell(&file));
     match allowed_signers::load(&file) {
         Ok(known) if known.contains(&in_force) => {
-            Check::ok(NAME, format!("in force, and in allowed_signers ({} there)", known.len()))
+            Check::ok(NAME, format!("{who} has the key in force; allowed_signers too ({} there)", known.len()))
         }
         Ok(_) => Check::fail(NAME, format!("{} lacks the key in force", file.display()), mend),
         Err(error) => Check::fail(NAME, error.to_string(), mend),

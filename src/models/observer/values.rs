@@ -132,7 +132,9 @@ fn size(mebibytes: &Reading) -> String {
 fn bytes(bytes: &Reading) -> String {
     match bytes.number() {
         Some(n) if n >= 1024.0 * 1024.0 => size(&Reading::Fraction(n / 1024.0 / 1024.0)),
-        Some(n) if n >= 1024.0 => format!("{:.0} KiB", n / 1024.0),
+        Some(n) if n >= 10.0 * 1024.0 => format!("{:.0} KiB", n / 1024.0),
+        // One digit would be too far from the value to be called the same.
+        Some(n) if n >= 1024.0 => format!("{:.1} KiB", n / 1024.0),
         Some(n) => format!("{n:.0} B"),
         None => bytes.to_string(),
     }
@@ -171,7 +173,7 @@ mod tests {
             ("log_bytes", Reading::Count(2048)),
             ("database_bytes", Reading::Count(5 * 1024 * 1024)),
         ];
-        assert_eq!(told(&holds), ["  holds    3 exchanges, 9 lines", "  sizes    5 MiB database, 2 KiB log"]);
+        assert_eq!(told(&holds), ["  holds    3 exchanges, 9 lines", "  sizes    5 MiB database, 2.0 KiB log"]);
         let changes =
             [("log", text("same")), ("config", text("changed")), ("keys", text("same")), ("noted_at", text("t"))];
         assert_eq!(told(&changes), ["  changed  config", "  same     keys, log", "  since    t"]);

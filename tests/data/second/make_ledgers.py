@@ -369,7 +369,7 @@ class Ledger:
         for name, raw in self.objects.items():
             put(os.path.join(git, "objects", name[:2], name[2:]), zlib.compress(raw, 1))
         for name, oid in self.refs.items():
-            put(os.path.join(git, name), (oid + "\n").encode())
+            put(os.path.join(git, name), (oid + "\n").replace("\0\n", "").encode())
         put(os.path.join(folder, "audit.log"), b"".join(self.lines))
 
 
@@ -680,7 +680,77 @@ def replayed(one):
 
 afterwards("session_replayed_rechained", replayed, C)
 
+afterwards("log_with_a_line_too_long_within", lambda one: one.lines.insert(len(one.lines) - 2, b"a" * 70000 + b"\n"), C)
+afterwards("log_with_a_nul_within", at(-2, lambda line: line[:70] + b"\0" + line[71:]), C)
+afterwards("log_not_utf8_within", at(-2, lambda line: line[:70] + b"\xff" + line[71:]), C)
+afterwards("tail_cut_in_both_after_the_start", lambda one: (
+    one.lines.__delitem__(slice(find(one, "session_start", -1) + 1, None)), back(one, TAIL, 2)), "complete")
+afterwards("log_doubled", lambda one: one.lines.extend(one.lines), C)
+afterwards("log_reversed", lambda one: one.lines.reverse(), C)
+afterwards("main_cut_before_the_rotation", lambda one: back(one, "refs/heads/main", 2), C)
+afterwards("ref_without_its_newline", lambda one: one.refs.update({TAIL: one.refs[TAIL] + "\0"}), C)
+afterwards("ref_with_a_line_more", lambda one: one.refs.update({TAIL: one.refs[TAIL] + "\nmore"}), C)
+afterwards("ref_in_upper_case", lambda one: one.refs.update({TAIL: one.refs[TAIL].upper()}), C)
+afterwards("symbolic_tail", lambda one: one.refs.update({TAIL: "ref: " + OTHER}), C)
+afterwards("log_of_an_honest_twin_without_git", lambda one: exchanged(one, True, False), C)
+
+
+def noted(on, change=None):
+    """Notes as OpenTimestamps proofs are kept, on the commits that `on` names."""
+    def tampered(one):
+        tree = one.tree({oid: b"proof of " + oid.encode() for oid in on(one)})
+        raw = "tree %s\nauthor n <n@n> 1707113500 +0000\ncommitter n <n@n> 1707113500 +0000\n\nnotes\n" % tree
+        one.refs["refs/notes/ots"] = one.put("commit", raw.encode())
+        if change:
+            change(one)
+    return tampered
+
+
+afterwards("honest_with_notes", noted(lambda one: [one.main]))
+afterwards("notes_on_a_branch", noted(lambda one: [one.refs[TAIL]]), C)
+afterwards("note_changed_in_place", noted(lambda one: [one.main], spoil(
+    lambda one: [o for o, raw in one.objects.items() if b"proof of" in raw][0], lambda raw: raw[:-1] + b"?")), C)
+afterwards("note_lost", noted(lambda one: [one.main], lose(
+    lambda one: [o for o, raw in one.objects.items() if b"proof of" in raw][0])), C)
+afterwards("notes_ref_to_nothing", lambda one: one.refs.update({"refs/notes/witness": "1" * 40}), C)
+
 # -- signatures and commits, with the key
+with_key("subject_of_no_kind", "message", "interaction#2", replaced("interaction-2", "merge-2"), C)
+with_key("subject_of_no_kind_by_a_stranger", "key", "interaction#2", lambda key: STRANGER, C, "signed_by")
+with_key("subject_with_more_words", "message", "session_start#1", replaced("session_start:", "session_start :"), C)
+with_key("log_trailer_twice", "message", "interaction#2", lambda text: text + text[text.index("Log: "):], C)
+with_key("genesis_of_another_subject", "message", "genesis#1", replaced("genesis\n", "begin\n"), C)
+with_key("committer_a_second_later", "commit", "interaction#2", lambda raw: raw.replace(b"committer gently <ledger@gently.invalid> 1",
+         b"committer gently <ledger@gently.invalid> 2"), C)
+with_key("commit_not_utf8", "commit", "interaction#2", lambda raw: raw + b"\xff\n", C)
+with_key("start_of_another_author", "author", "session_start#2", replaced("gently <", "somebody <"), C, "not_before", "signed_by")
+with_key("close_of_another_author", "author", "close#2", replaced("gently <", "somebody <"), C, "signed_by")
+with_key("genesis_of_another_author", "author", "genesis#1", replaced("gently <", "somebody <"), C, "signed_by")
+with_key("rotation_of_another_author", "author", "key_rotate#1", replaced("gently <", "somebody <"), C, "signed_by")
+with_key("end_of_another_author", "author", "session_end#2", replaced("gently <", "somebody <"), C, "signed_by")
+with_key("tree_head_unreadable", "note", "main#2", lambda note: b"hello\n", C, "signed_by")
+with_key("tree_head_of_another_origin", "note", "main#2", lambda note: note.replace(b"test/second", b"test/third"), C)
+with_key("tree_head_signed_for_another_text", "note", "main#3", lambda note: note.replace(b"\n28\n", b"\n29\n"), C)
+with_key("checkpoint_without_its_segment", "files", "checkpoint#2", lambda f: {k: v for k, v in f.items() if k != "audit.log"}, C)
+with_key("checkpoint_without_its_tree_head", "files", "checkpoint#2", lambda f: {k: v for k, v in f.items() if k != "checkpoint"}, C,
+         "signed_by")
+with_key("segment_behind_a_link", "files", "checkpoint#2", lambda f: {**f, "audit.log": ("120000", f["audit.log"])}, C)
+with_key("segment_executable", "files", "checkpoint#2", lambda f: {**f, "audit.log": ("100755", f["audit.log"])}, C)
+with_key("tree_with_many_files", "files", "session_start#2", lambda f: {**f, **{"a%03d" % n: b"" for n in range(200)}}, C)
+with_key("rotation_line_left_out", "rest", "key_rotate#1", lambda rest: None, C)
+with_key("checkpoint_line_left_out", "rest", "checkpoint#2", lambda rest: None, C)
+with_key("genesis_line_left_out", "rest", "genesis#1", lambda rest: None, C)
+with_key("start_line_left_out", "rest", "session_start#2", lambda rest: None, C)
+with_key("end_line_left_out", "rest", "session_end#1", lambda rest: None, C)
+with_key("answer_line_left_out", "rest", "response#2", lambda rest: None, C)
+with_key("prompt_line_left_out", "rest", "prompt#2", lambda rest: None, C)
+with_key("answer_line_left_out_of_the_tail", "rest", "response#8", lambda rest: None, "complete")
+with_key("start_line_twice", "rest", "session_start#2", lambda rest: [rest, rest], C)
+with_key("end_line_twice", "rest", "session_end#1", lambda rest: [rest, rest], C)
+with_key("anchor_line_twice", "rest", "btc_anchor#1", lambda rest: [rest, rest], C)
+with_key("anchor_line_unreadable", "rest", "btc_anchor#1", lambda rest: rest[:-1], C, "not_before")
+with_key("oversize_line_of_the_log", "rest", "artifact#1", lambda rest: rest + "0" * 70000, C)
+with_key("rotation_to_no_key", "document", "key_rotate#1", edit(new_signer="ssh-rsa AAAA"), C, "signed_by")
 with_key("commit_by_a_stranger", "key", "interaction#2", lambda key: STRANGER, C, "signed_by")
 with_key("start_by_a_stranger", "key", "session_start#2", lambda key: STRANGER, C, "signed_by")
 with_key("close_by_a_stranger", "key", "close#1", lambda key: STRANGER, C, "signed_by")
