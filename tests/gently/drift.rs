@@ -7,10 +7,7 @@ use std::path::Path;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
 use gently::govern::validate::judge;
-use gently::home::Home;
 use gently::record::bundle::Bundle;
-use gently::record::commitment::Salt;
-use gently::recorder::{ArtifactId, Field, NewArtifact, Recorder, always, unwatched};
 use gently::store::Read;
 use gently::store::sqlite::Sqlite;
 use serde_json::{Value, json};
@@ -18,7 +15,6 @@ use sha2::{Digest, Sha256};
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran};
-use crate::recorder::wait;
 
 /// Labelled data is no part of the repository: `GENTLY_DATA`, else `shared/data` in or beside it.
 fn labelled(file: &str) -> Option<Vec<Value>> {
@@ -100,8 +96,8 @@ impl House {
 
     /// Puts another kernel in force.
     fn under(self, kernel: &Kernel) -> House {
-        let file = self.person.at("other-kernel.json");
-        std::fs::write(&file, kernel.canonical_json()).unwrap();
+        let file = self.person.at("other-kernel.toml");
+        std::fs::write(&file, kernel.to_toml().unwrap()).unwrap();
         self.run(&["kernel", "set", file.to_str().unwrap()]).exits(0);
         self
     }
