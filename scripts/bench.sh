@@ -5,6 +5,8 @@
 #                                      so many closed sessions (10 and 10000 when none is given), and gently --help
 #   scripts/bench.sh ledgers [N…]      ledgers of N exchanges (10000 when none is given) through the real recorder: write
 #                                      rate, bytes, git fsck, git verify-commit and gently audit verify side by side
+#   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
+#                                      is given) and 1000 sessions; RUNS (200) questions
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -15,15 +17,19 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
-[[ "$part" == ask || "$part" == ledgers ]] || usage
+[[ "$part" == ask || "$part" == ledgers || "$part" == context ]] || usage
 shift
 for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done
 if (($# == 0)); then
-  if [[ "$part" == ask ]]; then set -- 10 10000; else set -- 10000; fi
+  case "$part" in
+  ask) set -- 10 10000 ;;
+  ledgers) set -- 10000 ;;
+  context) set -- 100000 ;;
+  esac
 fi
 program=bench
 if [[ "$part" == ledgers ]]; then program=ledgers; fi
@@ -42,6 +48,14 @@ if [[ "$part" == ledgers ]]; then
   for count in "$@"; do
     echo
     "$bench" --ledgers "$count" "$work/$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == context ]]; then
+  echo "                              median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" context "$work/$count" "$count" "${RUNS:-200}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

@@ -1,5 +1,7 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
+pub mod recall;
+
 use std::collections::BTreeMap;
 use std::pin::pin;
 
@@ -10,7 +12,7 @@ use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
 use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
 use crate::models::{Model, ModelFault};
-use crate::record::bundle::SightEntry;
+use crate::record::bundle::{ArtifactRef, SightEntry};
 use crate::record::commitment::Salt;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
@@ -18,6 +20,8 @@ use crate::recorder::{
     Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
 };
 use crate::session::{House, Resumed, resume_or_open};
+
+use recall::{Declared, recall};
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
@@ -77,6 +81,17 @@ pub struct Asked {
     pub resumed: Resumed,
     /// Secrets that were removed from the prompt before anything else saw it.
     pub removed: Vec<Finding>,
+    /// What was put before the model, and why; nothing when none was to be called.
+    pub context: Vec<ArtifactRef>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// As it was typed.
+    pub text: &'a str,
+    /// What is declared as its context.
+    pub declared: &'a Declared,
 }
 
 /// What a turn can't go on without.
@@ -101,7 +116,7 @@ pub struct Seen {
     pub salt: Salt,
 }
 
-/// Asks: resume, redact, decide, compile, render, record, call, judge, record.
+/// Asks: resume, redact, decide, recall, compile, render, record, call, judge, record.
 ///
 /// `gather` takes the turn's observations. The answer that comes back is durable in the database and
 /// written to git and log. An error means that nothing may be shown. When `patience` ends before the prompt
@@ -110,11 +125,11 @@ pub async fn ask(
     house: &House<'_>,
     auth_key_hash: Hash32,
     model: &Model,
-    question: &str,
+    question: Question<'_>,
     gather: impl FnOnce() -> Seen,
     patience: &impl Patience,
 ) -> Result<Asked, AskError> {
-    let Redaction { clean: text, found: removed } = redact(question);
+    let Redaction { clean: text, found: removed } = redact(question.text);
     let own = model.system().map(|text| redact(text.trim()).clean);
     let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
     let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
@@ -130,9 +145,11 @@ pub async fn ask(
         Decision::Deny { reason, authority_state } => {
             let refusal = Refusal::Denied { reason: reason.to_owned() };
             let on_record = refuse(refusal, authority_state, text, salt, anchor).await.map_err(AskError::Prompt)?;
-            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed });
+            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, context: Vec::new() });
         }
     };
+    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, question.declared);
+    let recalled = recalled.map_err(|e| AskError::Prompt(e.into()))?;
     let bundle = match compile(&Inputs {
         session_id: session.uuid,
         user_input: &text,
@@ -141,14 +158,16 @@ pub async fn ask(
         model_id: model.id(),
         now,
         sight,
+        recalled: &recalled,
     }) {
         Ok(bundle) => bundle,
         Err(fault) => {
             let refusal = Refusal::CompileFailed { reason: fault.code().to_owned() };
             let on_record = refuse(refusal, authority_state, text, salt, anchor).await.map_err(AskError::Prompt)?;
-            return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed });
+            return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed, context: Vec::new() });
         }
     };
+    let context = bundle.refs().to_vec();
     let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
     let params = model.params(own.as_ref().map(Clean::as_str));
     let prompt = Prompt { session: session.id, text, bundle, compiled, params, authority_state, salt, anchor, now };
@@ -170,5 +189,5 @@ pub async fn ask(
             Turn::Failed(failure, fault)
         }
     };
-    Ok(Asked { turn, resumed, removed })
+    Ok(Asked { turn, resumed, removed, context })
 }

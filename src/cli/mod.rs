@@ -7,10 +7,13 @@ pub mod audit;
 mod backup;
 mod choose;
 pub mod config;
+mod conflict;
+mod context;
 mod doctor;
 mod find;
 mod hook;
 mod init;
+mod items;
 mod key;
 mod log;
 mod model;
@@ -21,6 +24,7 @@ mod screen;
 mod secrets;
 mod session;
 mod show;
+mod summary;
 mod terminal;
 mod walk;
 mod wire;
@@ -95,6 +99,12 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
+        Command::Fact(command) => items::fact(command, json).await,
+        Command::Note(command) => items::note(command, json).await,
+        Command::Decision(command) => items::decision(command, json).await,
+        Command::Intent(command) => items::intent(command, json).await,
+        Command::Conflict(command) => conflict::run(command, json).await,
+        Command::Context(command) => context::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange } => show::run(&exchange, json),
         Command::Doctor => doctor::run(json).await,

@@ -1,5 +1,6 @@
 //! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::home::{Home, HomeError, InitOptions, locate};
 use crate::keys::{KeyError, os_random};
 use crate::models::ModelFault;
 use crate::record::block::Network;
+use crate::record::bundle::SightEntry;
 use crate::record::commitment::Salt;
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
@@ -242,11 +244,16 @@ impl Opened {
 
     /// A turn's own observations: sight, and a salt.
     pub fn gather(&self) -> Result<Seen, WireError> {
-        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth { home: self.home.root().to_owned() })];
         let mut salt = [0; 32];
         os_random(&mut salt)?;
-        Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: Salt::new(salt) })
+        Ok(Seen { sight: sight(&self.home, &self.kernel)?, salt: Salt::new(salt) })
     }
+}
+
+/// What each observational tool shows now.
+pub fn sight(home: &Home, kernel: &Kernel) -> Result<BTreeMap<String, SightEntry>, WireError> {
+    let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth { home: home.root().to_owned() })];
+    Ok(observe_all(&tools, kernel.tools(), clock()?))
 }
 
 /// Puts the next signing key in place, when a rotation is on record whose process died before it did.

@@ -61,6 +61,8 @@ pub struct Config {
     pub model: Model,
     /// How sessions are kept.
     pub session: Session,
+    /// `[context] refs`: `none`, or `last:N`.
+    pub refs: String,
     /// What is kept of texts.
     pub content: Content,
     /// `[keys] passphrase_cmd`: prints the passphrase.
@@ -204,6 +206,7 @@ impl Config {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
                 host_role: text("session.host_role"),
             },
+            refs: text("context.refs"),
             content: Content::Sanitized,
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }
@@ -269,7 +272,7 @@ mod tests {
         assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
         assert_eq!((&config.model.ollama_url, &config.model.params), (&None, &Params::default()));
         assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, "workstation"));
-        assert_eq!(config.content, Content::Sanitized);
+        assert_eq!((config.content, config.refs.as_str()), (Content::Sanitized, "last:6"));
     }
 
     #[test]

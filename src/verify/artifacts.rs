@@ -2,6 +2,7 @@
 
 use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
+use crate::record::item::Items;
 use crate::store::Read;
 
 use super::VerifyError;
@@ -22,7 +23,9 @@ impl Checker<'_> {
         if level {
             self.cell(None, "artifact", "rows", self.lines.artifacts, u64::try_from(rows.len()).unwrap_or(u64::MAX));
         }
+        let mut items = Items::default();
         for row in rows {
+            items.take(row.line, &row.kind, &row.id, row.document.as_deref(), row.commitment);
             counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
             if let Some(line) = self.line_of(store, row.line)? {
@@ -45,7 +48,7 @@ impl Checker<'_> {
                 }
             }
         }
-        Ok(())
+        self.check_items(store, items.into_map())
     }
 
     /// Whether a `tombstone` artifact whose document is there names this id.

@@ -33,13 +33,19 @@ pub(super) struct DatabaseCounts {
     pub erased: u64,
     /// Texts that are not there as they were shown: secrets were removed before they were stored.
     pub redacted: u64,
+    /// Compiled prompts that are gone with an earlier turn that stood in them.
+    pub not_rendered: u64,
 }
 
 impl std::fmt::Display for DatabaseCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let DatabaseCounts { exchanges, artifacts, erased, redacted } = self;
+        let DatabaseCounts { exchanges, artifacts, erased, redacted, not_rendered } = self;
         write!(f, "{exchanges} exchanges and {artifacts} artifacts checked, {erased} of them erased, ")?;
-        write!(f, "{redacted} answers stored without a secret")
+        write!(f, "{redacted} answers stored without a secret")?;
+        if *not_rendered > 0 {
+            write!(f, ", {not_rendered} prompts not rendered again, as an earlier turn in them is erased")?;
+        }
+        Ok(())
     }
 }
 

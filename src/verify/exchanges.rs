@@ -3,9 +3,9 @@
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
 
-use crate::continuity::prompt::render_again;
+use crate::continuity::prompt::{PriorTurn, render_again};
 use crate::govern::kernel::Kernel;
-use crate::record::bundle::{Bundle, Exclusion};
+use crate::record::bundle::Exclusion;
 use crate::record::canon;
 use crate::record::commitment::{Role, Salt, Scheme, commit};
 use crate::record::documents::Format;
@@ -17,6 +17,7 @@ use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, Session
 
 use super::VerifyError;
 use super::checker::Checker;
+use super::continuity::Injected;
 use super::database::DatabaseCounts;
 use super::report::Question;
 
@@ -29,6 +30,8 @@ struct Rows<'a> {
     refs: Vec<ArtifactRefRow>,
     drift: Vec<DriftRow>,
     kernel: Option<String>,
+    /// Earlier turns that its references name, in their order; none for one that is erased.
+    turns: Vec<Option<PriorTurn>>,
 }
 
 impl Rows<'_> {
@@ -39,13 +42,20 @@ impl Rows<'_> {
         )
     }
 
-    /// The compiled prompt, rendered again; none when nothing was compiled.
+    /// Whether its compiled prompt is gone with an earlier turn that stood in it.
+    fn has_lost_its_prompt(&self) -> bool {
+        self.turns.iter().any(Option::is_none)
+    }
+
+    /// The compiled prompt, rendered again; none when nothing was compiled, or when it is gone.
     fn compiled(&self, user: &str) -> Result<Option<String>, String> {
+        let turns: Option<Vec<PriorTurn>> = self.turns.iter().cloned().collect();
+        let Some(turns) = turns else { return Ok(None) };
         let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
         let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
         let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
         let system = self.params()?.and_then(|params| params.system);
-        render_again(&kernel, bundle, system.as_deref(), user).map(Some).map_err(|e| e.to_string())
+        render_again(&kernel, bundle, system.as_deref(), &turns, user).map(Some).map_err(|e| e.to_string())
     }
 
     /// What the call was made with; none when no call was to be made.
@@ -129,6 +139,7 @@ impl Checker<'_> {
         let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
         for exchange in &exchanges {
             counts.exchanges += 1;
+            let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
             let rows = Rows {
                 session,
                 exchange,
@@ -137,11 +148,14 @@ impl Checker<'_> {
                     Some(id) => self.rows(store.turn(id))?.flatten(),
                     None => None,
                 },
-                refs: self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default(),
+                turns: self.prior_turns(store, session, &refs)?,
+                refs,
                 drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
                 kernel: kernel.clone(),
             };
             self.check_ids(&rows);
+            let place = rows.place();
+            self.check_injected(store, &Injected { session, exchange, refs: &rows.refs, place })?;
             self.check_prompt(store, &rows)?;
             self.check_texts(store, &rows, counts)?;
             self.check_outcome(store, &rows, counts)?;
@@ -162,7 +176,6 @@ impl Checker<'_> {
         for (i, row) in rows.refs.iter().enumerate() {
             self.cell(id, &place, "context_artifact_ref.ref_id", derived(&format!("artifact_ref/{i}")), row.ref_id);
         }
-        self.check_ref_hashes(rows, &place);
         for (i, row) in rows.drift.iter().enumerate() {
             self.cell(
                 id,
@@ -171,19 +184,6 @@ impl Checker<'_> {
                 derived(&format!("drift/{i}")).to_string(),
                 row.drift_id.clone(),
             );
-        }
-    }
-
-    /// `artifact_hash` is that of the kernel, or of the artifact as it stands in the bundle.
-    fn check_ref_hashes(&mut self, rows: &Rows<'_>, place: &str) {
-        let Some(Ok(bundle)) = rows.exchange.bundle_json.as_deref().map(Bundle::parse) else { return };
-        for row in &rows.refs {
-            let in_sight = bundle.sight.get(&row.artifact_type).and_then(|entry| canon::digest(entry).ok());
-            let expected = in_sight.or((row.artifact_type == "kernel").then_some(rows.session.kernel_hash));
-            if expected.is_some() {
-                let what = format!("context_artifact_ref.artifact_hash of {}", row.artifact_id);
-                self.cell_opt(Some(rows.session.id), place, &what, expected, row.artifact_hash);
-            }
         }
     }
 
@@ -245,6 +245,10 @@ impl Checker<'_> {
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else { return Ok(()) };
         let commitment = commit(scheme, salt, Role::Prompt, text.as_bytes());
         self.cell(id, &place, "prompt_commitment of the user's text", commitment, row.prompt_commitment);
+        if rows.has_lost_its_prompt() {
+            counts.not_rendered += 1;
+            return Ok(());
+        }
         match rows.compiled(text) {
             Ok(compiled) => {
                 let digest = compiled.map(|text| Hash32::digest(text.as_bytes()));
@@ -331,6 +335,8 @@ impl Checker<'_> {
         let (id, place) = (Some(rows.session.id), rows.place());
         let rebuilt = rows.document(scheme, salt);
         match rebuilt.and_then(|document| document.commitment(scheme, salt).map_err(|e| e.to_string())) {
+            // Its document holds a prompt that nobody can render again.
+            Ok(found) if rows.has_lost_its_prompt() && found != outcome.exchange_commitment => {}
             Ok(found) => {
                 self.cell(id, &place, "exchange_commitment of its rows", found, outcome.exchange_commitment);
             }

@@ -13,6 +13,7 @@ mod artifacts;
 mod blocks;
 mod checker;
 mod commits;
+mod continuity;
 mod database;
 mod documents;
 mod exchanges;

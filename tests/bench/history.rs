@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
+use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
@@ -86,6 +87,7 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             model_id: "observer",
             now,
             sight: house.sight.clone(),
+            recalled: &Recalled::default(),
         })
         .unwrap();
         let compiled = render(house.kernel, &bundle, None, &text);

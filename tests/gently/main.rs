@@ -12,6 +12,7 @@ mod bitcoind;
 mod by_hand;
 mod cli;
 mod concurrency;
+mod continuity;
 mod doctor;
 mod esplora_server;
 mod faults;

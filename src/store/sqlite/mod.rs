@@ -3,6 +3,7 @@
 mod columns;
 mod find;
 mod read;
+mod recall;
 mod rows;
 mod write;
 
@@ -22,8 +23,10 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 const COPY_PAGES: std::ffi::c_int = 4096;
 
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
-const MIGRATIONS: &[(&str, &str)] =
-    &[("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql")),
+    ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
+];
 
 /// A connection, or a transaction on one: queries run on both.
 pub struct Handle<C>(C);
