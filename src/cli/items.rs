@@ -209,6 +209,9 @@ pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, WireError>
     }
 }
 
+/// A subject is a name, in bytes.
+const MAX_SUBJECT: usize = 200;
+
 /// What somebody said, without its secrets.
 struct Said {
     kind: ItemKind,
@@ -240,8 +243,12 @@ impl Said {
                  before a model. Say in a sentence or two what follows from it, and name it with --source"
             ));
         }
-        if self.subject.as_ref().is_some_and(|subject| subject.as_str().is_empty()) {
-            return Some("--subject names nothing".to_owned());
+        match self.subject.as_ref().map(|subject| subject.as_str().len()) {
+            Some(0) => return Some("--subject names nothing".to_owned()),
+            Some(length) if length > MAX_SUBJECT => {
+                return Some(format!("--subject has {length} bytes, at most {MAX_SUBJECT} are a name"));
+            }
+            _ => {}
         }
         self.common.source.trim().is_empty().then(|| "--source names nothing".to_owned())
     }

@@ -9,12 +9,12 @@ use uuid::Uuid;
 
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::{ArtifactRef, Bundle, Constraint, Exclusion, Intent, Moment, NamedHash, SightEntry};
+use crate::record::bundle::{ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, SightEntry};
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::candidate::Recalled;
+use super::candidate::{Confidence, Recalled};
 use super::prompt::PriorTurn;
 use super::select::select;
 
@@ -124,6 +124,20 @@ impl ContextBundle {
     /// What was injected, and why: the rows of `context_artifact_ref`.
     pub fn refs(&self) -> &[ArtifactRef] {
         &self.refs
+    }
+
+    /// All that the model is shown, for judging its reply: the bundle with the earlier turns among its facts, since a
+    /// reply may repeat what was said.
+    pub fn shown(&self) -> Bundle {
+        let mut shown = self.bundle.clone();
+        shown.facts.extend(self.turns.iter().map(|turn| Fact {
+            id: format!("turn:{}", turn.turn),
+            claim: turn.text.clone(),
+            source: turn.speaker.to_owned(),
+            observed_at: turn.at,
+            confidence: Confidence::Low.name().to_owned(),
+        }));
+        shown
     }
 
     /// Earlier turns that are shown beside it, oldest first; its `refs` name them, in this order.

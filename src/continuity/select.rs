@@ -72,56 +72,33 @@ struct Eligible<'a> {
 pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Seconds) -> Selection {
     let question = words(user_input.as_str());
     let mut chosen = Selection::default();
-    let mut pass = |list: &'_ [Candidate]| -> Vec<usize> {
-        let mut passed = Vec::new();
-        for (at, candidate) in list.iter().enumerate() {
-            match gate(kernel, candidate) {
-                Some(kept) => chosen.exclude(&candidate.id, kept),
-                None => passed.push(at),
-            }
-        }
-        passed
-    };
-    let (found, rivals) = (pass(&recalled.found), pass(&recalled.rivals));
-    let found: Vec<&Candidate> = found.into_iter().filter_map(|at| recalled.found.get(at)).collect();
-    let rivals: Vec<&Candidate> = rivals.into_iter().filter_map(|at| recalled.rivals.get(at)).collect();
-    let all: Vec<&Candidate> = found.iter().chain(&rivals).copied().collect();
-    let disputes = conflict::disputes(&all);
-    let scored = |candidate| Eligible {
-        candidate,
-        parts: score(candidate, &question, now, conflict::is_disputed(&disputes, &candidate.id)),
-    };
-    let mut ring1: Vec<Eligible<'_>> = found.into_iter().map(scored).collect();
+    let found = chosen.passing(kernel, &recalled.found);
+    let rivals = chosen.passing(kernel, &recalled.rivals);
+    let disputes = conflict::disputes(&found.iter().chain(&rivals).copied().collect::<Vec<_>>());
+    let scored =
+        |candidate: &'_ Candidate| score(candidate, &question, now, conflict::is_disputed(&disputes, &candidate.id));
+    let mut ring1: Vec<Eligible<'_>> =
+        found.into_iter().map(|candidate| Eligible { candidate, parts: scored(candidate) }).collect();
     ring1.sort_by(|a, b| order(a).cmp(&order(b)));
-    let mut room = Room::of(kernel.rules().rings.ring1);
-    let mut left = Vec::new();
-    let mut taken: Vec<&str> = Vec::new();
-    for one in ring1 {
-        match room.take(printed(one.candidate)) {
-            Ok(()) => {
-                taken.push(&one.candidate.id);
-                chosen.put(&one, "ring1", &disputes, now);
-            }
-            Err(kept) => left.push((one, kept)),
-        }
-    }
-    let seen: Vec<&Dispute> = disputes.iter().filter(|d| d.ids.iter().any(|id| taken.contains(&id.as_str()))).collect();
+    let left = chosen.fill(ring1, Room::of(kernel.rules().rings.ring1), &disputes, now);
+    let shown: Vec<&Dispute> = disputes.iter().filter(|dispute| chosen.shows_one_of(&dispute.ids)).collect();
+    let needed = |id: &String| shown.iter().any(|dispute| dispute.ids.contains(id));
     let mut deep = Room::of(kernel.rules().rings.ring2);
-    left.extend(rivals.into_iter().map(|candidate| (scored(candidate), Kept::RingCapItems)));
     for (one, kept) in left {
-        let id = &one.candidate.id;
-        let kept = match seen.iter().any(|dispute| dispute.ids.contains(id)) {
-            true => deep.take(printed(one.candidate)).err(),
-            // A rival of something that is not shown was not looked for by the question.
-            false if recalled.rivals.iter().any(|rival| rival.id == *id) => continue,
-            false => Some(kept),
-        };
+        let kept = if needed(&one.candidate.id) { deep.take(printed(one.candidate)).err() } else { Some(kept) };
         match kept {
             None => chosen.put(&one, FOR_A_CONFLICT, &disputes, now),
-            Some(kept) => chosen.exclude(id, kept),
+            Some(kept) => chosen.exclude(&one.candidate.id, kept),
         }
     }
-    chosen.open_items.extend(seen.into_iter().map(Dispute::open_item));
+    // A rival of nothing that is shown was not looked for by the question.
+    for candidate in rivals.into_iter().filter(|rival| needed(&rival.id)) {
+        match deep.take(printed(candidate)) {
+            Ok(()) => chosen.put(&Eligible { candidate, parts: scored(candidate) }, FOR_A_CONFLICT, &disputes, now),
+            Err(kept) => chosen.exclude(&candidate.id, kept),
+        }
+    }
+    chosen.open_items.extend(shown.into_iter().map(Dispute::open_item));
     turns::choose(kernel, &question, recalled, now, deep, &mut chosen);
     chosen
 }
@@ -164,6 +141,40 @@ fn intent(candidate: &Candidate) -> Intent {
 }
 
 impl Selection {
+    /// What passes the gates; what fails one is named.
+    fn passing<'a>(&mut self, kernel: &Kernel, list: &'a [Candidate]) -> Vec<&'a Candidate> {
+        let mut passed = Vec::new();
+        for candidate in list {
+            match gate(kernel, candidate) {
+                Some(kept) => self.exclude(&candidate.id, kept),
+                None => passed.push(candidate),
+            }
+        }
+        passed
+    }
+
+    /// Puts what there is room for, in the order given; what there is none for comes back.
+    fn fill<'a>(
+        &mut self,
+        ranked: Vec<Eligible<'a>>,
+        mut room: Room,
+        disputes: &[Dispute],
+        now: Seconds,
+    ) -> Vec<(Eligible<'a>, Kept)> {
+        let mut left = Vec::new();
+        for one in ranked {
+            match room.take(printed(one.candidate)) {
+                Ok(()) => self.put(&one, "ring1", disputes, now),
+                Err(kept) => left.push((one, kept)),
+            }
+        }
+        left
+    }
+
+    fn shows_one_of(&self, ids: &[String]) -> bool {
+        self.refs.iter().any(|shown| ids.contains(&shown.artifact_id))
+    }
+
     pub(super) fn exclude(&mut self, artifact: &str, kept: Kept) {
         self.exclusions.push(Exclusion { artifact: artifact.to_owned(), reason: kept.code().to_owned() });
     }

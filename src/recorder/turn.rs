@@ -206,7 +206,7 @@ impl Reply {
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
-        let judgement = judge(kernel, prompt.bundle.bundle(), &prompt.text, &self.text);
+        let judgement = judge(kernel, &prompt.bundle.shown(), &prompt.text, &self.text);
         let stored = redact(&self.text);
         Judged { text: self.text, stored, usage: self.usage, cost: self.cost, judgement }
     }

@@ -124,7 +124,7 @@ fn what_disagrees_is_shown_on_both_sides_until_a_person_decides() {
     assert!(person.log().last().unwrap().contains("kind:conflict_resolved,id:conflict:000001,"));
     assert_eq!(person.gently(&["conflict", "list", "--json"]).exits(0).json(), json!([]));
     assert!(person.gently(&["conflict", "resolve", &one]).exits(2).err.contains("is superseded"));
-    person.ask("When will the dirigible land, before dusk?");
+    person.gently(&["ask", "--no-ref", "When will the dirigible land, before dusk?"]).exits(0);
     let shown = context(&person, "last");
     assert!(!ids(&shown).contains(&one.as_str()) && ids(&shown).contains(&other.as_str()), "{shown:#}");
     assert!(!shown.to_string().contains("conflict:"), "{shown:#}");
@@ -435,4 +435,42 @@ fn a_home_from_before_is_searched_too() {
     let deep = person.gently(&["ask", "--deep", "Which harpsichord?"]).exits(0);
     assert!(deep.err.contains("added from deep history: "), "{deep:#?}");
     sound(&person);
+}
+
+#[test]
+fn open_drift_is_shown_in_its_session_and_where_it_is_about() {
+    let mut person = Person::new();
+    let says = |text: &str| Behaviour::Says(text.to_owned());
+    let server = ModelServer::script(vec![says("I've restarted the harpsichord service."), says("Hm."), says("Hm.")]);
+    person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
+    let ask = |question: &str| person.gently(&["ask", "--model", "openai/m", question]).exits(0);
+    assert!(ask("Restart the harpsichord service.").err.contains("authority"));
+    ask("What is the capital of France?");
+    let here = context(&person, "last");
+    let drift = of_type(&here, "driftwatch");
+    assert_eq!((drift.len(), drift[0]["score"]["relevance"].as_u64()), (1, Some(0)), "{here:#}");
+    assert!(here["bundle"]["open_items"][0]["issue"].as_str().unwrap().starts_with("authority ("), "{here:#}");
+    assert_eq!(here["bundle"]["open_items"][0]["status"], "open");
+    person.gently(&["session", "close"]).exits(0);
+    for (question, shown) in [("What is the capital of Spain?", 0), ("Is the harpsichord well?", 1)] {
+        let preview = person.gently(&["context", "preview", "--model", "observer", "--json", question]).exits(0).json();
+        assert_eq!(of_type(&preview, "driftwatch").len(), shown, "{question}: {preview:#}");
+    }
+    sound(&person);
+}
+
+#[test]
+fn a_reply_may_repeat_what_a_declared_turn_said() {
+    let mut person = Person::new();
+    let says = |text: &str| Behaviour::Says(text.to_owned());
+    let again = "As you said: https://ulverstone.example/harpsichord";
+    let server = ModelServer::script(vec![says("Thank you."), says(again), says(again)]);
+    person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
+    let ask = |args: &[&str]| {
+        let told = person.gently(&[&["ask", "--json", "--model", "openai/m"], args].concat()).exits(0).json();
+        told["drift"]["validator"]["evidence_drift"].as_bool().unwrap()
+    };
+    assert!(!ask(&["It is at https://ulverstone.example/harpsichord"]));
+    assert!(!ask(&["Where was it?"]));
+    assert!(ask(&["--no-ref", "Where was it?"]));
 }

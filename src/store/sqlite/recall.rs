@@ -1,5 +1,6 @@
 //! The queries behind [`Recall`]: full-text search, bounded at every step.
 
+use std::collections::HashMap;
 use std::ops::Deref;
 
 use rusqlite::{Connection, params};
@@ -10,7 +11,7 @@ use super::columns::{Columns, int};
 use super::rows::{drift, item, turn};
 use crate::record::hash::Hash32;
 use crate::record::item::{Item, ItemKind, ItemState};
-use crate::store::{OpenDrift, Read, Recall, StoreError, TurnRow};
+use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
 
 /// A word in more texts than this is common.
 const COMMON: u32 = 1000;
@@ -18,8 +19,8 @@ const COMMON: u32 = 1000;
 const SCALE: f64 = 100.0;
 /// No text fits better.
 const BEST: u64 = 2000;
-/// How many of the best fitting turns are looked at for open drift.
-const MOST_EXCHANGES: u32 = 200;
+/// How many open drift events are looked at, the newest.
+const MOST_OPEN: u32 = 200;
 
 /// A search index: its table, and how it ranks.
 struct Index {
@@ -169,34 +170,28 @@ impl<C: Deref<Target = Connection>> Recall for Handle<C> {
     }
 
     fn drift_like(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError> {
-        let mut found = Vec::new();
-        for (turn, relevance) in self.turns_like(words, MOST_EXCHANGES)? {
-            if turn.by_user
-                && let Some(exchange) = self.exchange_of_turn(turn.turn_id)?
-            {
-                found.push((exchange.exchange_id, relevance));
+        let newest = "SELECT d.*, e.session_id, x.n
+                        FROM drift_event d JOIN llm_exchange e ON e.exchange_id = d.exchange_id
+                        LEFT JOIN turn_index x ON x.turn_id = e.turn_user_id
+                       WHERE NOT EXISTS (SELECT 1 FROM artifact a WHERE a.kind = 'drift_close' AND a.id = d.drift_id)
+                       ORDER BY d.rowid DESC LIMIT ?1";
+        let mut open = self.list("read open drift", newest, [MOST_OPEN], |c| {
+            let found = OpenDrift { drift: drift(c)?, session: c.uuid("llm_exchange.session_id")?, relevance: 0 };
+            Ok((found, c.count_opt("turn_index.n")?))
+        })?;
+        let wanted = if open.is_empty() { None } else { self.wanted(&TURNS, words)? };
+        if let Some(wanted) = wanted {
+            let sql = format!("{} SELECT n, score FROM hit", Self::hits(&TURNS, &wanted));
+            let fits =
+                self.list("look for turns", &sql, [wanted.expression], |c| Ok((c.count("hit.n")?, score(c)?)))?;
+            let fits: HashMap<u64, u64> = fits.into_iter().collect();
+            for (found, turn) in &mut open {
+                found.relevance = turn.and_then(|turn| fits.get(&turn)).copied().unwrap_or(0);
             }
         }
-        let here = "SELECT exchange_id FROM llm_exchange WHERE session_id = ?1 ORDER BY seq DESC LIMIT ?2";
-        let here = self.list("read exchanges", here, params![session.to_string(), MOST_EXCHANGES], |c| {
-            c.uuid("llm_exchange.exchange_id")
-        })?;
-        let known: Vec<Uuid> = found.iter().map(|(exchange, _)| *exchange).collect();
-        found.extend(here.into_iter().filter(|id| !known.contains(id)).map(|id| (id, 0)));
-        let sql = "SELECT d.*, e.session_id FROM drift_event d JOIN llm_exchange e ON e.exchange_id = d.exchange_id
-                    WHERE d.exchange_id = ?1
-                      AND NOT EXISTS (SELECT 1 FROM artifact a WHERE a.kind = 'drift_close' AND a.id = d.drift_id)
-                    ORDER BY d.rowid";
-        let mut open = Vec::new();
-        for (exchange, relevance) in found {
-            let rows = self.list("read open drift", sql, [exchange.to_string()], |c| {
-                Ok(OpenDrift { drift: drift(c)?, session: c.uuid("llm_exchange.session_id")?, relevance })
-            })?;
-            open.extend(rows);
-        }
-        open.sort_by(|a, b| (b.drift.created_at, &a.drift.drift_id).cmp(&(a.drift.created_at, &b.drift.drift_id)));
-        open.truncate(usize::try_from(int(most.into())).unwrap_or(usize::MAX));
-        Ok(open)
+        let related =
+            open.into_iter().map(|(found, _)| found).filter(|one| one.relevance > 0 || one.session == session);
+        Ok(related.take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
     }
 }
 
