@@ -6,6 +6,7 @@
 //! ledger.git      the git ledger
 //! audit.log       the log
 //! gently.db       the relationship database (0600)
+//! verified.json   how far the last check came that found nothing wrong (0600)
 //! writer.lock     held for one batch; in-flight/ holds a lock for each prompt whose model is thinking
 //! ```
 
@@ -43,9 +44,7 @@ pub enum HomeError {
         path: PathBuf,
     },
     /// A part of the home is missing.
-    #[error(
-        "{path} is no whole home: {part} is missing. Restore it from a backup, or use another place with GENTLY_HOME"
-    )]
+    #[error("{path} is no whole home: {part} is missing. {}", mend(part))]
     Incomplete {
         /// The home.
         path: PathBuf,
@@ -88,6 +87,18 @@ pub enum HomeError {
         /// Why.
         reason: String,
     },
+}
+
+/// How a part of a home comes back.
+fn mend(part: &str) -> &'static str {
+    match part {
+        "audit.log" | "ledger.git" => "`gently audit rebuild` restores it from the database",
+        "gently.db" => {
+            "It was the only copy of the texts: `gently audit rebuild` says what can be had. Restore a backup, or use \
+             another place with GENTLY_HOME"
+        }
+        _ => "Restore it from a backup, or use another place with GENTLY_HOME",
+    }
 }
 
 /// A home that exists.

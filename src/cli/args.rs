@@ -119,6 +119,8 @@ pub enum Audit {
     Export(ExportArgs),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
     ClockSet,
+    /// Restore a lost or cut audit.log or ledger.git from the database; refuses where they contradict each other
+    Rebuild(RebuildArgs),
     /// After a restore: take over what was published after the backup, or say that nothing was
     Adopt(AdoptArgs),
 }
@@ -247,6 +249,14 @@ pub struct BackupArgs {
 pub struct RestoreArgs {
     /// What `gently backup` wrote
     pub file: PathBuf,
+}
+
+/// `gently audit rebuild`.
+#[derive(Debug, Args)]
+pub struct RebuildArgs {
+    /// Only say what is lost and would be restored; exit 1 when anything is
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `gently audit adopt`.

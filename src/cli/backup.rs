@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::backup::{BackupError, Terms, backup, restore};
 use crate::config::Config;
 use crate::home::Home;
-use crate::recorder::{Newer, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
+use crate::recorder::{Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyError, verify};
 
@@ -52,7 +52,7 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
     let back = restore(&args.file, &root, &passphrase, wire::clock()?)?;
     let home = wire::existing_home()?;
     let paths = home.paths();
-    let report = check(&home, &paths.ledger(), Some(&paths.log()), true)?;
+    let report = check(&paths, &paths.ledger(), Some(&paths.log()), true)?;
     let sound = back.database == "ok";
     let code = if sound && holds(&report) { FINE } else { NEGATIVE };
     if json {
@@ -94,7 +94,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
         Some(from) => (from.clone(), args.log.clone()),
         None => (paths.ledger(), Some(paths.log())),
     };
-    let report = check(&home, &repository, log.as_deref(), false)?;
+    let report = check(&paths, &repository, log.as_deref(), false)?;
     if !holds(&report) {
         say_report(&report);
         say("nothing was taken over: the ledger does not hold together, or is not signed by this home's key");
@@ -150,8 +150,8 @@ fn show_taken(taken: &TakenOver, json: bool) -> u8 {
 
 /// The checks of `gently audit verify`, against the key that this home's ledger began with; `whole` also
 /// holds the home's database against it.
-fn check(home: &Home, repository: &Path, log: Option<&Path>, whole: bool) -> Result<Report, WireError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+pub(super) fn check(paths: &Paths, repository: &Path, log: Option<&Path>, whole: bool) -> Result<Report, WireError> {
+    let store = Sqlite::open_read_only(&paths.database())?;
     let genesis = Home::genesis(&store)?;
     let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
         store.begin_read()?;
@@ -162,25 +162,32 @@ fn check(home: &Home, repository: &Path, log: Option<&Path>, whole: bool) -> Res
     Ok(verify(&Evidence { repository, log, pinned: Some(genesis.signer), database })?)
 }
 
-fn holds(report: &Report) -> bool {
+pub(super) fn holds(report: &Report) -> bool {
     [Question::Consistent, Question::SignedBy].into_iter().all(|q| report.answers.to(q).answer == Answer::Yes)
 }
 
 fn say_report(report: &Report) {
+    report_lines(report).iter().for_each(|line| say(line));
+}
+
+/// The answers, and the first findings.
+pub(super) fn report_lines(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
     for question in Question::ALL {
         let verdict = report.answers.to(question);
         let name = question.name().replace('_', " ");
-        say(&format!("  {name:<11} {:<11} {}", verdict.answer.word(), verdict.reason));
+        lines.push(format!("  {name:<11} {:<11} {}", verdict.answer.word(), verdict.reason));
     }
     for finding in report.findings.iter().take(SHOWN_FINDINGS) {
-        say(&format!("  {}: expected {}, found {}", finding.place, finding.expected, finding.actual));
+        lines.push(format!("  {}: expected {}, found {}", finding.place, finding.expected, finding.actual));
     }
     if report.findings.len() > SHOWN_FINDINGS {
-        say(&format!("  and {} more: gently audit verify", report.findings.len() - SHOWN_FINDINGS));
+        lines.push(format!("  and {} more: gently audit verify", report.findings.len() - SHOWN_FINDINGS));
     }
+    lines
 }
 
-fn answers(report: &Report) -> Value {
+pub(super) fn answers(report: &Report) -> Value {
     let each = Question::ALL.into_iter().map(|question| {
         let verdict = report.answers.to(question);
         (question.name().to_owned(), json!({ "answer": verdict.answer.word(), "reason": verdict.reason }))

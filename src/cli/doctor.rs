@@ -135,7 +135,10 @@ fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
         Ok(Some(_)) => (Check::ok("home", place), true),
         Ok(None) => (Check::fail("home", format!("there is none at {place}"), "gently init"), false),
         Err(HomeError::Incomplete { part, .. }) => {
-            let mend = format!("put {part} back from the backup that has all parts; what is there stays as it is");
+            let mend = match part {
+                "audit.log" | "ledger.git" => "gently audit rebuild".to_owned(),
+                _ => format!("put {part} back from the backup that has all parts; what is there stays as it is"),
+            };
             (Check::fail("home", format!("{place} lacks {part}"), mend), true)
         }
         Err(error) => (Check::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"), false),

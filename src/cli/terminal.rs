@@ -148,7 +148,7 @@ impl Drop for Spinner {
 }
 
 /// A terminal that can move its cursor.
-fn wanted(is_terminal: bool, term: Option<&str>) -> bool {
+pub(super) fn wanted(is_terminal: bool, term: Option<&str>) -> bool {
     is_terminal && term.is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 

@@ -7,6 +7,7 @@ mod object;
 mod pack;
 pub mod read;
 mod refs;
+pub mod whole;
 pub mod write;
 
 use std::fmt;

@@ -62,6 +62,7 @@ impl Ledger {
             return Ok(());
         }
         let folder = self.pack_dir();
+        fs::create_dir_all(&folder).map_err(|e| io_error("make", &folder, e))?;
         let failed = |e: gix::Error| git("write a pack", &folder, &e);
         let entries = self.batch.objects.iter().map(|(id, kind, data)| entry(*id, *kind, data));
         let entries = entries.collect::<PackResult<Vec<_>>>().map_err(failed)?;
@@ -101,28 +102,15 @@ impl Ledger {
 
     /// Renames packs that a power loss tore, so that their objects are written anew from the database.
     ///
-    /// For recovery, before anything is put: a pack counts as torn when its length, its trailer or, for a
-    /// missing one, its index do not fit together, or its checksum is not that of its bytes. Returns what
-    /// was set aside.
+    /// For recovery, before anything is put: a pack counts as torn when its length, its trailer and its index
+    /// do not fit together, when one of the two files is missing, or when its checksum is not that of its
+    /// bytes. Returns what was set aside.
     pub fn set_aside_torn_packs(&mut self) -> Result<Vec<PathBuf>, LedgerError> {
-        let folder = self.pack_dir();
         let mut aside = Vec::new();
-        for path in entries_of(&folder)? {
-            if path.extension().is_none_or(|e| e != "pack") {
-                continue;
-            }
-            let index = path.with_extension("idx");
-            if is_whole(&path, &index).map_err(|e| io_error("read", &path, e))? {
-                continue;
-            }
-            for part in [index, path] {
-                let to = part.with_extension(format!("{}.{TORN}", extension(&part)));
-                match fs::rename(&part, &to) {
-                    Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                    Err(e) => return Err(io_error("rename", &part, e)),
-                    Ok(()) => aside.push(to),
-                }
-            }
+        for part in self.torn_packs()? {
+            let to = part.with_extension(format!("{}.{TORN}", extension(&part)));
+            fs::rename(&part, &to).map_err(|e| io_error("rename", &part, e))?;
+            aside.push(to);
         }
         if !aside.is_empty() {
             // The handle may have mapped what is gone.
@@ -132,6 +120,25 @@ impl Ledger {
             self.paths = paths;
         }
         Ok(aside)
+    }
+
+    /// The files of packs that count as torn, an index before its pack; nothing is written.
+    pub fn torn_packs(&self) -> Result<Vec<PathBuf>, LedgerError> {
+        let mut torn = Vec::new();
+        let folder = self.pack_dir();
+        let found = if folder.exists() { entries_of(&folder)? } else { Vec::new() };
+        for path in found {
+            let (index, data) = (path.with_extension("idx"), path.with_extension("pack"));
+            let is_torn = match path.extension().and_then(|e| e.to_str()) {
+                Some("pack") => !is_whole(&path, &index).map_err(|e| io_error("read", &path, e))?,
+                Some("idx") => !data.exists(),
+                _ => false,
+            };
+            if is_torn {
+                torn.extend([index, data].into_iter().filter(|part| part.exists()));
+            }
+        }
+        Ok(torn)
     }
 
     fn pack_dir(&self) -> PathBuf {

@@ -192,7 +192,7 @@ impl Ledger {
     }
 
     /// The parents of a commit that is here; its content is re-hashed.
-    fn parents(&self, id: Oid) -> Result<Vec<Oid>, LedgerError> {
+    pub(super) fn parents(&self, id: Oid) -> Result<Vec<Oid>, LedgerError> {
         let missing = || LedgerError::MissingCommit { id, path: self.path().to_owned() };
         let object = self.repo.find_object(id.to_gix()).map_err(|_| missing())?;
         let hash = gix::objs::compute_hash(OBJECT_FORMAT, object.kind, &object.data).map_err(|_| missing())?;

@@ -84,7 +84,7 @@ pub fn encode(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Signature) -
 }
 
 /// The raw tree object of some files.
-fn tree_bytes(files: &Files) -> Vec<u8> {
+pub(super) fn tree_bytes(files: &Files) -> Vec<u8> {
     let mut tree = objs::Tree::empty();
     tree.entries.extend(files.iter().map(|(name, bytes)| objs::tree::Entry {
         mode: objs::tree::EntryKind::Blob.into(),
@@ -101,7 +101,7 @@ fn in_memory(object: &dyn objs::WriteTo) -> Vec<u8> {
     out
 }
 
-fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
+pub(super) fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
     objs::compute_hash(OBJECT_FORMAT, kind, data).expect("hashing memory fails only on a SHA-1 collision attack")
 }
 
@@ -115,7 +115,7 @@ fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
 pub struct Ledger {
     pub(super) repo: gix::Repository,
     /// The same objects, asked for what is mostly not there: it does not read the folders anew for each.
-    known: gix::OdbHandle,
+    pub(super) known: gix::OdbHandle,
     /// Objects that are not written yet.
     pub(super) batch: Batch,
     /// What the next [`Ledger::sync`] has to make durable: refs by name, files and directories by path.

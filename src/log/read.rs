@@ -144,6 +144,17 @@ impl LogReader<BufReader<File>> {
     }
 }
 
+impl LogReader<BufReader<File>> {
+    /// Opens a file behind its first lines: the next one has this number and stands at this offset.
+    pub fn open_at(path: &Path, number: u64, offset: u64) -> Result<Self, ReadError> {
+        let mut file = File::open(path).map_err(|source| io_error(path, source))?;
+        file.seek(SeekFrom::Start(offset)).map_err(|source| io_error(path, source))?;
+        let mut reader = LogReader::starting_at(BufReader::new(file), number, offset);
+        reader.place = path.display().to_string();
+        Ok(reader)
+    }
+}
+
 impl<R: BufRead> LogReader<R> {
     /// Reads from the front.
     pub fn new(inner: R) -> Self {

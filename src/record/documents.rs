@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::block::{Block, Network};
+use super::canon::InOrder;
 use super::commitment::Scheme;
 use super::hash::Hash32;
 use super::signature::PublicKey;
@@ -168,6 +169,8 @@ pub struct Record {
     pub validator: ValidatorFlags,
 }
 
+impl InOrder for Record {}
+
 /// `close.json`: the end of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,4 +219,58 @@ pub struct Rotate {
     pub new_signer: PublicKey,
     /// In force up to and with the line.
     pub old_signer: PublicKey,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::canon;
+    use super::*;
+
+    fn record(seq: u64, model: &str) -> Record {
+        let text = format!(
+            r#"{{"asked_at":1,"authority_state":"ok","chain_entry":"{h}","exchange_hash":"{h}","format":"gently/1","kernel_hash":"{h}","model":{},"prev":"{h}","prompt_hash":"{h}","refusal":false,"response_hash":"{h}","seq":{seq},"session_id":"{h}","timestamp":253402300799,"validator":{{"authority_drift":false,"completeness_drift":true,"evidence_drift":false,"schema_ok":true,"tone_drift":false}}}}"#,
+            serde_json::to_string(model).unwrap(),
+            h = Hash32::GENESIS,
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// What lets a record be read by [`canon::parse_in_order`]: both ways of reading say the same.
+    #[test]
+    fn a_record_is_declared_in_the_order_of_its_keys() {
+        for model in
+            ["observer", "a\"b\\c/d\u{7f}", "\u{0}\u{8}\u{9}\u{a}\u{c}\u{d}\u{1f}", "é\u{2028}😀", "1234567890123456"]
+        {
+            let canonical = canon::print(&record(3, model)).unwrap();
+            assert_eq!(serde_json::to_string(&record(3, model)).unwrap(), canonical);
+            assert_eq!(canon::parse_in_order::<Record>(canonical.as_bytes()).unwrap(), record(3, model));
+            for (good, wrong) in [
+                ("\"seq\":3", "\"seq\": 3"),
+                ("\"seq\":3", "\"seq\":3.0"),
+                ("\"seq\":3", "\"seq\":03"),
+                ("\"seq\":3,", "\"seq\":3,\"seq\":3,"),
+                ("\"asked_at\":1,", ""),
+                ("\"refusal\":false", "\"refusal\":\"false\""),
+                ("gently/1", "gently\\/1"),
+                ("}}", "}}\n"),
+            ] {
+                let changed = canonical.replacen(good, wrong, 1);
+                assert_ne!(changed, canonical);
+                let (quick, slow) = (canon::parse_in_order(changed.as_bytes()), canon::parse(changed.as_bytes()));
+                let (quick, slow): (Result<Record, _>, Result<Record, _>) = (quick, slow);
+                assert_eq!(quick.unwrap_err().to_string(), slow.unwrap_err().to_string());
+            }
+        }
+    }
+
+    /// From 2^53 on canonical JSON prints a number otherwise.
+    #[test]
+    fn a_large_number_is_judged_by_its_canonical_print() {
+        for seq in [999_999_999_999_999, 9_007_199_254_740_993, u64::MAX] {
+            let plain = serde_json::to_string(&record(seq, "m")).unwrap();
+            let (quick, slow) =
+                (canon::parse_in_order::<Record>(plain.as_bytes()), canon::parse::<Record>(plain.as_bytes()));
+            assert_eq!(quick.is_ok(), slow.is_ok(), "{seq}");
+        }
+    }
 }

@@ -8,6 +8,9 @@
 //! A line is accepted only when it is, byte for byte, what [`Line::text`] prints for it. What several
 //! lines must be to each other is in [`super::rules`].
 
+use std::io::Write as _;
+
+use super::canon::Left;
 use super::chain::line_hash;
 use super::details;
 use super::event::SessionField;
@@ -226,11 +229,18 @@ impl Line {
             session: read_session(session, &event)?,
             event,
         };
-        let expected = line.text();
-        if expected != text {
-            return Err(EntryError::Spelling { expected: excerpt(&expected), actual: excerpt(text) });
+        if !line.is_spelled(text) {
+            return Err(EntryError::Spelling { expected: excerpt(&line.text()), actual: excerpt(text) });
         }
         Ok(line)
+    }
+
+    /// Whether a text is what [`Line::text`] prints; compared piece by piece, and nothing is kept.
+    fn is_spelled(&self, text: &str) -> bool {
+        let (Line { hash, height, time, event, .. }, name) = (self, self.event.name());
+        let session = self.session.map_or_else(|| details::NONE.to_owned(), |id| id.to_string());
+        let mut left = Left(text.as_bytes());
+        write!(left, "{hash}|{height}|{time}|{name}|{session}|{}", event.details()).is_ok() && left.0.is_empty()
     }
 
     /// Whether HASH is that of a line after one with HASH `prev`.

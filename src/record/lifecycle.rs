@@ -204,7 +204,9 @@ impl Session {
 
     fn take_prompt(&mut self, seq: u64, prompt: OpenPrompt, found: &mut Findings) {
         let next = self.next_seq();
-        found.same(Rule::PromptSeq, format!("seq {next}"), format!("seq {seq}"));
+        if seq != next {
+            found.note(Rule::PromptSeq, format!("seq {next}"), format!("seq {seq}"));
+        }
         if seq < next || seq - next > MAX_LOST {
             return;
         }

@@ -20,6 +20,7 @@ pub mod header;
 pub mod item;
 mod lifecycle;
 pub mod params;
+pub mod resume;
 pub mod rules;
 pub mod signature;
 pub mod time;

@@ -14,6 +14,7 @@ use crate::store::{Applied, CommitRow, Head, Read};
 use super::RecorderError;
 use super::step::{Step, Watch, pass};
 
+pub(super) use git::files_of;
 use git::{Place, apply_commits};
 use log::{apply_lines, look_at_log};
 

@@ -16,7 +16,7 @@ use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::{Frontier, note};
-use crate::store::{ArtifactRow, CommitRow, Head, Write};
+use crate::store::{ArtifactRow, CommitRow, Head, StoreError, Write};
 
 use super::RecorderError;
 
@@ -150,15 +150,7 @@ impl<'a> Draft<'a> {
     ) -> Result<Appended, RecorderError> {
         let line = Line::new(self.head.hash, height, time, session, event);
         line.check().map_err(|e| RecorderError::Unrecordable { what: "a log line", reason: e.to_string() })?;
-        let text = line.text();
-        let n = self.head.lines;
-        self.tx.put_line(n, line.hash, &text)?;
-        self.frontier.push(text.as_bytes());
-        self.head.lines += 1;
-        self.head.hash = line.hash;
-        self.head.time = time;
-        self.head.height = self.head.height.max(height);
-        self.head.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX) + 1;
+        let n = append(self.tx, &mut self.head, &mut self.frontier, &line, &line.text())?;
         Ok(Appended { n, hash: line.hash, time })
     }
 
@@ -291,6 +283,27 @@ impl<'a> Draft<'a> {
         let known = if self.head.height == 0 { None } else { self.tx.block_at(self.head.height)? };
         Ok(known.map_or_else(|| Block::local(self.genesis.network, time), |Anchor { block, .. }| block))
     }
+}
+
+/// Appends a line to the database and moves a head and its tree over it; returns the line's number, from 0.
+///
+/// `text` is the line as the log spells it. Needs no key: what a line itself promises is its HASH.
+pub fn append(
+    tx: &mut dyn Write,
+    head: &mut Head,
+    frontier: &mut Frontier,
+    line: &Line,
+    text: &str,
+) -> Result<u64, StoreError> {
+    let n = head.lines;
+    tx.put_line(n, line.hash, text)?;
+    frontier.push(text.as_bytes());
+    head.lines += 1;
+    head.hash = line.hash;
+    head.time = line.time;
+    head.height = head.height.max(line.height);
+    head.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1);
+    Ok(n)
 }
 
 /// The object id of a stored commit.

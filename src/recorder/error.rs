@@ -44,10 +44,10 @@ pub enum RecorderError {
     /// Database, log and ledger disagree in a way that no crash explains.
     #[error(
         "{ahead} is ahead of {behind} ({place}: expected {expected}, found {actual}); nothing was written. \
-             No crash does this: it is a restored backup, a mixed-up home or a changed record. Bring back the \
-             gently.db, ledger.git and audit.log that belong together; or, if the database is the older one, \
-             `gently audit adopt --own` takes over what ledger.git and audit.log hold beyond it. \
-             `gently audit verify` shows what holds"
+             No crash does this: it is a lost file, a restored backup, a mixed-up home or a changed record. \
+             `gently audit rebuild` restores a lost log or ledger from the database, and names what contradicts it; or, \
+             if the database is the older one, `gently audit adopt --own` takes over what ledger.git and audit.log \
+             hold beyond it. `gently audit verify` shows what holds"
     )]
     Disagree {
         /// Which of the three has more.
@@ -93,6 +93,9 @@ pub enum RecorderError {
     /// A newer ledger that can't be taken over.
     #[error(transparent)]
     Adopt(#[from] super::adopt::AdoptFault),
+    /// A log or ledger that can't be restored, since the sources contradict each other.
+    #[error(transparent)]
+    Differ(#[from] super::rebuild::Difference),
     /// An auth key that can't be added, revoked or used.
     #[error(transparent)]
     AuthKey(#[from] super::auth::AuthKeyFault),

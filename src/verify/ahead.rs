@@ -60,7 +60,8 @@ pub(super) struct Ahead<'a> {
 impl<'a> Ahead<'a> {
     /// All commits of `main` and of the branches, in the order of the checks.
     pub fn new(history: &'a History, checked: &'a HashSet<Oid>) -> Self {
-        let chains = std::iter::once(&history.main).chain(history.branches.values());
+        let branches = history.branches.values().map(Vec::as_slice);
+        let chains = std::iter::once(history.new_on_main()).chain(branches);
         let portions = chains.flat_map(|chain| chain.chunks(PORTION)).collect();
         Ahead { history, checked, portions, state: Mutex::default(), changed: Condvar::new() }
     }

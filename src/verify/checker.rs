@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Repository, TreeEntry};
+use crate::ledger::read::{OpenError, Repository, TreeEntry};
 use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN};
 use crate::record::documents::{Genesis, origin_is_valid};
@@ -11,16 +11,21 @@ use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
-use super::VerifyError;
 use super::ahead::{Ahead, Fetched, Taker};
 use super::database::DatabaseCounts;
 use super::file::LogFile;
-use super::history::{History, Node};
+use super::ground::Ground;
+use super::history::{History, Node, Unread};
 use super::lines::Lines;
 use super::notes;
+use super::position::Misfit;
+use super::progress::{Progress, Stage};
 use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
+use super::signatures::{Closing, Queue};
+use super::since::{Mark, Scope, Start};
+use super::{Evidence, VerifyError};
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
 #[derive(Default)]
@@ -36,6 +41,7 @@ impl Files {
 /// Goes through one ledger.
 pub(super) struct Checker<'a> {
     pub repository: &'a Repository,
+    pub progress: &'a Progress,
     pub pinned: Option<PublicKey>,
     pub findings: Findings,
     pub history: History,
@@ -61,21 +67,82 @@ pub(super) struct Checker<'a> {
     pub exchange_hashes: HashMap<Hash32, Hash32>,
     pub has_database: bool,
     pub database: Option<DatabaseCounts>,
+    pub scope: Scope,
+    /// The commits that brought the keys: the root of `main`, then rotations.
+    pub key_commits: Vec<Oid>,
+    /// The log at the end of the last segment.
+    pub mark: Option<Mark>,
+    /// Place on `main` of the commit that the caller named.
+    pub named_base: Option<usize>,
+    /// Tips of the branches at the saved position.
+    pub saved_tips: BTreeMap<u8, Oid>,
+    /// Lines before the saved position that were read again.
+    pub replayed: u64,
 }
 
 impl<'a> Checker<'a> {
-    /// Reads refs, commits and `genesis.json`.
-    pub fn read(repository: &'a Repository, pinned: Option<PublicKey>) -> Result<Self, VerifyError> {
-        let mut findings = Findings::default();
-        let history = History::read(repository, &mut findings)?;
-        let mut checker = Checker {
+    /// Reads refs, commits, `genesis.json` and the log.
+    ///
+    /// While this thread takes the log, a second one reads the commits that are not on `main`; signatures
+    /// are checked by whichever of the two is free.
+    pub fn read(
+        evidence: &Evidence<'_>,
+        repository: &'a Repository,
+        start: Start<'_>,
+        progress: &'a Progress,
+    ) -> Result<Self, VerifyError> {
+        // The log's length is noted before the refs are read: see `LogFile::open`.
+        let file = open_log(evidence, start)?;
+        let (queue, mut findings) = (Queue::default(), Findings::default());
+        let until = if let Start::Saved(position) = start { Some(position.0.commit) } else { None };
+        let (mut history, mut unread) = History::read_main(repository, until, &queue, &mut findings)?;
+        let mut checker = Checker::new(evidence, repository, &history, progress);
+        checker.begin(start, &mut history, &mut unread)?;
+        // Only now: that `main` has left the position says more than that the log is shorter.
+        let mut file = file.transpose()?;
+        let main: Vec<Node> = history.on_main().collect();
+        // Which commits are behind the one that the caller named is known when the log is.
+        let early = checker.named_base.map(|_| checker.take_segments(&main, file.as_mut()));
+        let old = checker.old();
+        let (history, of_walk, log) = std::thread::scope(|scope| {
+            let (queue, place) = (&queue, repository.path());
+            let walker = scope.spawn(move || -> Result<_, OpenError> {
+                let _closing = Closing(queue);
+                let (repository, mut findings) = (Repository::open(place)?, Findings::default());
+                history.read_rest(&repository, unread, &old, queue, progress, &mut findings);
+                queue.help();
+                Ok((history, findings))
+            });
+            let log = early.unwrap_or_else(|| checker.take_segments(&main, file.as_mut()));
+            queue.help();
+            // A panic there is this one's too: nothing is passed that was not checked.
+            let walked = walker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            walked.map(|(history, findings)| (history, findings, log))
+        })?;
+        log?;
+        checker.history = history;
+        checker.history.unsign(queue.into_bad());
+        checker.check_saved_tips()?;
+        findings.append(of_walk);
+        findings.append(std::mem::take(&mut checker.findings));
+        checker.findings = findings;
+        checker.end_log(file)?;
+        Ok(checker)
+    }
+
+    fn new(evidence: &Evidence<'_>, repository: &'a Repository, history: &History, progress: &'a Progress) -> Self {
+        let genesis = read_genesis(repository, history);
+        let mut lines = Lines::new(genesis.as_ref().map(|genesis| genesis.network));
+        lines.keeps_hashes = evidence.database.is_some();
+        Checker {
             repository,
-            pinned,
-            findings,
-            history,
-            genesis: None,
-            lines: Lines::new(None),
-            keys: Vec::new(),
+            progress,
+            pinned: evidence.pinned,
+            findings: Findings::default(),
+            history: History::default(),
+            keys: genesis.iter().map(|genesis| (0, genesis.signer)).collect(),
+            genesis,
+            lines,
             main_lines: Vec::new(),
             sessions: HashMap::new(),
             met: Vec::new(),
@@ -85,26 +152,54 @@ impl<'a> Checker<'a> {
             btc_anchors: 0,
             unlooked: 0,
             lines_in_segments: 0,
-            log_file: false,
+            log_file: evidence.log.is_some(),
             exchange_hashes: HashMap::new(),
-            has_database: false,
+            has_database: evidence.database.is_some(),
             database: None,
-        };
-        checker.genesis = checker.read_genesis();
-        checker.lines = Lines::new(checker.genesis.as_ref().map(|genesis| genesis.network));
-        if let Some(genesis) = &checker.genesis {
-            checker.keys.push((0, genesis.signer));
+            scope: Scope::Whole { misfit: None },
+            key_commits: history.on_main().next().map(|root| root.id).into_iter().collect(),
+            mark: None,
+            named_base: None,
+            saved_tips: BTreeMap::new(),
+            replayed: 0,
         }
-        Ok(checker)
     }
 
-    /// Runs all checks, in their order.
-    pub fn check_all(&mut self, file: Option<LogFile>) -> Result<(), VerifyError> {
-        self.log_file = file.is_some();
-        self.take_log(file)?;
+    /// Begins where the caller wants it, if the ledger goes through there.
+    fn begin(&mut self, start: Start<'_>, history: &mut History, unread: &mut Unread) -> Result<(), VerifyError> {
+        match start {
+            Start::Genesis(misfit) => {
+                self.scope = Scope::Whole { misfit: misfit.cloned() };
+                if let Some(misfit @ Misfit::Rewritten { commit, .. }) = misfit {
+                    let expected = format!("commit {commit} among the first parents");
+                    self.findings.add(Question::Unique, None, MAIN, expected, misfit.to_string());
+                }
+            }
+            Start::Commit(digits) => {
+                if !history.begin_behind(digits, unread) {
+                    return Err(VerifyError::NotOnMain { commit: digits.to_owned() });
+                }
+                self.named_base = history.base;
+                let commit = history.base.and_then(|base| history.on_main().nth(base)).map(|node| node.id.to_string());
+                self.scope = Scope::Since { commit: commit.unwrap_or_default(), line: 0, saved: None };
+            }
+            Start::Saved(position) => {
+                if history.base.is_none() {
+                    return Err(position.missed(history.on_main().next().map(|root| root.id)).into());
+                }
+                self.stand_on(Ground::of(position, self.repository)?, position);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs all checks of commits, in their order.
+    pub fn check_all(&mut self) {
         let history = std::mem::take(&mut self.history);
-        if let Some(root) = history.on_main().next() {
-            self.check_root(&root);
+        match (self.saved_base(), history.on_main().next()) {
+            (true, Some(node)) => self.check_pinned(&node),
+            (false, Some(root)) => self.check_root(&root),
+            (_, None) => {}
         }
         let segment_trees = std::mem::take(&mut self.segment_trees);
         let ahead = Ahead::new(&history, &segment_trees);
@@ -115,19 +210,24 @@ impl<'a> Checker<'a> {
             self.check_chains(&history, &mut ahead.taker(repository));
         });
         let on_main: HashSet<String> = history.on_main().map(|node| node.id.to_string()).collect();
-        for (name, tip) in &history.notes {
+        // Notes are by commit, and the older commits of `main` are not known behind a saved position.
+        let notes = if self.saved_base() { &[][..] } else { &history.notes };
+        for (name, tip) in notes {
             notes::check(self.repository, name, *tip, &on_main, &mut self.findings);
         }
         self.check_lines_have_commits(&history);
         self.history = history;
         self.lines.report_unanswered(&mut self.findings);
-        Ok(())
     }
 
     /// Every commit of every chain, oldest first.
     fn check_chains(&mut self, history: &History, files: &mut Taker<'_, '_>) {
+        let branches = history.branches.values().map(Vec::len).sum::<usize>();
+        let commits = history.new_on_main().len() + branches;
+        self.progress.begin(Stage::Commits, u64::try_from(commits).unwrap_or(u64::MAX));
         let mut last = None;
-        for (position, node) in history.on_main().enumerate() {
+        let skipped = history.base.map_or(0, |base| base + 1);
+        for (position, node) in history.on_main().enumerate().skip(skipped) {
             self.check_commit(history, &node, position, files.next());
             last = self.check_order(&node, last);
         }
@@ -144,13 +244,6 @@ impl<'a> Checker<'a> {
             Event::SessionEnd { btc, .. } => *btc != 0 && seen.is_none_or(|session| session.end.is_none()),
             _ => false,
         }
-    }
-
-    /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
-    fn read_genesis(&mut self) -> Option<Genesis> {
-        let root = self.history.on_main().next()?;
-        let entry = self.repository.tree(&root.tree).ok()?.into_iter().find(|entry| entry.name == "genesis.json")?;
-        canon::parse::<Genesis>(&self.repository.blob(&entry.id).ok()?).ok()
     }
 
     fn check_root(&mut self, root: &Node) {
@@ -178,8 +271,14 @@ impl<'a> Checker<'a> {
                 actual,
             );
         }
+        self.check_pinned(root);
+    }
+
+    /// The first key is the one that the caller pinned.
+    fn check_pinned(&mut self, root: &Node) {
+        let Some(genesis) = &self.genesis else { return };
         if let Some(pinned) = self.pinned.filter(|pinned| *pinned != genesis.signer) {
-            let actual = format!("signer {}", genesis.signer);
+            let (place, actual) = (root.file("genesis.json"), format!("signer {}", genesis.signer));
             self.findings.add(Question::SignedBy, None, place, format!("the pinned signer {pinned}"), actual);
         }
     }
@@ -242,6 +341,21 @@ impl<'a> Checker<'a> {
             }
         }
     }
+}
+
+/// The log file: from its beginning, or behind the lines of a saved position.
+fn open_log(evidence: &Evidence<'_>, start: Start<'_>) -> Result<Option<Result<LogFile, Misfit>>, VerifyError> {
+    let Some(path) = evidence.log else { return Ok(None) };
+    let Start::Saved(position) = start else { return Ok(Some(Ok(LogFile::open(path)?))) };
+    let (lines, bytes, head) = (position.lines(), position.0.bytes, position.0.head);
+    Ok(Some(LogFile::open_behind(path, lines, bytes, head)?))
+}
+
+/// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
+fn read_genesis(repository: &Repository, history: &History) -> Option<Genesis> {
+    let root = history.on_main().next()?;
+    let entry = repository.tree(&root.tree).ok()?.into_iter().find(|entry| entry.name == "genesis.json")?;
+    canon::parse::<Genesis>(&repository.blob(&entry.id).ok()?).ok()
 }
 
 fn counted(commits: u32) -> String {

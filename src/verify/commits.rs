@@ -15,6 +15,7 @@ use super::report::Question;
 impl Checker<'_> {
     /// Checks one commit of `main` or of a branch; `position` counts from the chain's oldest.
     pub fn check_commit(&mut self, history: &History, node: &Node, position: usize, fetched: Option<Fetched>) {
+        self.progress.step();
         let Some(kind) = node.kind.filter(|kind| stands_on(*kind, node.chain, position)) else {
             let actual = node.kind.map_or("another subject", CommitKind::name);
             return self.findings.add(

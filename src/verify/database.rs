@@ -11,6 +11,7 @@ use crate::ledger::read::blob_id;
 use crate::record::block::check_anchor;
 use crate::record::canon;
 use crate::record::chain::line_hash;
+use crate::record::commit::CommitKind;
 use crate::record::entry::Line;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
@@ -19,7 +20,8 @@ use crate::store::{CommitRow, Head, Read, SessionRow, StoreError};
 use super::VerifyError;
 use super::checker::Checker;
 use super::history::{Chain, branch_name};
-use super::report::Question;
+use super::progress::Stage;
+use super::report::{Question, counted};
 
 /// Lines and commits are read in portions of this many rows.
 const PORTION: u64 = 500;
@@ -40,10 +42,12 @@ pub(super) struct DatabaseCounts {
 impl std::fmt::Display for DatabaseCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let DatabaseCounts { exchanges, artifacts, erased, redacted, not_rendered } = self;
-        write!(f, "{exchanges} exchanges and {artifacts} artifacts checked, {erased} of them erased, ")?;
-        write!(f, "{redacted} answers stored without a secret")?;
+        let (exchanges, artifacts) = (counted(*exchanges, "exchange"), counted(*artifacts, "artifact"));
+        write!(f, "{exchanges} and {artifacts} checked, {erased} of them erased, ")?;
+        write!(f, "{} stored without a secret", counted(*redacted, "answer"))?;
         if *not_rendered > 0 {
-            write!(f, ", {not_rendered} prompts not rendered again, as an earlier turn in them is erased")?;
+            let prompts = counted(*not_rendered, "prompt");
+            write!(f, ", {prompts} not rendered again, as an earlier turn in it is erased")?;
         }
         Ok(())
     }
@@ -52,6 +56,8 @@ impl std::fmt::Display for DatabaseCounts {
 impl Checker<'_> {
     /// Checks every row that is evidence against what ledger and log say of it.
     pub fn check_database(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+        let exchanges = self.commits.get(&CommitKind::Interaction).copied().unwrap_or_default();
+        self.progress.begin(Stage::Database, exchanges);
         let mut counts = DatabaseCounts::default();
         let Some(head) = self.rows(store.head())? else { return Ok(()) };
         let genesis = self.rows(store.genesis())?;
@@ -311,7 +317,7 @@ impl Checker<'_> {
             let expected = format!("auth_key_hash {} of session {}", row.auth_key_hash, row.id);
             self.findings.add(Question::Consistent, id, "database, auth_key", expected, "none");
         }
-        if let Some(document) = self.sessions.get(&row.id).map(|session| session.document.clone()) {
+        if let Some(document) = self.sessions.get(&row.id).and_then(|session| session.document.clone()) {
             self.cell(id, &place, "phase", document.phase, row.phase.clone());
             self.cell(id, &place, "tier", document.tier, row.tier);
             self.cell(id, &place, "kernel_hash", document.kernel_hash, row.kernel_hash);

@@ -134,7 +134,7 @@ impl Checker<'_> {
         claimed: Option<&Claimed>,
     ) -> Option<Subject> {
         let kind = CommitKind::Interaction;
-        let parsed = canon::parse::<Record>(bytes);
+        let parsed = canon::parse_in_order::<Record>(bytes);
         let before = self.findings.count(Question::Consistent);
         let (agrees, unpacked) = match (claimed, &parsed) {
             (Some(Claimed::Packed(answer)), Ok(document)) if answer.agrees(document, record) => (true, None),

@@ -139,6 +139,7 @@ impl Checker<'_> {
         let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
         for exchange in &exchanges {
             counts.exchanges += 1;
+            self.progress.step();
             let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
             let rows = Rows {
                 session,

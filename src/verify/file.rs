@@ -6,12 +6,14 @@
 //! segments' last line if the file holds it.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::log::read::{LogReader, Piece, ReadError};
+use crate::record::entry::MAX_LINE;
 use crate::record::hash::Hash32;
 
+use super::position::Misfit;
 use super::report::{Findings, Question};
 
 /// One line of the file, of whatever bytes.
@@ -51,6 +53,30 @@ impl LogFile {
             .map_err(|source| ReadError::Io { place: path.display().to_string(), source })?
             .len();
         Ok(LogFile { reader: LogReader::open(path)?, noted, last: 0, state: State::Same, torn: None })
+    }
+
+    /// Opens the file behind its first lines, when the last of them ends there and has this HASH; else says what
+    /// is there instead. The lines before it are not looked at.
+    pub fn open_behind(path: &Path, lines: u64, bytes: u64, head: Hash32) -> Result<Result<Self, Misfit>, ReadError> {
+        let io = |source| ReadError::Io { place: path.display().to_string(), source };
+        let noted = std::fs::metadata(path).map_err(io)?.len();
+        let differs = |expected, actual| Misfit::Differs { what: "bytes of audit.log", expected, actual };
+        if noted < bytes {
+            return Ok(Err(differs(noted.to_string(), format!("at least {bytes}"))));
+        }
+        // The last line with the newline before it.
+        let reach = u64::try_from(MAX_LINE).unwrap_or(u64::MAX).saturating_add(2).min(bytes);
+        let mut end = Vec::new();
+        let mut file = File::open(path).map_err(io)?;
+        file.seek(SeekFrom::Start(bytes - reach)).map_err(io)?;
+        file.take(reach).read_to_end(&mut end).map_err(io)?;
+        let line = end.strip_suffix(b"\n").and_then(|whole| whole.rsplit(|byte| *byte == b'\n').next());
+        if !line.is_some_and(|line| line.starts_with(format!("{head}|").as_bytes())) {
+            let expected = format!("another line that ends at byte {bytes}");
+            return Ok(Err(differs(expected, format!("line {lines} with HASH {head}"))));
+        }
+        let reader = LogReader::open_at(path, lines.saturating_add(1), bytes)?;
+        Ok(Ok(LogFile { reader, noted, last: lines, state: State::Same, torn: None }))
     }
 
     fn next(&mut self) -> Result<Option<FileLine>, ReadError> {

@@ -9,22 +9,20 @@
 //!
 //! Every commit that a ref reaches is on exactly one of these chains.
 
-use std::collections::BTreeMap;
-use std::sync::mpsc;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{ObjectFault, OpenError, Repository, Target};
-use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref};
+use crate::ledger::read::{ObjectFault, OpenError, Repository};
+use crate::record::commit::{CommitKind, MAIN, branch_ref};
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::nodes::{Half, Nodes, number};
+use super::nodes::{Half, Nodes, half, number};
+use super::progress::Progress;
 use super::report::{Findings, Question};
-use super::signatures::{BATCH, Claim, Signatures};
-
-/// Batches of signatures that wait for the thread that checks them.
-const WAITING: usize = 32;
+use super::signatures::{Claim, Outbox, Queue};
+use super::tips::Tips;
 
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,43 +81,113 @@ pub(super) struct History {
     pub branches: BTreeMap<u8, Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
+    /// Place on `main` of the commit that the check begins behind; none when it begins with genesis.
+    pub base: Option<usize>,
+    /// Commits, by number, that the check begins behind on the branches.
+    old: HashSet<u32>,
+}
+
+/// Commits at which reading ends, because the check begins behind them.
+#[derive(Default)]
+pub(super) struct Old {
+    /// By their ids.
+    pub commits: HashSet<Oid>,
+    /// By their `Log`.
+    pub logs: HashSet<Half>,
+}
+
+impl Old {
+    fn holds(&self, id: &Oid, log: Option<Hash32>) -> bool {
+        self.commits.contains(id) || log.is_some_and(|log| self.logs.contains(&half(log)))
+    }
 }
 
 impl History {
-    /// Reads all refs and every commit that they reach.
-    ///
-    /// A second thread checks the signatures while this one goes on reading.
-    pub fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
-        let tips = Tips::read(repository, findings)?;
-        let mut history = History { notes: tips.notes, ..History::default() };
-        let bad = std::thread::scope(|scope| {
-            let (claims, waiting) = mpsc::sync_channel::<Vec<Claim>>(WAITING);
-            let checker = scope.spawn(move || {
-                let mut signatures = Signatures::default();
-                waiting.iter().flat_map(|batch| signatures.check(&batch)).collect::<Vec<u32>>()
-            });
-            let mut out = Outbox { batch: Vec::with_capacity(BATCH), claims };
-            if let Some(tip) = tips.main {
-                history.walk(repository, MAIN, tip, &mut out, findings);
-                history.place_main(tip);
-            }
-            for (n, tip) in &tips.branches {
-                history.walk(repository, &branch_name(*n), *tip, &mut out, findings);
+    /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest is for
+    /// [`History::read_rest`]. Ends with the commit `until`, if there is one.
+    pub fn read_main(
+        repository: &Repository,
+        until: Option<Oid>,
+        queue: &Queue,
+        findings: &mut Findings,
+    ) -> Result<(Self, Unread), OpenError> {
+        let mut tips = Tips::read(repository, findings)?;
+        let mut history = History { notes: std::mem::take(&mut tips.notes), ..History::default() };
+        let mut unread = Unread { tips, open: Vec::new() };
+        if let Some(tip) = unread.tips.main {
+            let mut out = Outbox::new(queue);
+            let mut next = Some((tip, None));
+            while let Some((id, asked_by)) = next.take().filter(|(id, _)| history.nodes.find(id).is_none()) {
+                let Some((at, parents)) = history.take_commit(repository, MAIN, id, asked_by, &mut out, findings)
+                else {
+                    break;
+                };
+                if until == Some(id) {
+                    break;
+                }
+                next = parents.first().map(|parent| (*parent, Some(at)));
+                unread.open.extend(parents.iter().skip(1).map(|parent| (*parent, Some(at))));
             }
             out.send();
-            drop(out);
-            // A panic there is this one's too: nothing is passed that was not checked.
-            checker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+            history.place_main(tip);
+            history.base = until.and_then(|until| history.position(&until));
+        }
+        Ok((history, unread))
+    }
+
+    /// The place on `main` of a commit.
+    fn position(&self, id: &Oid) -> Option<usize> {
+        let at = self.nodes.find(id)?;
+        self.main.iter().position(|main| *main as usize == at)
+    }
+
+    /// Begins behind the commit of `main` whose id begins so; whether there is exactly one.
+    pub fn begin_behind(&mut self, digits: &str, unread: &mut Unread) -> bool {
+        let named = |node: &Node| node.id.to_string().starts_with(digits);
+        let mut found = self.on_main().enumerate().filter(|(_, node)| named(node)).map(|(position, _)| position);
+        let (Some(position), None) = (found.next(), found.next()) else { return false };
+        drop(found);
+        self.base = Some(position);
+        let newer: HashSet<usize> = self.main.iter().skip(position + 1).map(|at| *at as usize).collect();
+        unread.open.retain(|(_, asked_by)| asked_by.is_none_or(|at| newer.contains(&at)));
+        true
+    }
+
+    /// Reads every other commit that a ref reaches, and says on which chain each stands.
+    ///
+    /// Signatures go to the queue, for whichever thread is free; [`History::unsign`] takes its answer.
+    pub fn read_rest(
+        &mut self,
+        repository: &Repository,
+        unread: Unread,
+        old: &Old,
+        queue: &Queue,
+        progress: &Progress,
+        findings: &mut Findings,
+    ) {
+        let mut out = Outbox::new(queue).telling(progress);
+        self.walk(repository, MAIN, unread.open, old, &mut out, findings);
+        for (n, tip) in &unread.tips.branches {
+            self.walk(repository, &branch_name(*n), vec![(*tip, None)], old, &mut out, findings);
+        }
+        // A parent that another path had reached before.
+        for at in 0..self.nodes.len() {
+            self.nodes.settle(at);
+        }
+        out.send();
+        queue.close();
+        for (n, tip) in &unread.tips.branches {
+            self.place_branch(*n, *tip, findings);
+        }
+        self.reach_main();
+        self.check_placed(&unread.tips.branches, findings);
+    }
+
+    /// Takes in whose signatures are bad.
+    pub fn unsign(&mut self, bad: Vec<u32>) {
         for at in bad {
-            history.nodes.unsign(at as usize);
+            self.nodes.unsign(at as usize);
         }
-        for (n, tip) in &tips.branches {
-            history.place_branch(*n, *tip, findings);
-        }
-        history.reach_main();
-        history.check_placed(&tips.branches, findings);
-        Ok(history)
     }
 
     /// A commit by its id, if it could be read.
@@ -127,7 +195,19 @@ impl History {
         self.nodes.get(self.nodes.find(id)?)
     }
 
-    /// The commits of `main`, from genesis.
+    /// Whether the check begins behind a commit on this branch.
+    pub fn is_old_on(&self, id: &Oid, n: u8) -> bool {
+        self.nodes.find(id).is_some_and(|at| {
+            self.old.contains(&number(at)) && matches!(self.nodes.chain(at), Some(Chain::Branch(on, _)) if on == n)
+        })
+    }
+
+    /// The commits of `main` that are checked, by number.
+    pub fn new_on_main(&self) -> &[u32] {
+        self.main.get(self.base.map_or(0, |base| base + 1)..).unwrap_or_default()
+    }
+
+    /// The commits of `main`, from genesis or from the one that the check begins behind.
     pub fn on_main(&self) -> impl DoubleEndedIterator<Item = Node> {
         self.main.iter().filter_map(|at| self.nodes.get(*at as usize))
     }
@@ -137,38 +217,59 @@ impl History {
         self.branches.get(&n).into_iter().flatten().filter_map(|at| self.nodes.get(*at as usize))
     }
 
-    /// Reads everything that a tip reaches; what can't be read is a finding that names who asked for it.
-    fn walk(&mut self, repository: &Repository, name: &str, tip: Oid, out: &mut Outbox, findings: &mut Findings) {
-        let begin = self.nodes.len();
-        let mut open: Vec<(Oid, Option<usize>)> = vec![(tip, None)];
+    /// Reads everything that some commits reach.
+    fn walk(
+        &mut self,
+        repository: &Repository,
+        name: &str,
+        mut open: Vec<Asked>,
+        old: &Old,
+        out: &mut Outbox<'_>,
+        findings: &mut Findings,
+    ) {
         while let Some((id, asked_by)) = open.pop() {
             if self.nodes.find(&id).is_some() {
                 continue;
             }
-            match repository.commit(&id) {
-                Ok(commit) => {
-                    let at = self.nodes.push(id, &commit);
-                    open.extend(commit.parents.iter().map(|parent| (*parent, Some(at))));
-                    let (key, signature) = (commit.key, commit.signature);
-                    out.put(Claim { of: number(at), key, signature, payload: commit.payload });
-                    if let Some(child) = asked_by {
-                        self.nodes.settle(child);
-                    }
-                }
-                Err(fault) => {
-                    let asked_by = asked_by.and_then(|at| self.nodes.get(at));
-                    let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
-                    let place = format!("commit {id} (asked for by {asked_by})");
-                    if matches!(fault, ObjectFault::Form { part: "gpgsig", .. }) {
-                        findings.add(Question::SignedBy, None, place.clone(), fault.expected(), fault.actual());
-                    }
-                    findings.object(None, place, &fault);
-                }
+            let Some((at, parents)) = self.take_commit(repository, name, id, asked_by, out, findings) else { continue };
+            if old.holds(&id, self.nodes.log(at)) {
+                self.old.insert(number(at));
+            } else {
+                open.extend(parents.into_iter().map(|parent| (parent, Some(at))));
             }
         }
-        // A parent that another path had reached before.
-        for at in begin..self.nodes.len() {
-            self.nodes.settle(at);
+    }
+
+    /// Reads one commit and gives its parents; what can't be read is a finding that names who asked for it.
+    fn take_commit(
+        &mut self,
+        repository: &Repository,
+        name: &str,
+        id: Oid,
+        asked_by: Option<usize>,
+        out: &mut Outbox<'_>,
+        findings: &mut Findings,
+    ) -> Option<(usize, Vec<Oid>)> {
+        match repository.commit(&id) {
+            Ok(commit) => {
+                let at = self.nodes.push(id, &commit);
+                let (key, signature) = (commit.key, commit.signature);
+                out.put(Claim { of: number(at), key, signature, payload: commit.payload });
+                if let Some(child) = asked_by {
+                    self.nodes.settle(child);
+                }
+                Some((at, commit.parents))
+            }
+            Err(fault) => {
+                let asked_by = asked_by.and_then(|at| self.nodes.get(at));
+                let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
+                let place = format!("commit {id} (asked for by {asked_by})");
+                if matches!(fault, ObjectFault::Form { part: "gpgsig", .. }) {
+                    findings.add(Question::SignedBy, None, place.clone(), fault.expected(), fault.actual());
+                }
+                findings.object(None, place, &fault);
+                None
+            }
         }
     }
 
@@ -190,10 +291,16 @@ impl History {
         let mut chain = Vec::new();
         let mut next = self.nodes.find(&tip);
         while let Some(at) = next.filter(|at| self.nodes.chain(*at).is_none()) {
+            if self.old.contains(&number(at)) {
+                break;
+            }
             chain.push(number(at));
             next = self.nodes.first_parent(at);
         }
-        if chain.is_empty() {
+        let old = next.filter(|at| self.old.contains(&number(*at)));
+        if let Some(old) = old {
+            self.nodes.set_chain(old, Chain::Branch(n, 0));
+        } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
             findings.add(Question::Consistent, None, branch_name(n), expected, format!("commit {tip}"));
         }
@@ -257,73 +364,16 @@ impl History {
     }
 }
 
-/// Gathers signatures into batches and hands them on.
-struct Outbox {
-    batch: Vec<Claim>,
-    claims: mpsc::SyncSender<Vec<Claim>>,
-}
+/// A commit to be read, and the number of the one that names it.
+type Asked = (Oid, Option<usize>);
 
-impl Outbox {
-    fn put(&mut self, claim: Claim) {
-        self.batch.push(claim);
-        if self.batch.len() == BATCH {
-            self.send();
-        }
-    }
-
-    fn send(&mut self) {
-        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-        // It fails only when the other thread has panicked, which its join tells.
-        let _ = self.claims.send(batch);
-    }
+/// What is left to be read when the first parents of `main` are.
+pub(super) struct Unread {
+    tips: Tips,
+    open: Vec<Asked>,
 }
 
 /// The full name of a session branch.
 pub(super) fn branch_name(n: u8) -> String {
     branch_ref(&format!("branch-{n}"))
-}
-
-/// Where the refs of a ledger point.
-struct Tips {
-    main: Option<Oid>,
-    branches: BTreeMap<u8, Oid>,
-    notes: Vec<(String, Oid)>,
-}
-
-impl Tips {
-    /// No refs but those of section 1, and none of them symbolic; a foreign one is not followed.
-    fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
-        let mut tips = Tips { main: None, branches: BTreeMap::new(), notes: Vec::new() };
-        for found in repository.refs()? {
-            let id = match found.target {
-                Target::Direct(id) => id,
-                Target::Symbolic(to) => {
-                    let actual = format!("a symbolic ref to {to}");
-                    findings.add(Question::Consistent, None, found.name, "a ref to a commit", actual);
-                    continue;
-                }
-                Target::Broken(actual) => {
-                    findings.add(Question::Consistent, None, found.name, "a commit's id and a newline", actual);
-                    continue;
-                }
-            };
-            let branch = (1..=7).find(|n| branch_name(*n) == found.name);
-            match (found.name.as_str(), branch) {
-                (MAIN, _) => tips.main = Some(id),
-                (_, Some(n)) => _ = tips.branches.insert(n, id),
-                (NOTES_OTS | NOTES_WITNESS, _) => tips.notes.push((found.name, id)),
-                _ => findings.add(
-                    Question::Consistent,
-                    None,
-                    found.name,
-                    "no refs but main, branch-1 to branch-7, refs/notes/ots and refs/notes/witness (clone with --mirror)",
-                    format!("a ref to {id}"),
-                ),
-            }
-        }
-        if tips.main.is_none() {
-            findings.add(Question::Consistent, None, MAIN, "a ref to a commit", "nothing");
-        }
-        Ok(tips)
-    }
 }

@@ -1,7 +1,7 @@
 //! The log as the checks need it: every line taken once, in order, with what commits are compared to
 //! (format, sections 3 and 11.4).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::ledger::Oid;
 use crate::record::block::{Block, Network, Source, check_header};
@@ -10,6 +10,7 @@ use crate::record::hash::Hash32;
 use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
 use crate::record::tree::Frontier;
 
+use super::nodes::{Half, half};
 use super::records::{RecordLine, Records};
 use super::report::{Findings, Question};
 
@@ -50,6 +51,9 @@ pub(super) struct Lines {
     pub bytes: u64,
     /// Number of `artifact` lines.
     pub artifacts: u64,
+    /// Up to this line no commit is held against its line; such lines are known by half their HASH.
+    pub until: u64,
+    pub old: HashSet<Half>,
     network: Option<Network>,
 }
 
@@ -66,6 +70,8 @@ impl Lines {
             keeps_hashes: false,
             bytes: 0,
             artifacts: 0,
+            until: 0,
+            old: HashSet::new(),
             network,
         }
     }
@@ -89,12 +95,16 @@ impl Lines {
         let prev = self.state.head();
         let open = u64::try_from(self.state.open_sessions().len()).unwrap_or(u64::MAX);
         let asked = self.asked(&line);
-        if let Err(violation) = self.state.accept(&line) {
+        // A line that parses begins with 64 digits and '|'.
+        let rest = bytes.get(65..).unwrap_or_default();
+        if let Err(violation) = self.state.accept_spelled(&line, rest) {
             report(&violation, &line, &place.words(), findings);
         }
         self.take_block(&line, place, findings);
-        if line.event.record().is_some() {
-            let number = self.state.count();
+        let number = self.state.count();
+        if line.event.record().is_some() && number <= self.until {
+            self.old.insert(half(line.hash));
+        } else if line.event.record().is_some() {
             let line = RecordLine { number, line, prev, open, asked, commits: 0 };
             self.records.take(line, matches!(place, Place::Segment { .. }));
         }

@@ -18,15 +18,20 @@ mod database;
 mod documents;
 mod exchanges;
 mod file;
+mod ground;
 mod history;
 mod lines;
 mod nodes;
 mod notes;
+mod position;
+mod progress;
 mod records;
 pub mod report;
 mod segments;
 mod sessions;
 mod signatures;
+mod since;
+mod tips;
 mod verdict;
 
 use std::path::Path;
@@ -37,7 +42,12 @@ use crate::log::read::ReadError;
 use crate::record::signature::PublicKey;
 use crate::store::{Read, StoreError};
 
+use since::Start;
+
+pub use position::{Misfit, Position};
+pub use progress::{Progress, Stage};
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
+pub use since::{Saved, Scope};
 
 /// Opens the database, hands it to the check inside one read transaction, and closes it.
 ///
@@ -73,6 +83,15 @@ pub enum VerifyError {
     /// The database can't be looked at.
     #[error(transparent)]
     Database(#[from] StoreError),
+    /// The commit that a check was to begin behind is not there.
+    #[error("'{commit}' begins the id of no commit on main, or of several; git log --first-parent main lists them")]
+    NotOnMain {
+        /// What was given.
+        commit: String,
+    },
+    /// A saved position is not this ledger's; [`verify_as`] then checks everything.
+    #[error("the saved position does not fit: {0}")]
+    Position(#[from] Misfit),
     /// A repository without any commit, or without one that could be read.
     #[error("nothing to check: no commit of a ledger can be read at {place}")]
     Nothing {
@@ -86,16 +105,69 @@ pub enum VerifyError {
 /// Reads the log file and every commit once; holds one line, the files of one commit, some 250 bytes a
 /// commit and the summary of each session. A second thread checks signatures and reads files ahead.
 pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
-    // The log's length is noted before the refs are read: see `LogFile::open`.
-    let file = evidence.log.map(file::LogFile::open).transpose()?;
+    verify_as(evidence, Terms::default())
+}
+
+/// How a check is done: of everything, and without telling how far it is, when nothing else is said.
+#[derive(Clone, Copy, Default)]
+pub struct Terms<'a> {
+    /// Behind what it begins.
+    pub since: Option<Since<'a>>,
+    /// Where it tells how far it is.
+    pub progress: Option<&'a Progress>,
+}
+
+/// Behind what a check begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Since<'a> {
+    /// The commit of `main` whose id begins with these digits; the caller answers for all that is before it.
+    Commit(&'a str),
+    /// Where an earlier check ended, or why that can't be read.
+    Position(Result<&'a Position, &'a Misfit>),
+}
+
+/// Checks a ledger that nobody writes to: all of it, or what is new since a commit or a saved position.
+///
+/// Of what is new the answers are *yes since*, never *yes*: read are the new commits and lines, and of the older
+/// ones what the beginning is held against; the database is not looked at. A saved position that does not fit the
+/// ledger, or behind which something is inconsistent, is named in the report, and everything is checked; one whose
+/// commit `main` does not go through any more is a finding: there is another history.
+pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
+    let new = Evidence { database: None, ..*evidence };
+    let misfit = match terms.since {
+        None => return check(evidence, Start::Genesis(None), terms.progress),
+        Some(Since::Commit(digits)) => return check(&new, Start::Commit(digits), terms.progress),
+        Some(Since::Position(Err(misfit))) => misfit.clone(),
+        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms.progress) {
+            Err(VerifyError::Position(misfit)) => misfit,
+            Ok(report) if report.answers.consistent.answer == Answer::No => found(&report),
+            checked => return checked,
+        },
+    };
+    check(evidence, Start::Genesis(Some(&misfit)), terms.progress)
+}
+
+/// What a check that went on from a position found: whether ledger or position is wrong, it can't tell.
+fn found(report: &Report) -> Misfit {
+    let first = report.findings.iter().find(|finding| finding.question == Question::Consistent);
+    let text = |of: fn(&Finding) -> &String| first.map(of).cloned().unwrap_or_default();
+    Misfit::Found {
+        place: text(|finding| &finding.place),
+        expected: text(|finding| &finding.expected),
+        actual: text(|finding| &finding.actual),
+    }
+}
+
+fn check(evidence: &Evidence<'_>, start: Start<'_>, progress: Option<&Progress>) -> Result<Report, VerifyError> {
+    let unseen = Progress::default();
+    let progress = progress.unwrap_or(&unseen);
+    progress.begin(Stage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
-    let mut checker = checker::Checker::read(&repository, evidence.pinned)?;
+    let mut checker = checker::Checker::read(evidence, &repository, start, progress)?;
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }
-    checker.has_database = evidence.database.is_some();
-    checker.lines.keeps_hashes = checker.has_database;
-    checker.check_all(file)?;
+    checker.check_all();
     if let Some(database) = evidence.database {
         database(&mut |store| checker.check_database(store))?;
     }
@@ -114,11 +186,12 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// commit. Lines behind that length are taken while commits know them. And a check that finds something
 /// is believed only when refs and log have stood still over it; else the ledger is looked at again.
 /// A prompt in flight is an unanswered prompt: *complete* is *no* until it has its outcome.
-pub fn verify_in_use(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
+pub fn verify_in_use(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
+    let look = || verify_as(evidence, terms);
     let mut before = snapshot(evidence)?;
-    let mut report = verify(evidence)?;
+    let mut report = look()?;
     for _ in 1..ATTEMPTS {
-        if report.passes() {
+        if report.passes_as_asked() {
             break;
         }
         std::thread::sleep(BETWEEN);
@@ -127,7 +200,7 @@ pub fn verify_in_use(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
             break;
         }
         before = after;
-        report = verify(evidence)?;
+        report = look()?;
     }
     Ok(report)
 }

@@ -168,6 +168,10 @@ impl Nodes {
         self.packed(at).map(|packed| packed.tree)
     }
 
+    pub fn log(&self, at: usize) -> Option<Hash32> {
+        self.packed(at)?.log
+    }
+
     /// The ids of a commit's parents, in order.
     pub fn parents(&self, at: usize) -> Vec<Oid> {
         let only = self.packed(at).and_then(|packed| self.packed(packed.parent as usize));
@@ -282,9 +286,9 @@ impl Keyed for Oid {
     }
 }
 
-impl Keyed for Hash32 {
+impl Keyed for Half {
     fn start(&self) -> usize {
-        spread(self.as_bytes())
+        spread(self)
     }
 }
 

@@ -72,7 +72,8 @@ fn digest(facts: &Facts<'_>) -> Half {
 /// An answer's line, packed.
 #[derive(Clone, Copy)]
 pub(super) struct Answer {
-    log: Hash32,
+    /// Half of its HASH.
+    log: Half,
     pub time: Seconds,
     pub number: u32,
     /// Number of its prompt's line.
@@ -147,16 +148,17 @@ impl Records {
             self.answers.push(Vec::with_capacity(PORTION));
         }
         if let Some(last) = self.answers.last_mut() {
-            last.push(Answer { log, time: line.line.time, number: at, asked, digest, commits: 0 });
+            last.push(Answer { log: half(log), time: line.line.time, number: at, asked, digest, commits: 0 });
         }
         let answers = &self.answers;
-        let key_of = |at: u32| answer(answers, at).map_or(Hash32::ZERO, |answer| answer.log);
-        self.index.insert(&log, number(self.count), key_of);
+        let key_of = |at: u32| answer(answers, at).map_or(Half::default(), |answer| answer.log);
+        self.index.insert(&half(log), number(self.count), key_of);
         self.count += 1;
     }
 
     fn find(&self, log: &Hash32) -> Option<u32> {
-        self.index.find(log, |at| answer(&self.answers, at).is_some_and(|answer| answer.log == *log))
+        let log = half(*log);
+        self.index.find(&log, |at| answer(&self.answers, at).is_some_and(|answer| answer.log == log))
     }
 
     /// The number of the line with this HASH.

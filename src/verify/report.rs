@@ -6,8 +6,16 @@ use crate::ledger::read::ObjectFault;
 use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
 
+use super::position::Position;
+use super::since::Scope;
+
 /// Findings beyond this many are counted and not listed: one torn pack breaks everything at once.
 pub const MAX_FINDINGS: usize = 1000;
+
+/// A number of things: `1 line`, `2 lines`.
+pub(super) fn counted(n: u64, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+}
 
 /// The six questions about a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +63,8 @@ impl Question {
 pub enum Answer {
     /// Checked, and it holds.
     Yes,
+    /// Checked from a point of the history on, and it holds there; never a pass of the whole.
+    YesSince,
     /// Checked, and it does not.
     No,
     /// Not looked at; never a pass.
@@ -66,6 +76,7 @@ impl Answer {
     pub const fn word(self) -> &'static str {
         match self {
             Answer::Yes => "yes",
+            Answer::YesSince => "yes since",
             Answer::No => "no",
             Answer::NotChecked => "not checked",
         }
@@ -178,6 +189,15 @@ impl Findings {
         false
     }
 
+    /// Takes in the findings of another thread, behind those that are here.
+    pub(super) fn append(&mut self, other: Findings) {
+        for (key, count) in other.counts {
+            *self.counts.entry(key).or_default() += count;
+        }
+        let free = MAX_FINDINGS.saturating_sub(self.list.len());
+        self.list.extend(other.list.into_iter().take(free));
+    }
+
     /// How many findings a question has.
     pub fn count(&self, question: Question) -> u64 {
         self.counts.iter().filter(|((_, q), _)| *q == question).map(|(_, n)| n).sum()
@@ -265,8 +285,14 @@ pub struct Report {
     pub commits: BTreeMap<CommitKind, u64>,
     /// Tree heads checked, in order.
     pub tree_heads: Vec<TreeHead>,
-    /// What was checked of the database; none where none is at hand.
+    /// What was checked of the database; none where none is at hand, or only what is new is checked.
     pub database: Option<String>,
+    /// How much of the ledger was checked.
+    pub scope: Scope,
+    /// Lines before a saved position that were read again, for the sessions that were open there.
+    pub replayed: u64,
+    /// From where the next check can go on; none when something was found wrong, or the caller named a commit.
+    pub position: Option<Position>,
 }
 
 impl Report {
@@ -275,6 +301,14 @@ impl Report {
     /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.
     pub fn passes(&self) -> bool {
         let yes = |question| self.answers.to(question).answer == Answer::Yes;
+        let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
+        yes(Question::Consistent) && yes(Question::Complete) && !Question::ALL.iter().any(no)
+    }
+
+    /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that the caller
+    /// asked for: of the whole, or of what is new since a commit.
+    pub fn passes_as_asked(&self) -> bool {
+        let yes = |question| matches!(self.answers.to(question).answer, Answer::Yes | Answer::YesSince);
         let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
         yes(Question::Consistent) && yes(Question::Complete) && !Question::ALL.iter().any(no)
     }

@@ -16,18 +16,28 @@ use super::file::LogFile;
 use super::history::{History, Node};
 use super::lines::Place;
 use super::report::{Question, TreeHead};
+use super::since::Mark;
 
 impl Checker<'_> {
-    /// Takes every line of the log once: the segments in the order of `main`, then the file's newer lines.
-    pub fn take_log(&mut self, mut file: Option<LogFile>) -> Result<(), VerifyError> {
-        let history = std::mem::take(&mut self.history);
-        for node in history.on_main().skip(1) {
-            self.take_segment(&node, file.as_mut())?;
+    /// Takes the lines of every segment, in the order of `main`.
+    pub fn take_segments(&mut self, main: &[Node], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+        self.end_position(0);
+        for (position, node) in main.iter().enumerate().skip(1) {
+            self.begin_position(position);
+            self.take_segment(node, file.as_deref_mut())?;
+            self.end_position(position);
         }
         self.lines_in_segments = self.lines.state.count();
-        if let Some(file) = &mut file {
+        self.mark = Some(Mark::of(&self.lines));
+        Ok(())
+    }
+
+    /// Takes the file's newer lines, when the segments are taken and the commits known.
+    pub fn end_log(&mut self, file: Option<LogFile>) -> Result<(), VerifyError> {
+        let history = std::mem::take(&mut self.history);
+        if let Some(mut file) = file {
             file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
-            self.take_newer(file, &history)?;
+            self.take_newer(&mut file, &history)?;
         }
         let number = |node: Node| self.lines.records.number(&node.log?);
         self.main_lines = history.on_main().map(number).collect();
@@ -82,6 +92,7 @@ impl Checker<'_> {
             let bytes = document.and_then(|entry| self.repository.blob(&entry.id).ok());
             if let Some(Ok(rotate)) = bytes.map(|bytes| canon::parse::<Rotate>(&bytes)) {
                 self.keys.push((self.lines.state.count(), rotate.new_signer));
+                self.key_commits.push(node.id);
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::record::chain::{chain_entry, session_close_hash, session_id};
 use crate::record::documents::{Close, Record, SessionDoc, ValidatorFlags};
 use crate::record::entry::DriftClass;
 use crate::record::hash::Hash32;
+use crate::record::rules::{Outcome, Session};
 
 use super::checker::Checker;
 use super::history::Node;
@@ -20,8 +21,25 @@ pub(super) struct SessionCheck {
     last: Option<Hash32>,
     pub interactions: u64,
     seqs: HashSet<u64>,
-    /// Its `session.json`.
-    pub document: SessionDoc,
+    /// Its `session.json`; none when it started before what is checked.
+    pub document: Option<SessionDoc>,
+}
+
+impl SessionCheck {
+    /// A session that was open where the check begins, as its lines told it.
+    pub fn carried(session: &Session) -> Self {
+        let seqs = (1u64..).zip(&session.turns).filter(|(_, turn)| turn.outcome == Outcome::Answered);
+        let start = session.start.btc;
+        SessionCheck {
+            branch: session.start.branch.clone(),
+            start: if start == 0 { SessionBlock::Local } else { SessionBlock::Height(start) },
+            end: None,
+            last: session.last_chain,
+            interactions: session.answered,
+            seqs: seqs.map(|(seq, _)| seq).collect(),
+            document: None,
+        }
+    }
 }
 
 impl Checker<'_> {
@@ -40,7 +58,7 @@ impl Checker<'_> {
             last: None,
             interactions: 0,
             seqs: HashSet::new(),
-            document: document.clone(),
+            document: Some(document.clone()),
         };
         if self.sessions.insert(id, session).is_some() {
             self.findings.add(Question::Consistent, Some(id), place(), "one start of a session", "another");

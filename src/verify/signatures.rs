@@ -5,12 +5,21 @@
 //! on purpose (a small-order part in R), now and then. So keys of small order are never put into a batch,
 //! and whatever a batch refuses is decided by the strict check, one by one.
 
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
 use ed25519_dalek::{Signature as Dalek, VerifyingKey, verify_batch};
 
 use crate::record::signature::{PublicKey, Signature, signed_data};
 
-/// Signatures of one batch; larger ones gain little, and a bad one costs as many single checks.
-pub(super) const BATCH: usize = 64;
+use super::progress::Progress;
+
+/// Signatures of one batch; one of a batch of 512 costs about half of one in a batch of 64, larger ones gain little.
+const BATCH: usize = 512;
+/// A batch that fails is divided into so many, until a part has so few that each is checked by itself.
+const PARTS: usize = 8;
+/// Batches that wait; whoever brings one more checks it himself.
+const WAITING: usize = 8;
 
 /// One signature to be checked.
 pub(super) struct Claim {
@@ -22,36 +31,174 @@ pub(super) struct Claim {
     pub payload: Vec<u8>,
 }
 
-/// Checks signatures in batches.
+/// Checks signatures in batches; remembers the last key, which mostly is the next one's too.
 #[derive(Default)]
-pub(super) struct Signatures {}
+pub(super) struct Signatures {
+    known: Option<(PublicKey, Option<VerifyingKey>)>,
+}
 
 impl Signatures {
-    /// Checks some signatures; returns who asked for those that are bad.
+    /// Checks some signatures; returns who asked for those that are bad, in their order.
     pub fn check(&mut self, claims: &[Claim]) -> Vec<u32> {
         let messages: Vec<Vec<u8>> = claims.iter().map(|claim| signed_data(&claim.payload)).collect();
-        if all_hold(claims, &messages) {
-            return Vec::new();
+        let mut bad = Vec::new();
+        self.check_part(claims, &messages, &mut bad);
+        bad
+    }
+
+    fn check_part(&mut self, claims: &[Claim], messages: &[Vec<u8>], bad: &mut Vec<u32>) {
+        if claims.is_empty() || self.all_hold(claims, messages) {
+            return;
         }
-        let each = claims.iter().zip(&messages);
-        each.filter(|(claim, message)| !claim.key.verifies(message, &claim.signature))
-            .map(|(claim, _)| claim.of)
-            .collect()
+        if claims.len() <= PARTS * PARTS {
+            let each = claims.iter().zip(messages);
+            let refused = each.filter(|(claim, message)| !claim.key.verifies(message, &claim.signature));
+            return bad.extend(refused.map(|(claim, _)| claim.of));
+        }
+        let size = claims.len().div_ceil(PARTS);
+        for (claims, messages) in claims.chunks(size).zip(messages.chunks(size)) {
+            self.check_part(claims, messages, bad);
+        }
+    }
+
+    /// Whether the batch as a whole holds; false also when it can't be asked.
+    fn all_hold(&mut self, claims: &[Claim], messages: &[Vec<u8>]) -> bool {
+        let keys: Option<Vec<VerifyingKey>> = claims.iter().map(|claim| self.strong(&claim.key)).collect();
+        let Some(keys) = keys else { return false };
+        let signatures: Vec<Dalek> = claims.iter().map(|claim| Dalek::from_bytes(claim.signature.as_bytes())).collect();
+        let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+        verify_batch(&messages, &signatures, &keys).is_ok()
+    }
+
+    /// A key that may stand in a batch.
+    fn strong(&mut self, key: &PublicKey) -> Option<VerifyingKey> {
+        if let Some((known, strong)) = &self.known
+            && known == key
+        {
+            return *strong;
+        }
+        let strong = VerifyingKey::from_bytes(key.as_bytes()).ok().filter(|key| !key.is_weak());
+        self.known = Some((*key, strong));
+        strong
     }
 }
 
-/// Whether the batch as a whole holds; false also when it can't be asked.
-fn all_hold(claims: &[Claim], messages: &[Vec<u8>]) -> bool {
-    let keys: Option<Vec<VerifyingKey>> = claims.iter().map(|claim| strong(&claim.key)).collect();
-    let Some(keys) = keys else { return false };
-    let signatures: Vec<Dalek> = claims.iter().map(|claim| Dalek::from_bytes(claim.signature.as_bytes())).collect();
-    let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
-    verify_batch(&messages, &signatures, &keys).is_ok()
+/// Batches that wait for whichever thread is free.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
 }
 
-/// A key that may stand in a batch.
-fn strong(key: &PublicKey) -> Option<VerifyingKey> {
-    VerifyingKey::from_bytes(key.as_bytes()).ok().filter(|key| !key.is_weak())
+#[derive(Default)]
+struct Waiting {
+    batches: VecDeque<Vec<Claim>>,
+    /// No more will come.
+    closed: bool,
+    bad: Vec<u32>,
+}
+
+impl Queue {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // What it guards is whole at every moment: a panic of another thread is told by its join.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a batch for whoever is free; checks it here and now when too many wait.
+    pub fn put(&self, batch: Vec<Claim>, own: &mut Signatures) {
+        let mut waiting = self.waiting();
+        if waiting.batches.len() < WAITING {
+            waiting.batches.push_back(batch);
+            drop(waiting);
+            self.changed.notify_one();
+        } else {
+            drop(waiting);
+            self.check(&batch, own);
+        }
+    }
+
+    fn check(&self, batch: &[Claim], own: &mut Signatures) {
+        let bad = own.check(batch);
+        self.waiting().bad.extend(bad);
+    }
+
+    /// Says that no batch will come any more.
+    pub fn close(&self) {
+        self.waiting().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Checks batches until none is left and none will come.
+    pub fn help(&self) {
+        let mut own = Signatures::default();
+        loop {
+            let mut waiting = self.waiting();
+            let batch = loop {
+                if let Some(batch) = waiting.batches.pop_front() {
+                    break batch;
+                }
+                if waiting.closed {
+                    return;
+                }
+                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            };
+            drop(waiting);
+            self.check(&batch, &mut own);
+        }
+    }
+
+    /// Who asked for the signatures that are bad, when all have been checked.
+    pub fn into_bad(self) -> Vec<u32> {
+        self.waiting.into_inner().unwrap_or_else(PoisonError::into_inner).bad
+    }
+}
+
+/// Says that no batch will come any more when the one who brings them ends, however he ends.
+pub(super) struct Closing<'a>(pub &'a Queue);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Gathers signatures into batches and hands them on.
+pub(super) struct Outbox<'a> {
+    batch: Vec<Claim>,
+    queue: &'a Queue,
+    own: Signatures,
+    progress: Option<&'a Progress>,
+}
+
+impl<'a> Outbox<'a> {
+    pub fn new(queue: &'a Queue) -> Self {
+        Outbox { batch: Vec::with_capacity(BATCH), queue, own: Signatures::default(), progress: None }
+    }
+
+    /// Each claim is a step.
+    pub fn telling(mut self, progress: &'a Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Takes one more.
+    pub fn put(&mut self, claim: Claim) {
+        if let Some(progress) = self.progress {
+            progress.step();
+        }
+        self.batch.push(claim);
+        if self.batch.len() == BATCH {
+            self.send();
+        }
+    }
+
+    /// Hands on what is left.
+    pub fn send(&mut self) {
+        if !self.batch.is_empty() {
+            let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+            self.queue.put(batch, &mut self.own);
+        }
+    }
 }
 
 #[cfg(test)]

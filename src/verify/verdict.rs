@@ -2,27 +2,30 @@
 //! at is *not checked*.
 
 use crate::record::hash::Hash32;
+use crate::record::rules::Session;
 
 use super::checker::Checker;
-use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict};
+use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict, counted};
 
 impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(self) -> Report {
         let answers = Answers {
-            consistent: self.consistent(),
-            complete: self.complete(),
-            unique: Verdict::new(Answer::NotChecked, "no witness policy was given: a second history would not show"),
-            not_before: self.not_before(),
+            consistent: self.limited(self.consistent()),
+            complete: self.limited(self.complete()),
+            unique: self.unique(),
+            not_before: self.limited(self.not_before()),
             not_after: Verdict::new(Answer::NotChecked, self.not_after()),
-            signed_by: self.signed_by(),
+            signed_by: self.limited(self.signed_by()),
         };
+        let position = self.position();
+        let entries = self.lines_checked();
         let sessions = self.session_reports();
         let chain_valid = answers.consistent.answer == Answer::Yes;
         let (findings, more_findings) = self.findings.into_list();
         Report {
             genesis: self.genesis.as_ref().map(|genesis| genesis.genesis),
-            entries: self.lines.state.count(),
+            entries,
             chain_valid,
             btc_anchors: self.btc_anchors,
             sessions,
@@ -36,31 +39,39 @@ impl Checker<'_> {
             commits: self.commits,
             tree_heads: self.tree_heads,
             database: self.database.map(|counts| counts.to_string()),
+            scope: self.scope,
+            replayed: self.replayed,
+            position,
         }
+    }
+
+    fn unique(&self) -> Verdict {
+        self.broken(Question::Unique).unwrap_or_else(|| {
+            Verdict::new(Answer::NotChecked, "no witness policy was given: a second history would not show")
+        })
     }
 
     fn broken(&self, question: Question) -> Option<Verdict> {
         let count = self.findings.count(question);
-        let word = if count == 1 { "finding" } else { "findings" };
-        (count > 0).then(|| Verdict::new(Answer::No, format!("{count} {word}")))
+        (count > 0).then(|| Verdict::new(Answer::No, counted(count, "finding")))
     }
 
     fn consistent(&self) -> Verdict {
         self.broken(Question::Consistent).unwrap_or_else(|| {
-            let commits: u64 = self.commits.values().sum();
-            let heads = self.tree_heads.len();
-            let lines = self.lines.state.count();
-            Verdict::new(Answer::Yes, format!("{commits} commits, {lines} log lines, {heads} tree heads hold together"))
+            let commits = counted(self.commits.values().sum(), "commit");
+            let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
+            let lines = counted(self.lines_checked(), "log line");
+            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together"))
         })
     }
 
     fn complete(&self) -> Verdict {
         self.broken(Question::Complete).unwrap_or_else(|| {
-            let lines = self.lines.state.count();
+            let lines = counted(self.lines.state.count(), "line");
             let log =
                 if self.log_file { "" } else { "; no audit.log was given, lines after the last segment are not known" };
             let reason = format!(
-                "every prompt has its outcome and every commit its line; unanchored tail: {lines} lines, \
+                "every prompt has its outcome and every commit its line; unanchored tail: {lines}, \
                  as no outside proof was checked{log}"
             );
             Verdict::new(Answer::Yes, reason)
@@ -70,7 +81,10 @@ impl Checker<'_> {
     fn not_before(&self) -> Verdict {
         self.broken(Question::NotBefore).unwrap_or_else(|| {
             if self.unlooked > 0 {
-                let reason = format!("{} session starts or ends could not be looked at", self.unlooked);
+                let reason = match self.unlooked {
+                    1 => "1 session start or end could not be looked at".to_owned(),
+                    n => format!("{n} session starts or ends could not be looked at"),
+                };
                 return Verdict::new(Answer::NotChecked, reason);
             }
             let anchors = self.btc_anchors + self.lines.accepted_anchors;
@@ -78,8 +92,15 @@ impl Checker<'_> {
                 return Verdict::new(Answer::NotChecked, "no session names a block: all are local");
             }
             let local = self.sessions.values().filter(|s| s.start == SessionBlock::Local).count();
-            let reason = format!("{anchors} block headers show their work; {local} sessions start on no block");
-            Verdict::new(Answer::Yes, reason)
+            let anchors = match anchors {
+                1 => "1 block header shows its work".to_owned(),
+                n => format!("{n} block headers show their work"),
+            };
+            let local = match local {
+                1 => "1 session starts on no block".to_owned(),
+                n => format!("{n} sessions start on no block"),
+            };
+            Verdict::new(Answer::Yes, format!("{anchors}; {local}"))
         })
     }
 
@@ -94,14 +115,12 @@ impl Checker<'_> {
     fn signed_by(&self) -> Verdict {
         self.broken(Question::SignedBy).unwrap_or_else(|| {
             let first = self.keys.first().map(|(_, key)| key.to_string()).unwrap_or_default();
-            let commits: u64 = self.commits.values().sum();
+            let commits = counted(self.commits.values().sum(), "commit");
             match self.pinned {
-                Some(_) => {
-                    Verdict::new(Answer::Yes, format!("{commits} commits by the pinned {first} and its successors"))
-                }
+                Some(_) => Verdict::new(Answer::Yes, format!("{commits} by the pinned {first} and its successors")),
                 None => Verdict::new(
                     Answer::NotChecked,
-                    format!("unpinned: {commits} commits by {first} and its successors; pin it with --signer"),
+                    format!("unpinned: {commits} by {first} and its successors; pin it with --signer"),
                 ),
             }
         })
@@ -109,7 +128,10 @@ impl Checker<'_> {
 
     /// Sessions of the log in the order of their starts, then those that only commits tell of.
     fn session_reports(&self) -> Vec<SessionReport> {
-        let mut logged: Vec<_> = self.lines.state.sessions().collect();
+        // Sessions that ended before what is checked are not this report's.
+        let first = self.first_line();
+        let checked = |session: &&Session| session.end.as_ref().is_none_or(|end| end.line > first);
+        let mut logged: Vec<_> = self.lines.state.sessions().filter(checked).collect();
         logged.sort_by_key(|session| session.start.line);
         let mut ids: Vec<Hash32> = logged.iter().map(|session| session.id).collect();
         let only_commits = self.met.iter().filter(|id| self.lines.state.session(**id).is_none());
@@ -132,7 +154,8 @@ impl Checker<'_> {
             end: commits.and_then(|session| session.end).or(logged_end),
             interactions: commits.map_or(0, |session| session.interactions),
             chain_valid: holds(&[Question::Consistent]),
-            all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy]),
+            all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy])
+                && line.is_none_or(|session| session.start.line > self.first_line()),
         }
     }
 }

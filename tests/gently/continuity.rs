@@ -375,7 +375,7 @@ fn an_erased_turn_leaves_no_word_in_the_search_index_and_its_prompts_say_so() {
     assert!(told["compiled_prompt"]["fault"].as_str().unwrap().contains("is erased"), "{told:#}");
     assert_eq!(told["checks"]["compiled_prompt"]["holds"], Value::Null);
     let report = person.verified();
-    assert!(report["database"].as_str().unwrap().contains("1 prompts not rendered again"), "{report:#}");
+    assert!(report["database"].as_str().unwrap().contains("1 prompt not rendered again"), "{report:#}");
     // Without a tombstone the erased text itself is missed, and nothing else is.
     let findings = report["findings"].as_array().unwrap();
     assert!(findings.iter().all(|f| f.to_string().contains("or a tombstone on record")), "{report:#}");

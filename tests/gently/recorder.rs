@@ -21,8 +21,8 @@ use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::recorder::{
-    Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError, Refusal, RefusedPrompt, SessionTerms, Watch,
-    unwatched,
+    Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError, Refusal, RefusedPrompt, SessionTerms,
+    Watch, unwatched,
 };
 use gently::store::sqlite::Sqlite;
 use gently::store::{Read, SessionRow};
@@ -114,6 +114,11 @@ impl Rig {
 
     pub fn home(&self) -> Home {
         Home::open(&self.root()).unwrap().unwrap()
+    }
+
+    /// Where the parts are, also of a home that is not whole.
+    pub fn home_paths(&self) -> Paths {
+        Paths { root: self.root() }
     }
 
     pub fn store(&self) -> Sqlite {

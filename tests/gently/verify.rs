@@ -172,7 +172,7 @@ fn verify_prints_the_five_lines_then_answers_then_findings() {
     ]) {
         assert!(line.starts_with(start), "{line}");
     }
-    assert_eq!(lines[12..], ["database:    not at hand, so not checked"]);
+    assert_eq!(lines[12..], ["database:    not at hand, so not checked", "checked:     verified from scratch"]);
 
     let log = std::fs::read_to_string(home.log()).unwrap().replacen("reason:timeout", "reason:timeoux", 1);
     std::fs::write(home.dir.path().join("audit.log"), log).unwrap();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::verify::{Answers, Finding, Question, Report, SessionBlock, SessionReport};
+use crate::verify::{Answer, Answers, Finding, Question, Report, Saved, Scope, SessionBlock, SessionReport};
 
 /// How many sessions an error message lists.
 const LISTED: usize = 10;
@@ -15,13 +15,18 @@ pub(super) fn text(report: &Report) -> String {
     let genesis = report.genesis.map_or("unreadable".to_owned(), |hash| hash.to_string());
     put(&mut out, format_args!("Genesis: {genesis}"));
     put(&mut out, format_args!("Entries: {}", report.entries));
-    put(&mut out, format_args!("Chain integrity: {}", validity(report.chain_valid)));
+    put(&mut out, format_args!("Chain integrity: {}", integrity(report)));
     put(&mut out, format_args!("BTC anchors: {}", report.btc_anchors));
     put(&mut out, format_args!("Sessions: {}", report.sessions.len()));
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
-    let database = report.database.as_deref().unwrap_or("not at hand, so not checked");
+    let database = match (&report.database, &report.scope) {
+        (Some(counts), _) => counts.as_str(),
+        (None, Scope::Whole { .. }) => "not at hand, so not checked",
+        (None, Scope::Since { .. }) => "not looked at with --since, so not checked",
+    };
     put(&mut out, format_args!("database:    {database}"));
+    put(&mut out, format_args!("checked:     {}", checked(report)));
     put_findings(&mut out, report.findings.iter(), report.more_findings);
     out
 }
@@ -50,6 +55,55 @@ fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding
     if more > 0 {
         put(out, format_args!(""));
         put(out, format_args!("and {more} more"));
+    }
+}
+
+/// How much was checked, and whose word stands for the rest.
+fn checked(report: &Report) -> String {
+    match &report.scope {
+        Scope::Whole { misfit: None } => "verified from scratch".to_owned(),
+        Scope::Whole { misfit: Some(misfit) } => {
+            format!("verified from scratch; the saved position was not gone on from: {misfit}")
+        }
+        Scope::Since { commit, line, saved: None } => format!(
+            "since commit {commit}, log line {line}, as asked; commits before it were not checked, and the caller \
+             answers for them"
+        ),
+        Scope::Since { commit, line, saved: Some(Saved { at, from_scratch_at }) } => format!(
+            "continued from position {line} of {at} (commit {commit}), as the saved position says; of what is before \
+             only {} were read again; last verified from scratch {from_scratch_at}",
+            counted(report.replayed, "line")
+        ),
+    }
+}
+
+fn counted(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn scope_json(report: &Report) -> Value {
+    match &report.scope {
+        Scope::Whole { misfit } => json!({
+            "from": "genesis", "position_not_used": misfit.as_ref().map(ToString::to_string),
+        }),
+        Scope::Since { commit, line, saved } => json!({
+            "from": if saved.is_some() { "position" } else { "commit" },
+            "commit": commit,
+            "line": line,
+            "saved_at": saved.map(|saved| saved.at),
+            "verified_from_scratch_at": saved.map(|saved| saved.from_scratch_at),
+            "replayed": report.replayed,
+        }),
+    }
+}
+
+/// The word on the chain; of a part only, with where it begins.
+fn integrity(report: &Report) -> String {
+    match &report.scope {
+        Scope::Since { line, .. } if report.answers.consistent.answer == Answer::YesSince => {
+            format!("VALID SINCE LINE {line}, not checked before")
+        }
+        _ => validity(report.chain_valid).to_owned(),
     }
 }
 
@@ -110,7 +164,8 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "entries": report.entries,
         "sessions": report.sessions.len(),
         "btc_anchors": report.btc_anchors,
-        "chain_integrity": validity(report.chain_valid),
+        "chain_integrity": integrity(report),
+        "checked": scope_json(report),
         "answers": per_question(&|question| report.answers.to(question).answer.word().into()),
         "reasons": per_question(&|question| report.answers.to(question).reason.clone().into()),
         "findings": findings,

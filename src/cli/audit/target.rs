@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::record::signature::PublicKey;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Database, Evidence, Look, Report, VerifyError, verify, verify_in_use};
+use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, verify_as, verify_in_use};
 
 use super::TargetArgs;
 
@@ -18,6 +18,15 @@ pub(in crate::cli) enum TargetError {
     /// The home holds no ledger.
     #[error("no ledger at {path}; run `gently init`, or name a ledger with --repo PATH-OR-BUNDLE")]
     NoLedger {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// A saved position is wanted, and there is no place for one.
+    #[error("--since last of a repository needs --position FILE, which an earlier check with it has written")]
+    NoPosition,
+    /// A part of the home is lost.
+    #[error("{path} is missing; `gently audit rebuild` restores it from the database")]
+    Lost {
         /// Where it should be.
         path: PathBuf,
     },
@@ -70,7 +79,11 @@ impl Target {
             });
         }
         let home = home.ok_or(TargetError::NoHome)?;
-        let repository = home.join("ledger.git");
+        let (repository, log) = (home.join("ledger.git"), home.join("audit.log"));
+        let database = Some(home.join("gently.db")).filter(|path| path.is_file());
+        if let Some(lost) = [&repository, &log].into_iter().find(|part| database.is_some() && !part.exists()) {
+            return Err(TargetError::Lost { path: lost.clone() });
+        }
         if !repository.is_dir() {
             return Err(TargetError::NoLedger { path: repository });
         }
@@ -78,12 +91,11 @@ impl Target {
             Some(key) => Some(key),
             None => own_signer(home)?,
         };
-        let database = Some(home.join("gently.db")).filter(|path| path.is_file());
-        Ok(Target { repository, log: Some(home.join("audit.log")), pinned, database, in_use: true, _unpacked: None })
+        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, _unpacked: None })
     }
 
     /// Checks it.
-    pub(super) fn report(&self) -> Result<Report, TargetError> {
+    pub(super) fn report(&self, terms: Terms<'_>) -> Result<Report, TargetError> {
         let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
             let Some(path) = &self.database else { return Ok(()) };
             let store = Sqlite::open_read_only(path)?;
@@ -97,8 +109,8 @@ impl Target {
             pinned: self.pinned,
             database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
-        let check = if self.in_use { verify_in_use } else { verify };
-        Ok(check(&evidence)?)
+        let check = if self.in_use { verify_in_use } else { verify_as };
+        Ok(check(&evidence, terms)?)
     }
 }
 

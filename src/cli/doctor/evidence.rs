@@ -20,6 +20,7 @@ const LINES: u64 = 1000;
 const TRIES: usize = 5;
 
 const VERIFY: &str = "gently audit verify";
+const REBUILD: &str = "gently audit rebuild";
 
 /// Three checks of one moment.
 pub fn all(store: &Sqlite, paths: &Paths) -> Vec<Check> {
@@ -61,7 +62,7 @@ fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> 
     }
     let back = match LinesBack::open(&paths.log()) {
         Ok(back) => back,
-        Err(error) => return Ok(Check::fail("log", error.to_string(), "put audit.log back from the newest backup")),
+        Err(error) => return Ok(Check::fail("log", error.to_string(), REBUILD)),
     };
     let (torn, end) = (back.torn(), back.end());
     let applied = usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
@@ -88,7 +89,7 @@ fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> 
     let left = wanted.count();
     if left > 0 {
         let found = format!("audit.log ends {left} lines early: {end} bytes, the database knows {}", head.bytes);
-        return Ok(Check::fail("log", found, "put the newest audit.log back, or run: gently audit verify"));
+        return Ok(Check::fail("log", found, REBUILD));
     }
     if missing == 0 && torn > 0 {
         // What a crash tears is a line of ours, and the database knows that it is not written yet.
@@ -122,8 +123,7 @@ fn ledger(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreErro
     let (refs, repository) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            let mend = "git -C ledger.git fsck --strict; then put ledger.git back from the newest backup";
-            return Ok(Check::fail("ledger", error.to_string(), mend));
+            return Ok(Check::fail("ledger", error.to_string(), REBUILD));
         }
     };
     let pending = store.commits(head.applied.commits, head.commits)?;
@@ -137,13 +137,14 @@ fn ledger(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreErro
         let moving = pending.iter().any(|row| row.reference == *name && Some(&row.id) == here.as_ref());
         if here != tip && here != applied && !moving {
             let at = |id: Option<String>| id.unwrap_or_else(|| "missing".to_owned());
-            return Ok(Check::fail("ledger", format!("{name} is {}, the database has {}", at(here), at(tip)), VERIFY));
+            let mend = if here.is_none() { REBUILD } else { VERIFY };
+            return Ok(Check::fail("ledger", format!("{name} is {}, the database has {}", at(here), at(tip)), mend));
         }
         late += u64::from(here != tip);
         if let Some(Target::Direct(id)) = actual
             && let Err(fault) = repository.commit(id)
         {
-            return Ok(Check::fail("ledger", format!("{name}: commit {id}: {fault}"), VERIFY));
+            return Ok(Check::fail("ledger", format!("{name}: commit {id}: {fault}"), REBUILD));
         }
     }
     if let Some(stranger) = refs.iter().find(|found| is_strange(found, &known)) {

@@ -15,6 +15,7 @@ use crate::record::tree::Frontier;
 use crate::store::{ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, Write};
 
 use super::super::auth::{KIND, REVOKED};
+use super::super::draft::append;
 use super::super::{ABANDONED, RecorderError};
 use super::rows::{bare, document, header, silent, unreadable};
 use super::{AdoptFault, NewerCommit, TakenOver, row};
@@ -65,15 +66,7 @@ impl<'a> Replay<'a> {
 
     /// Appends a line; returns its number.
     pub fn line(&mut self, line: &Line, text: &str) -> Result<u64, RecorderError> {
-        let n = self.head.lines;
-        self.tx.put_line(n, line.hash, text)?;
-        self.frontier.push(text.as_bytes());
-        self.head.lines += 1;
-        self.head.hash = line.hash;
-        self.head.time = line.time;
-        self.head.height = self.head.height.max(line.height);
-        self.head.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1);
-        Ok(n)
+        Ok(append(self.tx, &mut self.head, &mut self.frontier, line, text)?)
     }
 
     /// Appends a commit of the line `line`; returns its number.

@@ -148,7 +148,7 @@ fn refuse_unknown_refs(ledger: &Ledger, known: &AllMoves) -> Result<(), Recorder
 }
 
 /// The tree of a stored commit: its stored files, and the lines of its segment.
-fn files_of<R: Read + ?Sized>(store: &R, row: &CommitRow) -> Result<Files, RecorderError> {
+pub(in crate::recorder) fn files_of<R: Read + ?Sized>(store: &R, row: &CommitRow) -> Result<Files, RecorderError> {
     let stored = store.files(row.tree_of.unwrap_or(row.n))?;
     let mut files = Files::new();
     for (name, bytes) in stored {
