@@ -4,10 +4,11 @@ mod view;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::ask::recall::{Declared, Reference, recall};
 use crate::config::Config;
-use crate::continuity::compile::{Inputs, compile};
+use crate::continuity::compile::{ContextBundle, Inputs, compile};
 use crate::continuity::turns::TURN;
 use crate::govern::authority::{Decision, Normative, decide};
 use crate::govern::sanitize::redact;
@@ -15,12 +16,12 @@ use crate::home::Home;
 use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::canon;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRefRow, Find, Read, StoreError};
+use crate::store::{ArtifactRefRow, Find, Read, SessionRow, StoreError};
 
 use super::choose;
 use super::session::turn_name;
 use super::wire::{self, WireError, env};
-use super::{could_not, find, print, say};
+use super::{NEGATIVE, could_not, find, print, say};
 
 use view::View;
 pub use view::disclosed;
@@ -182,16 +183,19 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     let none = choose::CallArgs::default();
     let model = choose::choose(args.model.as_deref(), &none, &config, &database).await?.model;
     let text = redact(&args.words.join(" ")).clean;
-    let now = wire::clock()?;
+    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: 0 };
+    if let Decision::Deny { reason, .. } = decide(&kernel, &normative) {
+        if json {
+            print(&format!("{}\n", json!({"denied": reason, "exit": NEGATIVE})));
+        }
+        say(&format!("policy would deny it ({reason}): nothing would be compiled"));
+        return Ok(NEGATIVE);
+    }
     // Whose session it would be is not asked: no key is needed for a look.
-    let fits = |s: &&crate::store::SessionRow| {
+    let fits = |s: &&SessionRow| {
         s.kernel_hash == kernel.hash() && s.model == model.id() && s.host_role == config.session.host_role
     };
     let session = store.open_sessions()?.iter().rev().find(fits).map(|session| session.uuid);
-    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: 0 };
-    if let Decision::Deny { reason, .. } = decide(&kernel, &normative) {
-        return Ok(could_not(&format!("policy would deny it ({reason}): nothing would be compiled"), json));
-    }
     let sight = wire::sight(&home, &kernel)?;
     let recalled = recall(&store, &kernel, session, &text, &declared)?;
     let compiled = compile(&Inputs {
@@ -200,14 +204,17 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
         kernel: &kernel,
         host_role: &config.session.host_role,
         model_id: model.id(),
-        now,
+        now: wire::clock()?,
         sight,
         recalled: &recalled,
     });
-    let bundle = match compiled {
-        Ok(bundle) => bundle,
-        Err(fault) => return Ok(could_not(&fault.to_string(), json)),
-    };
+    match compiled {
+        Ok(bundle) => Ok(print_preview(&bundle, session, &declared, json)),
+        Err(fault) => Ok(could_not(&fault.to_string(), json)),
+    }
+}
+
+fn print_preview(bundle: &ContextBundle, session: Option<Uuid>, declared: &Declared, json: bool) -> u8 {
     let said = |reference: &ArtifactRef| {
         let turn = bundle.turns().iter().find(|turn| turn.turn.to_string() == reference.artifact_id);
         let turn = turn.map(|turn| format!("{}: {}", turn.speaker, turn.text));
@@ -220,7 +227,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
         if session.is_none() {
             say("no session that fits is open: one would be opened, without earlier turns");
         }
-        return Ok(print(&view.text()));
+        return print(&view.text());
     }
     let mut facts = view.facts();
     facts["session_uuid"] = json!(session.map(|id| id.to_string()));
@@ -228,5 +235,5 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     facts["bundle"] = json!(bundle.bundle());
     facts["declared"] = json!(declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>());
     facts["deep"] = json!(declared.deep);
-    Ok(print(&format!("{facts}\n")))
+    print(&format!("{facts}\n"))
 }
