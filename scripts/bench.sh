@@ -5,6 +5,8 @@
 #                                      so many closed sessions (10 and 10000 when none is given), and gently --help
 #   scripts/bench.sh ledgers [N…]      ledgers of N exchanges (10000 when none is given) through the real recorder: write
 #                                      rate, bytes, git fsck, git verify-commit and gently audit verify side by side
+#   scripts/bench.sh make N HOME       only makes such a ledger, and keeps it; one that is there is gone on with
+#   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
 #                                      is given) and 1000 sessions; RUNS (200) questions
 #
@@ -21,9 +23,13 @@ usage() {
   exit 2
 }
 part="${1:-}"
-[[ "$part" == ask || "$part" == ledgers || "$part" == context ]] || usage
-shift
-for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done
+shift || usage
+case "$part" in
+  ask | ledgers | context) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
+  measure) (($# > 0)) || usage ;;
+  *) usage ;;
+esac
 if (($# == 0)); then
   case "$part" in
   ask) set -- 10 10000 ;;
@@ -31,8 +37,8 @@ if (($# == 0)); then
   context) set -- 100000 ;;
   esac
 fi
-program=bench
-if [[ "$part" == ledgers ]]; then program=ledgers; fi
+program=ledgers
+if [[ "$part" == ask || "$part" == context ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -44,7 +50,16 @@ work="$(cd -- "$(mktemp -d "$dir/home.XXXXXX")" && pwd)"
 trap 'rm -rf -- "$work"' EXIT
 
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"
-if [[ "$part" == ledgers ]]; then
+if [[ "$part" == make ]]; then
+  "$bench" --make "$1" "$(realpath -m -- "$2")"
+  exit 0
+elif [[ "$part" == measure ]]; then
+  for home in "$@"; do
+    echo
+    "$bench" --measure "$(realpath -- "$home")"
+  done
+  exit 0
+elif [[ "$part" == ledgers ]]; then
   for count in "$@"; do
     echo
     "$bench" --ledgers "$count" "$work/$count"

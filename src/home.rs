@@ -7,7 +7,7 @@
 //! audit.log       the log
 //! gently.db       the relationship database (0600)
 //! verified.json   how far the last check came that found nothing wrong (0600)
-//! writer.lock     held for one batch; in-flight/ holds a lock for each prompt whose model is thinking
+//! writer.lock     held for one batch; in-flight/ has a file for each writer, with its prompts whose model is thinking
 //! ```
 
 use std::ffi::OsString;

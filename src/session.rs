@@ -171,11 +171,9 @@ async fn wait_for(house: &House<'_>, session: Hash32) -> Result<(), RecorderErro
     loop {
         tokio::time::sleep(POLL).await;
         let Some(row) = house.store.session(session)? else { return Err(RecorderError::NotOpen { session }) };
-        let mut held = false;
-        for exchange in house.store.in_flight(row.uuid)? {
-            held |= house.recorder.is_waited_for(exchange.exchange_id)?;
-        }
-        if !held {
+        let unanswered = house.store.in_flight(row.uuid)?;
+        let waited_for = house.recorder.waited_for()?;
+        if !unanswered.iter().any(|exchange| waited_for.contains(&exchange.exchange_id)) {
             return Ok(());
         }
     }

@@ -11,19 +11,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use gix::ObjectId;
-use gix::objs::{Data, Kind};
+use gix::objs::Kind;
 use gix::progress::Discard;
-use gix::zlib::Compression;
+use gix::zlib::stream::deflate::{Compress, FlushCompress};
+use gix::zlib::{Compression, Status};
 use gix_pack::data::Version;
-use gix_pack::data::output::{self, Count, Entry, bytes::FromEntriesIter};
+use gix_pack::data::output::{self, Entry, bytes::FromEntriesIter};
 
 use super::write::{Ledger, git, io_error};
 use super::{LedgerError, OBJECT_FORMAT};
 
 /// With more packs than this, the small ones are merged; every look-up asks each pack.
-const MAX_PACKS: usize = 12;
+///
+/// Seldom, and many at once: a merge is the only moment at which a pack goes that a reader may have listed
+/// and not opened. With the one that a merge makes there are never more than 20.
+const MAX_PACKS: usize = 18;
 /// Objects of a merge that are handed on together.
 const MERGE_CHUNK: usize = 512;
+/// More than the head, the end and the block marks of a zlib stream of a small object.
+const STREAM_OVERHEAD: usize = 64;
 /// What a torn pack's files are renamed to: nothing is deleted that might still be of use.
 const TORN: &str = "torn";
 
@@ -64,7 +70,8 @@ impl Ledger {
         let folder = self.pack_dir();
         fs::create_dir_all(&folder).map_err(|e| io_error("make", &folder, e))?;
         let failed = |e: gix::Error| git("write a pack", &folder, &e);
-        let entries = self.batch.objects.iter().map(|(id, kind, data)| entry(*id, *kind, data));
+        let mut packer = Packer::new();
+        let entries = self.batch.objects.iter().map(|(id, kind, data)| packer.entry(*id, *kind, data));
         let entries = entries.collect::<PackResult<Vec<_>>>().map_err(failed)?;
         let count = u32::try_from(entries.len()).expect("a batch is far smaller than 2^32 objects");
         let mut bytes = Vec::new();
@@ -146,9 +153,25 @@ impl Ledger {
     }
 }
 
-fn entry(id: ObjectId, kind: Kind, data: &[u8]) -> PackResult<Entry> {
-    let object = Data { kind, data, object_hash: OBJECT_FORMAT };
-    Entry::from_data(&Count::from_data(id, None), &object, Compression::DEFAULT)
+/// Makes pack entries with one compressor: to set one up for each small object costs as much as compressing it.
+struct Packer(Compress);
+
+impl Packer {
+    fn new() -> Self {
+        Packer(Compress::new(Compression::DEFAULT))
+    }
+
+    fn entry(&mut self, id: ObjectId, kind: Kind, data: &[u8]) -> PackResult<Entry> {
+        self.0.reset();
+        // Room for a stream that could not be compressed at all, so that one call is enough.
+        let mut out = vec![0; data.len() + data.len() / 1000 + STREAM_OVERHEAD];
+        match self.0.compress(data, &mut out, FlushCompress::Finish)? {
+            Status::StreamEnd => {}
+            other => return Err(gix::error::Error::from_error(io::Error::other(format!("{other:?}")))),
+        }
+        out.truncate(usize::try_from(self.0.total_out()).unwrap_or(usize::MAX));
+        Ok(Entry { id, kind: output::entry::Kind::Base(kind), decompressed_size: data.len(), compressed_data: out })
+    }
 }
 
 /// Writes pack bytes.
@@ -296,7 +319,7 @@ fn copy(bundle: &gix_pack::Bundle, id: &gix::oid, at: u32, offset: u64, until: u
     }
     let (mut buffer, mut inflate) = (Vec::new(), Default::default());
     let (object, _) = bundle.get_object_by_index(at, &mut buffer, &mut inflate, &mut gix_pack::cache::Never)?;
-    entry(id.to_owned(), object.kind, object.data)
+    Packer::new().entry(id.to_owned(), object.kind, object.data)
 }
 
 /// Whether a pack and its index fit together, to the last byte of the pack.

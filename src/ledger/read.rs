@@ -76,6 +76,8 @@ impl Repository {
         let dir = repository.common_dir().to_owned();
         let options = gix::odb::store::init::Options {
             alloc_limit_bytes: usize::try_from(OBJECT_LIMIT).ok(),
+            // All packs that were there and all that took their place: while it is read, a writer may merge them.
+            slots: gix::odb::store::init::Slots::AsNeededByDiskState { multiplier: 4.0, minimum: 128 },
             ..gix::odb::store::init::Options::default()
         };
         let objects = gix::odb::at_opts(dir.join("objects"), gix::hash::Kind::Sha1, None, options)

@@ -260,9 +260,10 @@ impl Ledger {
     /// A torn loose file is removed: the batch brings the object anew.
     fn is_whole(&self, id: &gix::ObjectId, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
         let mut buffer = Vec::new();
-        let found = self.known.try_find(id, &mut buffer);
-        if found.is_ok_and(|found| found.is_some_and(|found| found.kind == kind && found.data == data)) {
-            return Ok(true);
+        match self.known.try_find(id, &mut buffer) {
+            Ok(None) => return Ok(false),
+            Ok(Some(found)) if found.kind == kind && found.data == data => return Ok(true),
+            _ => {}
         }
         let hex = id.to_hex().to_string();
         let (folder, name) = hex.split_at(2);

@@ -46,7 +46,7 @@ impl Paths {
         self.root.join("writer.lock")
     }
 
-    /// Locks of prompts in flight.
+    /// Files that name the prompts in flight.
     pub fn in_flight(&self) -> PathBuf {
         self.root.join("in-flight")
     }

@@ -1,7 +1,5 @@
 //! Writing prompts and their one outcome inside a draft (format, sections 2 to 7).
 
-use std::path::Path;
-
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
@@ -22,7 +20,7 @@ use super::RecorderError;
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
 use super::drift::{drift_lines, drift_rows};
 use super::exchange_doc::{Texts, exchange_hash};
-use super::lock::InFlight;
+use super::in_flight::Prompts;
 use super::sessions::{open_session, take_anchor};
 use super::turn::{
     Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, TurnIds,
@@ -131,7 +129,7 @@ fn ref_row(
 }
 
 /// Records a prompt that a model will be called with.
-pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
+pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
     let mut session = open_session(draft.tx, prompt.session)?;
     if let Some(anchor) = &prompt.anchor {
         take_anchor(draft, &mut session, anchor, prompt.now)?;
@@ -147,8 +145,8 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
-    // Held before the transaction commits, so that nobody ever sees the prompt without its lock.
-    let lock = InFlight::begin(in_flight, ids.exchange)?;
+    // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits for.
+    let place = prompts.begin(ids.exchange)?;
     Ok(RecordedPrompt {
         ids,
         model: session.model,
@@ -156,7 +154,7 @@ pub fn prompt(draft: &mut Draft<'_>, in_flight: &Path, prompt: Prompt) -> Result
         bundle: prompt.bundle,
         compiled: prompt.compiled,
         params: prompt.params,
-        _in_flight: lock,
+        _in_flight: place,
     })
 }
 
@@ -202,17 +200,22 @@ pub fn fail(
 /// Closes every prompt of a session that no process waits for; one that is waited for stops it.
 pub fn abandon_all(
     draft: &mut Draft<'_>,
-    in_flight: &Path,
+    prompts: &Prompts,
     session: &mut SessionRow,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    for row in draft.tx.in_flight(session.uuid)? {
-        if InFlight::is_held(in_flight, row.exchange_id)? {
-            return Err(RecorderError::InFlight { session: session.id, seq: row.seq });
-        }
-        no_answer(draft, session, &row, Outcome::Failed, ABANDONED, now)?;
-        InFlight::clear(in_flight, row.exchange_id);
+    let unanswered = draft.tx.in_flight(session.uuid)?;
+    if unanswered.is_empty() {
+        return Ok(());
     }
+    let waited_for = prompts.waited_for()?;
+    if let Some(row) = unanswered.iter().find(|row| waited_for.contains(&row.exchange_id)) {
+        return Err(RecorderError::InFlight { session: session.id, seq: row.seq });
+    }
+    for row in &unanswered {
+        no_answer(draft, session, row, Outcome::Failed, ABANDONED, now)?;
+    }
+    prompts.clear();
     Ok(())
 }
 

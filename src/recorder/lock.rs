@@ -1,11 +1,9 @@
-//! The writer's lock of a home, and the lock of a prompt in flight.
+//! The writer's lock of a home.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-use uuid::Uuid;
 
 use super::RecorderError;
 
@@ -37,10 +35,22 @@ impl WriterLock {
             }
         }
         // The note of who holds it helps a person, and a full disk must not stop anybody here.
-        let note = format!("process {}\n", std::process::id());
-        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(note.as_bytes()));
+        let _ = leave_note(&mut file);
         Ok(WriterLock { _file: file })
     }
+}
+
+/// Says in the file who holds it; of one width, so that nothing has to be cut, and not once more for the same process.
+fn leave_note(file: &mut File) -> std::io::Result<()> {
+    let note = format!("process {:<10}\n", std::process::id());
+    let mut found = Vec::with_capacity(note.len());
+    file.read_to_end(&mut found)?;
+    if found == note.as_bytes() {
+        return Ok(());
+    }
+    file.rewind()?;
+    file.write_all(note.as_bytes())?;
+    if found.len() > note.len() { file.set_len(note.len() as u64) } else { Ok(()) }
 }
 
 fn holder(path: &Path) -> String {
@@ -52,64 +62,13 @@ fn holder(path: &Path) -> String {
     }
 }
 
-fn open_private(path: &Path) -> std::io::Result<File> {
+/// Opens a file of mode 0600 as it is, and makes an empty one where there is none.
+pub(super) fn open_private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
-}
-
-/// The lock of one prompt whose model is thinking: while it is held, its session can't be closed.
-///
-/// A file of its own, locked by the operating system, so it ends with the process. Dropping it says
-/// that nobody waits for the answer any more.
-#[derive(Debug)]
-pub struct InFlight {
-    path: PathBuf,
-    _file: File,
-}
-
-impl InFlight {
-    /// Takes the lock of an exchange that is about to be recorded.
-    pub fn begin(folder: &Path, exchange: Uuid) -> Result<Self, RecorderError> {
-        let path = folder.join(format!("{exchange}.lock"));
-        let failed = |e: std::io::Error| RecorderError::Lock { path: path.clone(), reason: e.to_string() };
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let file = open_private(&path).map_err(failed)?;
-        file.try_lock().map_err(|e| match e {
-            TryLockError::WouldBlock => RecorderError::Locked { holder: path.display().to_string(), waited_s: 0 },
-            TryLockError::Error(e) => failed(e),
-        })?;
-        Ok(InFlight { path, _file: file })
-    }
-
-    /// Whether somebody still waits for that exchange's answer.
-    pub fn is_held(folder: &Path, exchange: Uuid) -> Result<bool, RecorderError> {
-        let path = folder.join(format!("{exchange}.lock"));
-        match OpenOptions::new().read(true).write(true).open(&path) {
-            // Shared, so that two who look at once don't take each other for the one who waits.
-            Ok(file) => match file.try_lock_shared() {
-                Ok(()) => Ok(false),
-                Err(TryLockError::WouldBlock) => Ok(true),
-                Err(TryLockError::Error(e)) => Err(RecorderError::Lock { path, reason: e.to_string() }),
-            },
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(e) => Err(RecorderError::Lock { path, reason: e.to_string() }),
-        }
-    }
-
-    /// Removes what a dead process left behind.
-    pub fn clear(folder: &Path, exchange: Uuid) {
-        let _ = std::fs::remove_file(folder.join(format!("{exchange}.lock")));
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        // A file that stays is harmless: it is not locked, and the session's close removes it.
-        let _ = std::fs::remove_file(&self.path);
-    }
 }
 
 #[cfg(test)]
@@ -126,18 +85,13 @@ mod tests {
             other => panic!("{other:?}"),
         }
         drop(held);
-        WriterLock::acquire_within(&path, Duration::from_millis(20)).unwrap();
-    }
-
-    #[test]
-    fn a_prompt_in_flight_is_seen_until_it_is_dropped() {
-        let home = tempfile::tempdir().unwrap();
-        let id = Uuid::from_u128(7);
-        assert!(!InFlight::is_held(home.path(), id).unwrap());
-        let held = InFlight::begin(home.path(), id).unwrap();
-        assert!(InFlight::is_held(home.path(), id).unwrap());
-        drop(held);
-        assert!(!InFlight::is_held(home.path(), id).unwrap());
-        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+        let short = Duration::from_millis(20);
+        let note = std::fs::read(&path).unwrap();
+        for other in ["process 1         \n", "process 4294967295\n", "of another version, and longer than ours\n", ""]
+        {
+            std::fs::write(&path, other).unwrap();
+            drop(WriterLock::acquire_within(&path, short).unwrap());
+            assert_eq!(std::fs::read(&path).unwrap(), note, "after {other:?}");
+        }
     }
 }

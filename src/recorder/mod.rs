@@ -20,6 +20,7 @@ mod error;
 mod exchange_doc;
 mod exchanges;
 mod first;
+mod in_flight;
 mod lock;
 mod rebuild;
 mod restored;
@@ -29,6 +30,7 @@ mod step;
 mod turn;
 mod writer;
 
+use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -60,6 +62,7 @@ pub use turn::{
 };
 
 use draft::Draft;
+use in_flight::Prompts;
 use writer::{Job, Writer};
 
 /// The handle of the one writer; every method records something, durably, or says why not.
@@ -70,6 +73,7 @@ pub struct Recorder {
     jobs: Option<mpsc::Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
     paths: Paths,
+    prompts: Prompts,
 }
 
 impl Recorder {
@@ -108,7 +112,8 @@ impl Recorder {
             .name("recorder".to_owned())
             .spawn(move || writer.run(&queue))
             .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
-        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths })
+        let prompts = Prompts::new(paths.in_flight());
+        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts })
     }
 
     /// Where the home's parts are.
@@ -116,9 +121,9 @@ impl Recorder {
         &self.paths
     }
 
-    /// Whether a living process still waits for the answer of an exchange.
-    pub fn is_waited_for(&self, exchange: Uuid) -> Result<bool, RecorderError> {
-        lock::InFlight::is_held(&self.paths.in_flight(), exchange)
+    /// The exchanges whose answer a living process still waits for.
+    pub fn waited_for(&self) -> Result<BTreeSet<Uuid>, RecorderError> {
+        self.prompts.waited_for()
     }
 
     /// Resumes the open session that fits the terms, or opens one on the block given.
@@ -172,10 +177,10 @@ impl Recorder {
     ///
     /// [`RecorderError::InFlight`] when a prompt still waits for its model in a process that is alive.
     pub async fn close_session(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<Closed, RecorderError> {
-        let in_flight = self.paths.in_flight();
+        let prompts = self.prompts.clone();
         self.record(now, move |draft| {
             let mut row = sessions::open_session(draft.tx, session)?;
-            exchanges::abandon_all(draft, &in_flight, &mut row, now)?;
+            exchanges::abandon_all(draft, &prompts, &mut row, now)?;
             sessions::close(draft, row, &anchor, now)
         })
         .await
@@ -183,10 +188,10 @@ impl Recorder {
 
     /// Records a prompt; without this no model can be called.
     pub async fn prompt(&self, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
-        let (in_flight, now) = (self.paths.in_flight(), prompt.now);
+        let (prompts, now) = (self.prompts.clone(), prompt.now);
         self.record_once(now, prompt, move |draft, prompt| {
             auth::check_session(&*draft.tx, prompt.session)?;
-            exchanges::prompt(draft, &in_flight, prompt)
+            exchanges::prompt(draft, &prompts, prompt)
         })
         .await
     }

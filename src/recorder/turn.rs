@@ -21,7 +21,7 @@ use crate::record::params::{Cost, Params};
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
-use super::lock::InFlight;
+use super::in_flight::InFlight;
 
 /// What is recorded before a model is called.
 #[derive(Debug)]

@@ -22,6 +22,8 @@ use super::step::{Step, Watch, pass};
 
 /// How many records are committed together; a transaction stays small enough to be quick.
 const MAX_BATCH: usize = 256;
+/// Pages of the database's write-ahead log from which on it is copied back, when nobody waits.
+const WAL_PAGES: u32 = 1000;
 /// Auth failures are gathered for this many seconds (format, section 3).
 const GATHER_SECONDS: u64 = 60;
 
@@ -140,8 +142,19 @@ impl Writer {
             {
                 batch.push(next);
             }
+            // More wait when more came together; a longer log is read again by the next process only.
+            let alone = batch.len() == 1;
             self.batch(batch);
+            if alone {
+                self.shorten_wal();
+            }
         }
+        self.shorten_wal();
+    }
+
+    /// What fails here is tried again next time, and costs nobody a record.
+    fn shorten_wal(&self) {
+        let _ = self.store.shorten_wal(WAL_PAGES);
     }
 
     fn batch(&mut self, jobs: Vec<Box<dyn Job>>) {
@@ -193,6 +206,7 @@ impl Writer {
                 if job.failed() {
                     draft.restore(before)?;
                 }
+                draft.tx.take_mark()?;
             }
             if jobs.iter().any(|job| !job.failed()) {
                 draft.checkpoint_if_due(now)?;
@@ -238,7 +252,17 @@ impl Writer {
     fn apply(&mut self, head: &Head) -> Result<Written, BatchFault> {
         let behind = |e: RecorderError| BatchFault::Unapplied(Arc::new(e));
         pass(&self.watch, Step::AfterCommit).map_err(behind)?;
-        apply::apply(&self.store, head, &self.paths, &self.watch).map_err(behind)
+        self.reading(|store| apply::apply(store, head, &self.paths, &self.watch)).map_err(behind)
+    }
+
+    /// Runs many queries on one state, without a lock of the file for each.
+    fn reading<T>(&self, work: impl FnOnce(&Sqlite) -> Result<T, RecorderError>) -> Result<T, RecorderError> {
+        self.store.begin_read()?;
+        let done = work(&self.store);
+        let ended = self.store.end_read();
+        let value = done?;
+        ended?;
+        Ok(value)
     }
 
     /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies again.
@@ -258,7 +282,7 @@ impl Writer {
 
     /// Applies everything up to a head, durably; returns how much was missing.
     pub(super) fn finish(&mut self, head: &Head) -> Result<u64, RecorderError> {
-        let mut written = apply::apply(&self.store, head, &self.paths, &self.watch)?;
+        let mut written = self.reading(|store| apply::apply(store, head, &self.paths, &self.watch))?;
         let missing = written.missing;
         self.sync_and_mark(&mut written, head)?;
         Ok(missing)
@@ -266,8 +290,13 @@ impl Writer {
 
     /// Applies what is behind the head, and logs `recover` when something was missing.
     fn catch_up(&mut self, now: Seconds) -> Result<(), RecorderError> {
-        let head = self.store.head()?;
-        if head.applied == apply::all_applied(&head) && apply::is_in_place(&self.store, &head, &self.paths)? {
+        let (head, in_place) = self.reading(|store| {
+            let head = store.head()?;
+            let applied = head.applied == apply::all_applied(&head);
+            let in_place = applied && apply::is_in_place(store, &head, &self.paths)?;
+            Ok((head, in_place))
+        })?;
+        if in_place {
             return Ok(());
         }
         apply::set_aside_torn(&self.paths)?;

@@ -149,10 +149,12 @@ pub trait Read {
 /// Nothing written here is visible or durable before [`Store::transact`] returns. An error leaves the
 /// rest of the transaction usable only behind [`Write::rollback_to_mark`].
 pub trait Write: Read {
-    /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time.
+    /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time, until [`Write::take_mark`].
     fn mark(&mut self) -> Result<(), StoreError>;
-    /// Undoes everything since the mark.
+    /// Undoes everything since the mark, which stays.
     fn rollback_to_mark(&mut self) -> Result<(), StoreError>;
+    /// Takes the mark away: every mark that stays makes each later write dearer.
+    fn take_mark(&mut self) -> Result<(), StoreError>;
     /// Writes the first head; fails when there is one.
     fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError>;
     /// Moves the head by compare-and-swap from the state that `from` describes.

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
@@ -33,8 +32,6 @@ const SESSIONS: usize = 4;
 const SESSION_TURNS: u64 = 400;
 /// Turns that share one observation: the system's own answer time is not what is measured.
 const SIGHT_TURNS: u64 = 500;
-/// How long the file system is left alone before turns are timed.
-const QUIET: Duration = Duration::from_secs(12);
 const BEGIN: u64 = 1_767_830_400;
 
 const QUESTIONS: [&str; 6] = [
@@ -45,6 +42,14 @@ const QUESTIONS: [&str; 6] = [
     "Restart the nginx service.",
     "What do you know?",
 ];
+
+/// How many exchanges a home has.
+pub fn exchanges(root: &Path) -> u64 {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let database = rusqlite::Connection::open_with_flags(root.join("gently.db"), flags).unwrap();
+    let count: i64 = database.query_row("SELECT count(*) FROM llm_exchange", [], |row| row.get(0)).unwrap();
+    u64::try_from(count).unwrap()
+}
 
 /// A home that is being asked.
 pub struct House {
@@ -60,11 +65,12 @@ pub struct House {
 }
 
 impl House {
-    /// Makes a home on a private chain.
-    pub fn make(root: &Path) -> Self {
+    /// Makes a home on a private chain, or goes on with one that is there.
+    pub fn make_or_open(root: &Path) -> Self {
         let options = InitOptions { network: Network::Regtest, ..InitOptions::default() };
         let begin = Seconds::new(BEGIN).unwrap();
-        let home = Home::init(root, &options, &mut os_random, begin).unwrap();
+        let there = Home::open(root).unwrap();
+        let home = there.unwrap_or_else(|| Home::init(root, &options, &mut os_random, begin).unwrap());
         let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
         let kernel = Home::kernel(&store).unwrap();
         let model = Model::observer();
@@ -86,9 +92,9 @@ impl House {
             terms,
             tools,
             sight: RefCell::default(),
-            asked: Cell::new(0),
-            height: Cell::new(100),
-            open: RefCell::default(),
+            asked: Cell::new(exchanges(root)),
+            height: Cell::new(store.head().unwrap().height.max(100)),
+            open: RefCell::new(store.open_sessions().unwrap()),
         };
         house.look();
         house
@@ -152,26 +158,14 @@ impl House {
         }
     }
 
-    /// Turns one after the other; the median in milliseconds.
-    ///
-    /// Some time after what was written before: ext4 gives out no inode again within five seconds, and
-    /// searches among the thousands that many turns at once have just given back.
-    pub async fn singly(&self, turns: usize) -> f64 {
-        self.renew().await;
-        tokio::time::sleep(QUIET).await;
+    /// One turn.
+    pub async fn ask_one(&self) {
         let session = self.open.borrow().first().unwrap().id;
-        let mut times = Vec::new();
-        for _ in 0..turns {
-            let begun = Instant::now();
-            self.ask(session).await;
-            times.push(begun.elapsed().as_secs_f64() * 1000.0);
-        }
-        times.sort_by(f64::total_cmp);
-        times[turns / 2]
+        self.ask(session).await;
     }
 
     /// Closes all sessions and opens others.
-    async fn renew(&self) {
+    pub async fn renew(&self) {
         self.close().await;
         for _ in 0..SESSIONS {
             let opened = self.recorder.open_session(self.terms.clone(), self.block(), self.now()).await.unwrap();

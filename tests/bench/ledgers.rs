@@ -1,73 +1,129 @@
 //! Ledgers of N exchanges through the real recorder, and what it costs to write and to check them.
 //!
-//! `scripts/bench.sh ledgers N` runs it; under `cargo test` it does nothing. The steps, in one run on one
-//! home: asks one at a time in a young ledger, N exchanges by many askers at once, asks one at a time in
-//! the old ledger, bytes, then `git fsck --full`, `git verify-commit` and `gently audit verify` side by side.
+//! `scripts/bench.sh` runs it; under `cargo test` it does nothing.
+//!
+//! ```text
+//! ledgers --make N HOME       N exchanges by many askers at once; a home that is there is gone on with
+//! ledgers --measure HOME      asks one at a time, in a young ledger and in this one by turns; bytes; then
+//!                             git fsck --full, git verify-commit and gently audit verify side by side
+//! ledgers --ledgers N HOME    both
+//! ```
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic like a test")]
 
 mod asker;
 mod measure;
 
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use asker::House;
 
 /// Askers at once; what waits together is committed together.
 const ASKERS: u64 = 128;
+/// After so many it says how far it is.
+const PORTION: u64 = 10_000;
+/// How long an ask that was answered is given for what nobody waits for.
+const AFTERWARDS: Duration = Duration::from_millis(30);
 /// Asks one at a time, of which the median counts.
 const SINGLES: usize = 60;
-/// How old the ledger is when the first of them are asked.
+/// How old the young ledger is.
 const YOUNG: u64 = 100;
 /// Commits that `git verify-commit` is timed on.
 const SAMPLE: usize = 200;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [flag, count, folder, ..] = words.as_slice() else {
-        return println!("ledgers: a benchmark; scripts/bench.sh ledgers runs it");
-    };
-    let only_check = match flag.as_str() {
-        "--ledgers" => false,
-        "--check" => true,
-        _ => return println!("ledgers: a benchmark; scripts/bench.sh ledgers runs it"),
-    };
-    let (count, home) = (count.parse().unwrap(), PathBuf::from(folder));
-    if !only_check {
-        write(&home, count);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--make", count, folder] => make(Path::new(folder), count.parse().unwrap()),
+        ["--measure", folder] => measure_all(Path::new(folder)),
+        ["--ledgers", count, folder] => {
+            make(Path::new(folder), count.parse().unwrap());
+            measure_all(Path::new(folder));
+        }
+        _ => println!("ledgers: a benchmark; scripts/bench.sh ledgers runs it"),
     }
-    check(&home, count);
 }
 
-fn write(home: &Path, count: u64) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let house = House::make(home);
-        house.many(YOUNG, 1).await;
-        let young = house.singly(SINGLES).await;
-        let begun = Instant::now();
-        let (mut done, mut most_packs) = (house.asked(), 0);
-        while done < count {
-            let portion = (count - done).min(10_000);
-            let started = Instant::now();
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+/// Makes a ledger of so many exchanges, or goes on with one that is there.
+fn make(home: &Path, count: u64) {
+    let house = House::make_or_open(home);
+    wait(async {
+        let (begun, cpu, before) = (Instant::now(), measure::cpu_seconds(), house.asked());
+        let mut most_packs = 0;
+        while house.asked() < count {
+            let portion = (count - house.asked()).min(PORTION);
+            let (started, used) = (Instant::now(), measure::cpu_seconds());
             house.many(portion, ASKERS).await;
-            done += portion;
             let packs = measure::packs(home);
             most_packs = most_packs.max(packs);
             let rate = portion as f64 / started.elapsed().as_secs_f64();
-            eprintln!("{done} exchanges, {rate:.0} a second, {packs} packs");
+            let cpu = (measure::cpu_seconds() - used) * 1000.0 / portion as f64;
+            eprintln!(
+                "{} exchanges, {rate:.0} a second, {cpu:.2} ms of processor time each, {packs} packs",
+                house.asked()
+            );
         }
-        let rate = (count - YOUNG) as f64 / begun.elapsed().as_secs_f64();
-        let old = house.singly(SINGLES).await;
         house.close().await;
-        println!("written: {count} exchanges, {rate:.0} a second by {ASKERS} askers; most packs seen {most_packs}");
-        println!(
-            "one ask at a time: {:.2} ms after {YOUNG}, {:.2} ms after {count} (medians of {SINGLES}); ratio {:.2}",
-            young,
-            old,
-            old / young
-        );
+        let written = house.asked() - before;
+        if written > 0 {
+            let rate = written as f64 / begun.elapsed().as_secs_f64();
+            let cpu = (measure::cpu_seconds() - cpu) * 1000.0 / written as f64;
+            println!(
+                "written: {written} exchanges, {rate:.0} a second by {ASKERS} askers, {cpu:.2} ms of processor time each; \
+                 most packs seen {most_packs}"
+            );
+        }
+    });
+}
+
+fn measure_all(home: &Path) {
+    let count = asker::exchanges(home);
+    println!("{count} exchanges");
+    ages(home, count);
+    check(home, count);
+}
+
+/// Asks one at a time, in this ledger and in a young one by turns: what is slow for a moment meets both.
+fn ages(home: &Path, count: u64) {
+    let folder = tempfile::tempdir_in(home.parent().unwrap()).unwrap();
+    let (old, young) = (House::make_or_open(home), House::make_or_open(&folder.path().join("young")));
+    wait(async {
+        young.many(YOUNG, 1).await;
+        young.renew().await;
+        old.renew().await;
+        let mut took = [Vec::new(), Vec::new()];
+        for _ in 0..SINGLES {
+            for (house, took) in [&young, &old].into_iter().zip(&mut took) {
+                let (begun, cpu) = (Instant::now(), measure::cpu_seconds());
+                house.ask_one().await;
+                let waited = begun.elapsed().as_secs_f64();
+                // What follows the answer belongs to the ask, too.
+                tokio::time::sleep(AFTERWARDS).await;
+                took.push((waited * 1000.0, (measure::cpu_seconds() - cpu) * 1000.0));
+            }
+        }
+        young.close().await;
+        old.close().await;
+        let [young, old] = took;
+        for (what, of) in [("", 0), (" of processor time", 1)] {
+            let median = |took: &[(f64, f64)]| {
+                let mut values: Vec<f64> = took.iter().map(|pair| if of == 0 { pair.0 } else { pair.1 }).collect();
+                values.sort_by(f64::total_cmp);
+                values[values.len() / 2]
+            };
+            let (young, old) = (median(&young), median(&old));
+            println!(
+                "one ask at a time: {young:.2} ms{what} after {YOUNG} exchanges, {old:.2} ms after {count} (medians of \
+                 {SINGLES}, by turns); ratio {:.2}",
+                old / young
+            );
+        }
     });
 }
 

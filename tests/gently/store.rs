@@ -352,8 +352,14 @@ fn story<S: Store>(mut store: S) -> S {
             tx.mark()?;
             tx.put_line(4, hash("line 4"), &line(4, "undone"))?;
             tx.rollback_to_mark()?;
+            tx.put_line(4, hash("line 4"), &line(4, "undone again"))?;
+            tx.rollback_to_mark()?;
+            tx.take_mark()?;
             tx.mark()?;
-            tx.put_line(4, hash("line 4"), &line(4, "kept, too"))
+            tx.put_line(4, hash("line 4"), &line(4, "kept, too"))?;
+            tx.take_mark()?;
+            assert!(tx.rollback_to_mark().is_err() && tx.take_mark().is_err(), "there is no mark");
+            Ok(())
         })
         .unwrap();
     assert_eq!(store.lines(3, 9).unwrap(), [line(3, "kept"), line(4, "kept, too")]);

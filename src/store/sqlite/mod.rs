@@ -113,6 +113,19 @@ impl Sqlite {
         self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed("checkpoint"))
     }
 
+    /// Copies the write-ahead log back when it has at least so many pages, for a moment when nobody waits.
+    ///
+    /// Whoever opens the database reads all of the log. Readers are not disturbed.
+    pub fn shorten_wal(&self, pages: u32) -> Result<(), StoreError> {
+        let what = "copy the write-ahead log back";
+        let sql = "PRAGMA wal_checkpoint(NOOP)";
+        let length: i64 = self.0.query_row(sql, [], |row| row.get(1)).map_err(failed(what))?;
+        if length < i64::from(pages) {
+            return Ok(());
+        }
+        self.0.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(failed(what))
+    }
+
     /// SQLite's own check of the file: its words, `ok` when it is sound.
     pub fn integrity(&self) -> Result<String, StoreError> {
         self.0.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed("check the database file"))
@@ -125,9 +138,13 @@ impl Sqlite {
         connection
             .execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-                 PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",
+                 PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
+                 PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 16384;",
             )
             .map_err(failed("set up the connection"))?;
+        // A batch changes some thousand pages in no order. With less memory they would be written before the
+        // commit, and again; the copy of a page that a mark keeps would go through a file; and the write-ahead
+        // log would be copied back within almost every commit (see `Sqlite::shorten_wal`).
         // The write-ahead log stays when a process ends: copying it back would be three fsyncs a question.
         let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(stays, true).map_err(failed("set up the connection"))?;

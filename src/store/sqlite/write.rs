@@ -32,7 +32,7 @@ fn opt_hash(hash: Option<Hash32>) -> Option<String> {
 }
 
 impl Tx<'_> {
-    /// Runs one statement that must change exactly one row.
+    /// Runs one statement; returns how many rows it changed.
     fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
         statement.execute(values).map_err(failed(what))
@@ -41,11 +41,15 @@ impl Tx<'_> {
 
 impl Write for Tx<'_> {
     fn mark(&mut self) -> Result<(), StoreError> {
-        self.0.execute_batch("SAVEPOINT work").map_err(failed("set a mark"))
+        self.change("set a mark", "SAVEPOINT work", []).map(|_| ())
     }
 
     fn rollback_to_mark(&mut self) -> Result<(), StoreError> {
-        self.0.execute_batch("ROLLBACK TO work").map_err(failed("return to a mark"))
+        self.change("return to a mark", "ROLLBACK TO work", []).map(|_| ())
+    }
+
+    fn take_mark(&mut self) -> Result<(), StoreError> {
+        self.change("take a mark away", "RELEASE work", []).map(|_| ())
     }
 
     fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError> {
