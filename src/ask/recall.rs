@@ -22,6 +22,8 @@ const OVER: u64 = 24;
 const MOST: u64 = 200;
 /// So many artifacts in force on one subject are shown when they disagree.
 const MOST_RIVALS: u32 = 8;
+/// So many facts that nobody ratified are named as kept out.
+const MOST_PROPOSED: u32 = 8;
 /// So many open drift events are looked at.
 const MOST_DRIFT: u32 = 24;
 
@@ -66,11 +68,8 @@ pub fn recall(
     for (item, text) in store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)? {
         found.extend(text.map(|text| candidate(item, text, 0)));
     }
-    for in_force in [true, false] {
-        let most = if in_force { most(rings.ring1.items) } else { MOST_RIVALS };
-        for (item, text, relevance) in store.items_like(&question, in_force, most)? {
-            found.push(candidate(item, text, relevance));
-        }
+    for (item, text, relevance) in store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)? {
+        found.push(candidate(item, text, relevance));
     }
     let here = session.unwrap_or_default();
     for open in store.drift_like(here, &question, MOST_DRIFT)? {

@@ -21,11 +21,17 @@ pub struct OpenDrift {
 /// What fits words, with how well: SQLite's BM25, sign turned, times 100, rounded; 1 for the slightest fit.
 ///
 /// Words are letters and digits only, of any script. A word that stands in more than a thousand texts tells little and
-/// is left out of the search, so that a search costs the same in a home of a hundred thousand texts; when all words are
-/// such, the newest texts with the rarest of them are taken.
+/// is left out of the search, and of the others the rarest are looked for first, as long as no more than two thousand
+/// texts have to be ranked: so a search costs the same in a home of a hundred thousand texts. When all words are common,
+/// the newest texts with the longest of them are ranked.
 pub trait Recall: Find {
-    /// Up to `most` items other than intents that fit the words, in force or proposed as asked, best first; with text.
-    fn items_like(&self, words: &[String], in_force: bool, most: u32) -> Result<Vec<(Item, String, u64)>, StoreError>;
+    /// Items other than intents that fit the words, best first, with text: up to so many in force, and so many proposed.
+    fn items_like(
+        &self,
+        words: &[String],
+        in_force: u32,
+        proposed: u32,
+    ) -> Result<Vec<(Item, String, u64)>, StoreError>;
     /// Up to `most` items of these kinds and states, newest first, with text; none for an erased one.
     fn items_of(
         &self,

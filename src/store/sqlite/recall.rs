@@ -15,6 +15,8 @@ use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
 
 /// A word in more texts than this is common.
 const COMMON: u32 = 1000;
+/// So many texts are ranked: the rarest words first, as many as fit.
+const RANKED: u64 = 2000;
 /// What BM25 is multiplied with before it is rounded.
 const SCALE: f64 = 100.0;
 /// No text fits better.
@@ -54,7 +56,7 @@ fn listed(words: impl Iterator<Item = &'static str>) -> String {
 }
 
 impl<C: Deref<Target = Connection>> Handle<C> {
-    /// The rare words; without any the rarest, of which only the newest fits are ranked. None: nothing to look for.
+    /// The rare words; without any the longest, of which only the newest fits are ranked. None: nothing to look for.
     fn wanted(&self, index: &Index, words: &[String]) -> Result<Option<Wanted>, StoreError> {
         let table = index.table;
         let sql = format!("SELECT count(*) AS n FROM (SELECT 1 FROM {table} WHERE {table} MATCH ?1 LIMIT ?2)");
@@ -64,8 +66,13 @@ impl<C: Deref<Target = Connection>> Handle<C> {
             counted.push((count.unwrap_or_default(), word));
         }
         counted.retain(|(count, _)| *count > 0);
-        let rare: Vec<String> =
-            counted.iter().filter(|(count, _)| *count <= u64::from(COMMON)).map(|(_, word)| quoted(word)).collect();
+        counted.sort();
+        let mut ranked = 0;
+        let rare = counted.iter().filter(|(count, _)| *count <= u64::from(COMMON)).take_while(|(count, _)| {
+            ranked += count;
+            ranked <= RANKED
+        });
+        let rare: Vec<String> = rare.map(|(_, word)| quoted(word)).collect();
         if !rare.is_empty() {
             return Ok(Some(Wanted { expression: rare.join(" OR "), newest: false }));
         }
@@ -100,16 +107,25 @@ const WITH_TEXT: &str = "SELECT i.*, json_extract(a.document, '$.content.text') 
                            FROM continuity_item i JOIN artifact a ON a.line = i.line";
 
 impl<C: Deref<Target = Connection>> Recall for Handle<C> {
-    fn items_like(&self, words: &[String], in_force: bool, most: u32) -> Result<Vec<(Item, String, u64)>, StoreError> {
+    fn items_like(
+        &self,
+        words: &[String],
+        in_force: u32,
+        proposed: u32,
+    ) -> Result<Vec<(Item, String, u64)>, StoreError> {
         let Some(wanted) = self.wanted(&ITEMS, words)? else { return Ok(Vec::new()) };
-        let states = listed(ItemState::ALL.iter().filter(|s| s.in_force() == in_force).map(|s| s.name()));
+        let best = "SELECT i.line, hit.score FROM hit JOIN continuity_item i ON i.line = hit.n WHERE i.state IN";
+        // Texts are read of the chosen alone.
         let sql = format!(
-            "{} SELECT i.*, hit.score, json_extract(a.document, '$.content.text') AS text
-               FROM hit JOIN continuity_item i ON i.line = hit.n JOIN artifact a ON a.line = i.line
-              WHERE i.state IN ({states}) ORDER BY hit.score, i.line DESC LIMIT ?2",
+            "{}, best (line, score) AS MATERIALIZED (
+               SELECT * FROM ({best} ('ratified', 'declared') ORDER BY hit.score, i.line DESC LIMIT ?2)
+               UNION ALL SELECT * FROM ({best} ('proposed') ORDER BY hit.score, i.line DESC LIMIT ?3))
+             SELECT i.*, best.score, json_extract(a.document, '$.content.text') AS text
+               FROM best JOIN continuity_item i ON i.line = best.line JOIN artifact a ON a.line = i.line
+              ORDER BY best.score, i.line DESC",
             Self::hits(&ITEMS, &wanted)
         );
-        self.list("look for items", &sql, params![wanted.expression, most], |c| {
+        self.list("look for items", &sql, params![wanted.expression, in_force, proposed], |c| {
             Ok((item(c)?, c.text("artifact.text")?, score(c)?))
         })
     }
