@@ -11,6 +11,7 @@ use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
 use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
+use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::{ArtifactRef, SightEntry};
 use crate::record::commitment::Salt;
@@ -162,7 +163,10 @@ pub async fn ask(
     }) {
         Ok(bundle) => bundle,
         Err(fault) => {
-            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned() };
+            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
+            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
+            let judgement = silent.then(|| silent_tool(house.kernel));
+            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
             let on_record = refuse(refusal, authority_state, text, salt, anchor).await.map_err(AskError::Prompt)?;
             return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed, context: Vec::new() });
         }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::continuity::candidate::{Candidate, Class, Confidence, Recalled, TurnCandidate};
 use crate::continuity::words::words;
-use crate::govern::drift::{DriftClass, Effect};
+use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
 use crate::record::bundle::OpenItem;
@@ -72,7 +72,7 @@ pub fn recall(
         found.push(candidate(item, text, relevance));
     }
     let here = session.unwrap_or_default();
-    for open in store.drift_like(here, &question, MOST_DRIFT)? {
+    for open in store.drift_about(here, &question, MOST_DRIFT)? {
         found.push(drift(open, here)?);
     }
     let rivals = rivals(store, &found)?;
@@ -242,7 +242,7 @@ impl Turns<'_> {
         let Some(Some(kernel)) = self.kernels.get(&session.kernel_hash) else { return Ok(true) };
         Ok(drift.iter().any(|event| {
             let class = DriftClass::ALL.into_iter().find(|class| class.name() == event.class);
-            class.is_none_or(|class| kernel.drift(class).1 == Effect::Block)
+            class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
         }))
     }
 }

@@ -12,6 +12,7 @@ use super::choose::CallArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
 use super::context::{ContextCommand, RefArgs};
+use super::drift::DriftCommand;
 use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
@@ -96,7 +97,13 @@ pub enum Command {
     Show {
         /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
         exchange: String,
+        /// Show an answer that the kernel withholds for its drift
+        #[arg(long)]
+        withheld: bool,
     },
+    /// Drift events: list them, look at one, acknowledge and close them; try a kernel on replies
+    #[command(subcommand)]
+    Drift(DriftCommand),
     /// Check this home, one line a check, with the command that mends it
     Doctor,
 }

@@ -192,10 +192,10 @@ fn show_answer(
     asked: &Asked,
     print_facts: &dyn Fn(Value) -> u8,
 ) -> u8 {
-    let (code, lines) = match answer.judgement.verdict() {
-        Verdict::Show => (FINE, Vec::new()),
-        Verdict::Warn(lines) => (FINE, lines),
-        Verdict::Block(lines) => (NEGATIVE, lines),
+    let (code, line) = match answer.judgement.verdict() {
+        Verdict::Show => (FINE, None),
+        Verdict::Warn(line) => (FINE, Some(line)),
+        Verdict::Block(line) => (NEGATIVE, Some(line)),
     };
     let shown = code == FINE;
     let printed = if json {
@@ -208,11 +208,10 @@ fn show_answer(
     } else {
         FINE
     };
-    for line in lines {
-        say(&line);
-    }
+    line.iter().for_each(|line| say(line));
     if !shown {
-        say("the answer is recorded and withheld: the kernel blocks this drift");
+        let look = format!("{} show {} --withheld", program(), answer.ids.exchange);
+        say(&format!("the answer is recorded and withheld: the kernel blocks this drift; to see it: {look}"));
     }
     if let Some(line) = context::disclosed(&asked.context) {
         say(&line);
@@ -249,7 +248,7 @@ fn refusal_words(refusal: &Refusal) -> String {
             Some(words) => format!("{words} ({reason})"),
             None => format!("denied by policy ({reason})"),
         },
-        Refusal::CompileFailed { reason } => format!("no context could be compiled ({reason})"),
+        Refusal::CompileFailed { reason, .. } => format!("no context could be compiled ({reason})"),
     }
 }
 
@@ -309,7 +308,7 @@ fn drift_facts(judgement: &Judgement, ids: &[String]) -> Value {
     });
     json!({
         "validator": judgement.flags(), "refusal": judgement.refusal(), "notes": judgement.notes(),
-        "events": events.collect::<Vec<_>>(),
+        "events": events.collect::<Vec<_>>(), "checks": judgement.checks(),
     })
 }
 
@@ -318,7 +317,7 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
         Turn::Refused(refusal, _) => {
             let (outcome, reason) = match &refusal.refusal {
                 Refusal::Denied { reason } => ("denied", reason),
-                Refusal::CompileFailed { reason } => ("failed", reason),
+                Refusal::CompileFailed { reason, .. } => ("failed", reason),
             };
             (outcome, reason.clone(), refusal.exchange_hash)
         }

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use crate::config::Config;
+use crate::govern::output::{ANY_JSON, Shape};
 use crate::models::http::Place;
 use crate::models::remote::{self, Remote};
 use crate::models::replay::{Recording, Replay};
@@ -46,6 +47,9 @@ pub struct CallArgs {
     /// Where sampling starts, for servers that take a seed; recorded
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=crate::config::table::MAX_SEED))]
     pub seed: Option<u64>,
+    /// The answer's shape: `json`, or the file of a JSON Schema; the model is told, the answer is checked; recorded
+    #[arg(long, value_name = "SHAPE")]
+    pub expect: Option<String>,
 }
 
 impl CallArgs {
@@ -56,14 +60,29 @@ impl CallArgs {
             flag: "--temperature",
             reason: e.to_string(),
         })?;
-        let system = self.system.clone().or_else(|| configured.system.clone());
+        let system = self.system.clone().or_else(|| configured.system.clone()).filter(|text| !text.trim().is_empty());
+        let shape = self.expect.as_deref().map(shape).transpose()?;
+        // Said first: what an owner's own text ends with can't run into it.
+        let parts = [shape.as_ref().map(Shape::told), system].into_iter().flatten().collect::<Vec<_>>();
         Ok(Params {
+            expect: shape.map(|shape| shape.as_str().to_owned()),
             max_tokens: self.max_tokens.or(configured.max_tokens),
             seed: self.seed.or(configured.seed),
-            system: system.filter(|text| !text.trim().is_empty()),
+            system: (!parts.is_empty()).then(|| parts.join("\n\n")),
             temperature: temperature.or(configured.temperature),
         })
     }
+}
+
+/// The shape that `--expect` names.
+fn shape(text: &str) -> Result<Shape, WireError> {
+    if text == ANY_JSON {
+        return Ok(Shape::any_json());
+    }
+    let fault = |reason: String| WireError::Setting { flag: "--expect", reason };
+    let schema = std::fs::read_to_string(text)
+        .map_err(|e| fault(format!("say json, or the file of a JSON Schema; {text}: {e}")))?;
+    Shape::schema(&schema).map_err(|e| fault(format!("{text}: {e}")))
 }
 
 /// A model, and what a person is told about it before it is asked.
@@ -188,7 +207,7 @@ pub fn server(wire: Wire, config: &Config) -> (String, &str) {
 fn model(id: &str, settings: Params, config: &Config, database: &Path) -> Result<(Model, Vec<String>), WireError> {
     let unknown = || WireError::UnknownModel { id: id.to_owned() };
     // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
-    let own_text = Params { system: settings.system.clone(), ..Params::default() };
+    let own_text = Params { expect: settings.expect.clone(), system: settings.system.clone(), ..Params::default() };
     if let Some(of) = id.strip_prefix(REPLAY_OF) {
         // A whole id that is not here is a turn without an answer; part of one has to mean something first.
         let of = match of.parse() {

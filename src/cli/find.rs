@@ -9,7 +9,7 @@
 
 use crate::record::commit::{CommitKind, trailer};
 use crate::record::hash::Hash32;
-use crate::store::{CommitRow, ExchangeRow, Find, SessionRow, StoreError};
+use crate::store::{CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError};
 
 /// So many digits of a commit's id are shown by git, and are enough.
 const COMMIT_DIGITS: usize = 7;
@@ -108,6 +108,26 @@ pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> 
         Form::Number(n) => at(store, &newest_session(store)?, n, text),
         Form::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
         Form::Digits(digits) => exchange_by_digits(store, &digits),
+    }
+}
+
+/// The drift event that a text means: `driftwatch:0042`, its number, or the first digits of its id.
+pub fn drift(store: &dyn Find, text: &str) -> Result<DriftState, FindError> {
+    let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
+    let digits = typed.strip_prefix("driftwatch:").unwrap_or(&typed);
+    let is_number = !digits.is_empty() && digits.len() < EXCHANGE_DIGITS && digits.bytes().all(|b| b.is_ascii_digit());
+    let none = || unknown("drift event", text, "gently drift list --all shows them");
+    if let Some(number) = is_number.then(|| digits.parse().ok()).flatten() {
+        return store.drift_numbered(number)?.ok_or_else(none);
+    }
+    if !is_digits(&typed) || typed.len() < EXCHANGE_DIGITS {
+        return Err(none());
+    }
+    let mut found = store.drift_like(&typed, NAMED)?;
+    match found.len() {
+        1 => found.pop().ok_or_else(none),
+        0 => Err(none()),
+        _ => Err(FindError::Ambiguous { text: text.to_owned(), could_be: found.iter().map(DriftState::id).collect() }),
     }
 }
 

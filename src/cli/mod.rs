@@ -10,6 +10,7 @@ pub mod config;
 mod conflict;
 mod context;
 mod doctor;
+mod drift;
 mod find;
 mod hook;
 mod init;
@@ -107,7 +108,8 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
-        Command::Show { exchange } => show::run(&exchange, json),
+        Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
+        Command::Drift(command) => drift::run(command, json).await,
         Command::Doctor => doctor::run(json).await,
     };
     done.unwrap_or_else(|e| stopped(&e, json))

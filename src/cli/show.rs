@@ -8,7 +8,7 @@ mod text;
 
 use crate::continuity::prompt::{PriorTurn, render_again};
 use crate::continuity::turns::TURN;
-use crate::govern::drift::{DriftClass, Effect};
+use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::record::commitment::{Role, commit};
@@ -22,12 +22,13 @@ use super::wire::{self, WireError};
 use super::{NEGATIVE, find, print, say};
 
 /// Shows one exchange.
-pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
+pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
-    let turn = Account::of(&store, &genesis, find::exchange(&store, id)?)?;
+    let mut turn = Account::of(&store, &genesis, find::exchange(&store, id)?)?;
+    turn.uncovered = turn.withheld && uncover;
     let printed = print(&if json { format!("{}\n", facts::of(&turn)) } else { text::of(&turn) });
     let wrong: Vec<&str> = turn.checks.iter().filter(|check| check.holds == Some(false)).map(|c| c.what).collect();
     if !wrong.is_empty() {
@@ -59,8 +60,10 @@ struct Account {
     refs: Vec<ArtifactRefRow>,
     drift: Vec<DriftRow>,
     commits: Vec<CommitRow>,
-    /// The kernel blocks a drift of this answer, so it is not shown.
+    /// The kernel blocks a drift of this answer, so it is not shown unasked.
     withheld: bool,
+    /// It is shown all the same: somebody asked for it by name.
+    uncovered: bool,
 }
 
 impl Account {
@@ -95,9 +98,21 @@ impl Account {
             render_again(kernel, bundle, system.as_deref(), &turns.clone()?, text).map_err(|e| e.to_string())
         });
         // A kernel that can't be read blocks: what it withheld is not shown on a guess.
-        let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, &d.class)));
+        let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, d)));
         let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
-        Ok(Account { session, exchange, prompt, answer, compiled, checks, refs, drift, commits, withheld })
+        Ok(Account {
+            session,
+            exchange,
+            prompt,
+            answer,
+            compiled,
+            checks,
+            refs,
+            drift,
+            commits,
+            withheld,
+            uncovered: false,
+        })
     }
 
     fn prompt_text(&self) -> Option<&str> {
@@ -106,6 +121,11 @@ impl Account {
 
     fn answer_text(&self) -> Option<&str> {
         self.answer.as_ref()?.content.as_deref()
+    }
+
+    /// Whether the answer stays covered.
+    fn is_covered(&self) -> bool {
+        self.withheld && !self.uncovered
     }
 
     /// `answered`, `failed`, `denied`, or `in flight`.
@@ -134,9 +154,9 @@ fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<P
     Ok(Ok(turns))
 }
 
-fn blocks(kernel: &Kernel, class: &str) -> bool {
-    let known = DriftClass::ALL.into_iter().find(|known| known.name() == class);
-    known.is_none_or(|class| kernel.drift(class).1 == Effect::Block)
+fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
+    let known = DriftClass::ALL.into_iter().find(|known| known.name() == event.class);
+    known.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
 }
 
 /// Holds what is stored against the hashes that were recorded with it.

@@ -195,6 +195,7 @@ impl Config {
                 anthropic_url: address(&text("model.anthropic_url")),
                 anthropic_key_env: text("model.anthropic_key_env"),
                 params: Params {
+                    expect: None,
                     max_tokens: settings.number("model.max_tokens"),
                     seed: settings.number("model.seed"),
                     system: settings.text("model.system").filter(|t| !t.trim().is_empty()).map(str::to_owned),

@@ -1,225 +1,277 @@
-//! Claims of completed side effects: what a model says it did, and can't have done.
+//! Claims of completed side effects: what a model says it did, and can't have done (AEGIS 7, 9).
+//!
+//! No tool of gently's changes anything, so no tool result on record can bear such a claim out: every one is
+//! drift. A claim is said in the first person (*I've restarted nginx*), in the passive (*nginx has been
+//! restarted*), in a word (*Restarted nginx.*, *Email sent.*), or begun (*I'm deleting it now*). Negations, offers,
+//! plans, conditions, questions, reported speech, advice to the reader, quotes and code are none. In doubt it is none.
 
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use super::deeds::{Deeds, is_thing};
 use super::phrase;
+use super::prose::{CODE, QUOTED, clauses, plain, without_mark};
 
-/// Past forms that are a side effect whatever they act on.
-const DEEDS: [&str; 49] = [
-    "restarted",
-    "rebooted",
-    "deleted",
-    "erased",
-    "wiped",
-    "installed",
-    "uninstalled",
-    "stopped",
-    "killed",
-    "terminated",
-    "archived",
-    "starred",
-    "trashed",
-    "sent",
-    "emailed",
-    "posted",
-    "published",
-    "deployed",
-    "executed",
-    "ran",
-    "enabled",
-    "disabled",
-    "configured",
-    "saved",
-    "scheduled",
-    "cancelled",
-    "canceled",
-    "booked",
-    "purchased",
-    "transferred",
-    "mounted",
-    "unmounted",
-    "upgraded",
-    "downloaded",
-    "uploaded",
-    "pushed",
-    "committed",
-    "merged",
-    "submitted",
-    "forwarded",
-    "granted",
-    "revoked",
-    "rebuilt",
-    "reinstalled",
-    "activated",
-    "deactivated",
-    "renamed",
-    "notified",
-    "marked",
-];
-/// Past forms that are one only on a thing of a machine ("I added an example" is none).
-const EDITS: [&str; 20] = [
-    "created",
-    "updated",
-    "added",
-    "changed",
-    "wrote",
-    "written",
-    "modified",
-    "set",
-    "edited",
-    "copied",
-    "replaced",
-    "fixed",
-    "moved",
-    "removed",
-    "opened",
-    "closed",
-    "cleared",
-    "reset",
-    "started",
-    "confirmed",
-];
-/// Things of a machine.
-const THINGS: [&str; 35] = [
-    "note",
-    "file",
-    "files",
-    "folder",
-    "folders",
-    "directory",
-    "service",
-    "services",
-    "server",
-    "machine",
-    "system",
-    "daemon",
-    "process",
-    "container",
-    "disk",
-    "database",
-    "package",
-    "packages",
-    "firewall",
-    "port",
-    "account",
-    "calendar",
-    "inbox",
-    "email",
-    "message",
-    "messages",
-    "event",
-    "invite",
-    "reminder",
-    "ticket",
-    "repository",
-    "branch",
-    "cron",
-    "trash",
-    "configuration",
-];
 /// Words that may stand between subject and verb.
-const BETWEEN: [&str; 12] =
-    ["already", "just", "now", "also", "successfully", "gone", "ahead", "and", "then", "since", "have", "both"];
-/// Words that make a sentence no report of a deed: negation, condition, plan, question, speech of others.
-const NO_REPORT: [&str; 32] = [
-    "not", "never", "no", "none", "nobody", "nothing", "if", "once", "when", "whenever", "unless", "until", "would",
-    "could", "should", "will", "can", "cannot", "might", "may", "must", "after", "before", "suppose", "imagine",
-    "pretend", "example", "said", "says", "wrote:", "needed", "without",
-];
-/// Longest passive sentence taken for a report: longer ones mostly tell of something else.
+const BETWEEN: &str = "already just now also successfully gone ahead and then since have had both finally manually quickly \
+  immediately automatically actually simply went again safely completely fully permanently therefore";
+/// Words that make a clause no report of a deed: negation, condition, plan, speech of others, advice.
+const NO_REPORT: &str = "not never no none nobody nothing neither nor if once when whenever unless until would could should will \
+  can cannot might may must after before suppose imagine pretend example said says told reported claims claimed \
+  mentioned according shows indicates needed without ensure verify whether assuming provided sure check confirm see since \
+  often usually always typically generally historically widely ever many officially failed unable tried attempted wish as though \
+  let's please try how why what where to unclear possible that's";
+/// Longest passive clause taken for a report: longer ones mostly tell of something else.
 const PASSIVE_WORDS: usize = 14;
+/// Longest clause taken for a terse report.
+const TERSE_WORDS: usize = 12;
+/// Longest note: *Email sent.*
+const NOTE_WORDS: usize = 6;
+/// Words that say when a passive in the simple past was done: just now, for this person.
+const JUST_NOW: &str = "just successfully yesterday today now requested moment minutes ago earlier";
+/// Words that make a clause a statement of its own, not a terse report.
+const FINITE: &str = "is are was were be can will would could may might must should has have had do does don't isn't aren't live lives \
+  go goes by";
 
-/// Whether a sentence claims a completed side effect of the speaker's.
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Numbers of the sentences that claim a side effect.
 ///
-/// First person ("I've restarted nginx"), passive and short ("The invite has been sent."), or a bare
-/// note ("Email sent."); not when negated, conditional, offered, asked or quoted.
-pub(super) fn side_effect(sentence: &str) -> bool {
-    if sentence.ends_with('?') || sentence.starts_with(['>', '"', '\u{201c}']) {
-        return false;
+/// `sentences` are those of the reply's own words. A reply that was asked for a story tells one.
+pub(super) fn side_effects(prompt: &str, sentences: &[&str]) -> Vec<usize> {
+    if asks_for_fiction(prompt) {
+        return Vec::new();
     }
-    let words = phrase::words(sentence);
-    let thing = words.iter().any(|word| THINGS.contains(&word.as_str()));
-    let is_deed = |word: &str| DEEDS.contains(&word) || (thing && EDITS.contains(&word));
-    let reports = |at: usize| {
-        let head = words.get(..at).unwrap_or_default();
-        // "I can confirm" says that it is so.
-        let head = match head {
-            [i, can, confirm, rest @ ..] if i == "i" && can == "can" && confirm == "confirm" => rest,
-            _ => head,
-        };
-        !head.iter().any(|w| NO_REPORT.contains(&w.as_str()) || w.ends_with("n't"))
-    };
-    let first_person = words.iter().enumerate().any(|(at, word)| {
-        matches!(word.as_str(), "i've" | "i" | "we've" | "we")
-            && deed_after(&words, at + 1).is_some_and(is_deed)
-            && reports(at)
+    let mut found = Vec::new();
+    let mut done = false;
+    for (at, sentence) in sentences.iter().enumerate() {
+        let (claimed, still) = claims(sentence, done);
+        if claimed {
+            found.push(at);
+        }
+        done = still;
+    }
+    found
+}
+
+fn asks_for_fiction(prompt: &str) -> bool {
+    static ONCE: OnceLock<Regex> = OnceLock::new();
+    let regex = ONCE.get_or_init(|| {
+        Regex::new(r"\b(?:write|tell|compose|invent|continue|translate|role-?play)\b[^.?!]{0,60}\b(?:story|stories|poem|essay|song|lyrics|dialogue|joke|scene|speech|novel|monologue|letter|play|fiction)\b")
+            .expect("a test compiles it")
     });
-    // "As requested" tells whose deed it was, however long the sentence.
-    let short = words.len() <= PASSIVE_WORDS || words.iter().any(|word| word == "requested");
-    first_person || (short && passive(&words, is_deed, reports)) || note(&words)
+    regex.is_match(&plain(prompt))
 }
 
-/// The first word after `at` that is not one of [`BETWEEN`].
-fn deed_after(words: &[String], at: usize) -> Option<&str> {
-    words.get(at..)?.iter().map(String::as_str).find(|word| !BETWEEN.contains(word))
+/// Whether a sentence claims one, and whether it ends by saying that something is done.
+fn claims(sentence: &str, done_before: bool) -> (bool, bool) {
+    let mut parts = clauses(without_mark(sentence));
+    let question = sentence.trim_end_matches(['*', '_', ')', '"']).ends_with('?');
+    if question {
+        // What stands before the last comma may be a statement: "I've sent it, anything else?"
+        let asked = parts.pop().unwrap_or_default();
+        parts.extend(asked.rsplit_once(", ").map(|(said, _)| said));
+    }
+    let heading = sentence.trim_end_matches(['*', '_', ' ']).ends_with(':');
+    let mut done = done_before;
+    let mut claimed = false;
+    for part in parts {
+        let words = phrase::words(part);
+        let is_done = is_done_word(&words);
+        claimed |= !is_done && claim(&words, done, heading);
+        done = is_done;
+    }
+    (claimed, done && !question)
 }
 
-fn passive(words: &[String], is_deed: impl Fn(&str) -> bool, reports: impl Fn(usize) -> bool) -> bool {
-    words.windows(2).enumerate().any(|(at, pair)| {
-        let perfect = matches!(pair, [has, been] if matches!(has.as_str(), "has" | "have") && been == "been");
-        let state = matches!(pair, [is, now] if matches!(is.as_str(), "is" | "are") && now == "now");
-        (perfect || state) && deed_after(words, at + 2).is_some_and(&is_deed) && reports(at)
+/// "Done", "All set", "Finished successfully".
+fn is_done_word(words: &[String]) -> bool {
+    let say = |word: &String| {
+        matches!(word.as_str(), "done" | "finished" | "completed" | "complete" | "success" | "set" | "sorted")
+    };
+    let beside = "all successfully ok okay sure great it's that's is yes got it here you go and";
+    words.len() <= 5 && words.iter().any(say) && words.iter().all(|word| say(word) || has(beside, word))
+}
+
+fn claim(words: &[String], after_done: bool, heading: bool) -> bool {
+    let words: Vec<String> = without_not_only(words);
+    let deeds = Deeds::of(&words);
+    let reports = |at: usize| reports(&words, at);
+    first_person(&words, deeds, &reports)
+        || passive(&words, deeds, &reports, after_done)
+        || (!heading && terse(&words, deeds, after_done))
+        || note(&words, deeds)
+}
+
+/// "I've not only restarted it but …" negates nothing.
+fn without_not_only(words: &[String]) -> Vec<String> {
+    let at = words.windows(2).position(|pair| matches!(pair, [not, only] if not == "not" && only == "only"));
+    words
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| at.is_none_or(|at| *i != at && *i != at + 1))
+        .map(|(_, w)| w.clone())
+        .collect()
+}
+
+/// Whether nothing before a word makes it other than a report.
+fn reports(words: &[String], at: usize) -> bool {
+    let head = words.get(..at).unwrap_or_default();
+    // "I can confirm" says that it is so; "as you asked" says whose wish it was.
+    let head = match head {
+        [i, can, confirm, rest @ ..] if i == "i" && can == "can" && confirm == "confirm" => rest,
+        [as_, you, asked, rest @ ..] if as_ == "as" && you == "you" && asked.ends_with("ed") => rest,
+        [as_, requested, rest @ ..]
+            if as_ == "as" && matches!(requested.as_str(), "requested" | "instructed" | "promised") =>
+        {
+            rest
+        }
+        _ => head,
+    };
+    !head.iter().any(|word| has(NO_REPORT, word) || word.ends_with("n't"))
+}
+
+/// "I've restarted it", "I went ahead and deleted it", "I was able to restart it", "I'm deleting it now".
+fn first_person(words: &[String], deeds: Deeds, reports: &dyn Fn(usize) -> bool) -> bool {
+    words.iter().enumerate().any(|(at, word)| {
+        let subject = matches!(word.as_str(), "i've" | "i" | "we've" | "we" | "i'd");
+        let going_on = matches!(word.as_str(), "i'm" | "we're")
+            || (word == "am" && at > 0 && words.get(at - 1).is_some_and(|before| before == "i"));
+        let inverted =
+            at > 0 && words.get(at - 1).is_some_and(|w| matches!(w.as_str(), "have" | "had" | "did" | "do" | "has"));
+        if inverted || !(subject || going_on) || !reports(at) {
+            return false;
+        }
+        let rest = words.get(at + 1..).unwrap_or_default();
+        if going_on {
+            return is_going_on(rest, deeds);
+        }
+        let did = verb_after(rest).is_some_and(|(n, verb)| deeds.past(verb) && not_negated(rest, n));
+        did || could(rest, deeds) || took_care(rest, deeds) || also_did(rest, deeds)
     })
 }
 
-/// "Email sent.", "Done — marked read."
-fn note(words: &[String]) -> bool {
-    match words {
-        [thing, deed] => THINGS.contains(&thing.as_str()) && DEEDS.contains(&deed.as_str()),
-        [done, deed, ..] if done == "done" && words.len() <= 5 => DEEDS.contains(&deed.as_str()),
-        _ => false,
+fn is_going_on(rest: &[String], deeds: Deeds) -> bool {
+    verb_after(rest).is_some_and(|(n, verb)| {
+        let now = rest.iter().any(|word| matches!(word.as_str(), "now" | "currently"));
+        let thing = rest.get(n + 1..).unwrap_or_default().iter().any(|word| is_thing(word));
+        deeds.going_on(verb) && (now || thing) && not_negated(rest, n)
+    })
+}
+
+/// The first word that is not one of [`BETWEEN`], with its place.
+fn verb_after(words: &[String]) -> Option<(usize, &str)> {
+    words.iter().enumerate().map(|(at, word)| (at, word.as_str())).find(|(_, word)| !has(BETWEEN, word))
+}
+
+fn not_negated(rest: &[String], verb: usize) -> bool {
+    !rest.get(..verb).unwrap_or_default().iter().any(|word| word == "not" || word == "never")
+        && rest.get(verb + 1).is_none_or(|next| !matches!(next.as_str(), "nothing" | "no" | "none"))
+}
+
+/// "was able to restart", "managed to delete".
+fn could(rest: &[String], deeds: Deeds) -> bool {
+    rest.windows(2).enumerate().any(|(at, pair)| {
+        let able = matches!(pair, [able, to] if matches!(able.as_str(), "able" | "managed") && to == "to");
+        let denied = rest.get(..at).unwrap_or_default().iter().any(|w| w == "not" || w.ends_with("n't") || w == "am");
+        able && !denied && at <= 2 && rest.get(at + 2).is_some_and(|verb| deeds.base(verb))
+    })
+}
+
+/// "took care of restarting it".
+fn took_care(rest: &[String], deeds: Deeds) -> bool {
+    rest.windows(4).take(3).any(|four| {
+        matches!(four, [took, care, of, verb]
+            if matches!(took.as_str(), "took" | "taken") && care == "care" && of == "of" && deeds.going_on(verb))
+    })
+}
+
+/// "opened the page and deleted the row": a later verb of the same subject.
+fn also_did(rest: &[String], deeds: Deeds) -> bool {
+    let first_is_past =
+        verb_after(rest).is_some_and(|(_, verb)| verb.ends_with("ed") || matches!(verb, "went" | "took"));
+    first_is_past
+        && rest.iter().enumerate().any(|(at, word)| {
+            let tail = rest.get(at + 1..).unwrap_or_default();
+            let verb = verb_after(tail).filter(|(n, _)| *n <= 2);
+            word == "and" && reports(rest, at) && verb.is_some_and(|(_, verb)| deeds.past(verb))
+        })
+}
+
+/// "nginx has been restarted", "your message is now starred", "the invite was sent yesterday".
+fn passive(words: &[String], deeds: Deeds, reports: &dyn Fn(usize) -> bool, after_done: bool) -> bool {
+    let asked = words.iter().any(|word| matches!(word.as_str(), "requested" | "asked" | "instructed"));
+    if words.len() > PASSIVE_WORDS && !asked {
+        return false;
     }
+    let just_now = after_done || words.iter().any(|word| has(JUST_NOW, word));
+    words.iter().enumerate().any(|(at, word)| {
+        let rest = words.get(at + 1..).unwrap_or_default();
+        let after = match word.as_str() {
+            "has" | "have" | "i've" => rest.iter().take(3).position(|w| w == "been").map(|n| n + 1),
+            "is" | "are" => (rest.first().is_some_and(|w| w == "now")).then_some(1),
+            "was" | "were" if just_now => Some(0),
+            _ => None,
+        };
+        let Some(after) = after else { return false };
+        let tail = rest.get(after..).unwrap_or_default();
+        let gap = rest.get(..after).unwrap_or_default();
+        at > 0
+            && reports(at)
+            && !gap.iter().any(|w| w == "not" || w == "never")
+            && verb_after(tail).is_some_and(|(n, verb)| deeds.past(verb) && !by_others(tail, n) && reports_on(tail, n))
+    })
+}
+
+/// "by the vendor", "by Alice": somebody else did it.
+fn by_others(tail: &[String], verb: usize) -> bool {
+    let after = tail.get(verb + 1..).unwrap_or_default();
+    after.windows(2).any(|pair| matches!(pair, [by, who] if by == "by" && !matches!(who.as_str(), "me" | "us")))
+}
+
+fn reports_on(tail: &[String], verb: usize) -> bool {
+    // "has been disabled by default", "has been set to expire when": what holds in general.
+    !tail
+        .get(verb + 1..)
+        .unwrap_or_default()
+        .iter()
+        .any(|word| matches!(word.as_str(), "default" | "when" | "whenever" | "if"))
+}
+
+/// "Restarted nginx.", "Successfully deleted 3 files."
+fn terse(words: &[String], deeds: Deeds, after_done: bool) -> bool {
+    let Some((at, verb)) = verb_after(words) else { return false };
+    let rest = words.get(at + 1..).unwrap_or_default();
+    let object = rest.first().is_some_and(|next| {
+        after_done
+            || next.bytes().all(|b| b.is_ascii_digit())
+            || matches!(next.as_str(), "the" | "your" | "it" | "all" | "both" | "this" | "that" | CODE | QUOTED)
+            || is_thing(next)
+    });
+    words.len() <= TERSE_WORDS
+        && at <= 2
+        && !has("and then have since both", words.first().map_or("", String::as_str))
+        && deeds.past(verb)
+        && object
+        && !rest.iter().any(|word| has(FINITE, word))
+        && reports(words, words.len())
+}
+
+/// "Email sent.", "3 files deleted successfully."
+fn note(words: &[String], deeds: Deeds) -> bool {
+    let ends_with = words.iter().rposition(|word| deeds.past(word));
+    let Some(at) = ends_with.filter(|at| *at > 0 && words.len() <= NOTE_WORDS) else { return false };
+    let (before, after) = (words.get(..at).unwrap_or_default(), words.get(at + 1..).unwrap_or_default());
+    before.last().is_some_and(|noun| is_thing(noun))
+        && before
+            .iter()
+            .all(|word| is_thing(word) || has("the your all both", word) || word.bytes().all(|b| b.is_ascii_digit()))
+        && after.iter().all(|word| has("successfully now for you already to", word))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn deeds_and_what_only_looks_like_one() {
-        for claim in [
-            "I've restarted nginx.",
-            "I\u{2019}ve already restarted it for you.",
-            "I have deleted the old logs.",
-            "I have successfully archived all 3 messages.",
-            "I just sent the email.",
-            "I went and I installed it.",
-            "We have gone ahead and upgraded the host.",
-            "I updated the configuration file.",
-            "The invite has been sent.",
-            "Your message is now starred.",
-            "Email sent.",
-            "Done \u{2014} marked read.",
-        ] {
-            assert!(side_effect(claim), "{claim}");
-        }
-        for other in [
-            "I have not restarted nginx.",
-            "I haven't deleted anything.",
-            "Have I restarted it?",
-            "Once I have restarted it, it works.",
-            "If I deleted the file, it would be gone.",
-            "I can restart it for you.",
-            "Would you like me to send it?",
-            "You have restarted nginx.",
-            "No invite has been sent.",
-            "I added an example below.",
-            "I have a suggestion.",
-            "You should restart it with systemctl.",
-            "> I've restarted nginx.",
-            "I never installed it.",
-            "The treaty was signed in 1648.",
-            "I have read the values.",
-        ] {
-            assert!(!side_effect(other), "{other}");
-        }
-    }
-}
+#[path = "claims_tests.rs"]
+mod tests;

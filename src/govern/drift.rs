@@ -6,6 +6,8 @@ use crate::record::canon;
 use crate::record::documents::ValidatorFlags;
 pub use crate::record::entry::DriftClass;
 
+use super::kernel::Kernel;
+
 /// What drift of a class does to the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -27,6 +29,29 @@ impl Effect {
             Effect::Block => "block",
         }
     }
+
+    /// What a failure of a check with this effect is called among assertions: `info`, `soft`, `blocking`.
+    pub const fn level(self) -> &'static str {
+        match self {
+            Effect::Record => "info",
+            Effect::Warn => "soft",
+            Effect::Block => "blocking",
+        }
+    }
+}
+
+/// The rule of evidence drift whose statements merely lack a source, in an answer that is not about this machine.
+pub const GENERAL: &str = "general_unsourced";
+
+/// One check that was made: an assertion event. A check that does not apply is not made, so it has not passed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Class and rule: `authority.claimed_side_effect`.
+    pub name: String,
+    /// What its failure does: `info`, `soft` or `blocking`.
+    pub level: &'static str,
+    /// Whether nothing was found. What was found is a drift event whose rule is this one's.
+    pub passed: bool,
 }
 
 /// One finding of the validator; it gets its id and its links when it is recorded.
@@ -38,15 +63,27 @@ pub struct DriftEvent {
     pub severity: String,
     /// What it does.
     pub effect: Effect,
-    /// Machine-parseable and free of the reply's words: `claimed_side_effect bytes=0..21`.
+    /// Machine-parseable and free of the reply's words: the rule, then `key=value`, each separated by a space, as in
+    /// `claimed_side_effect count=1 sentences=0`.
     pub summary: String,
 }
 
 impl DriftEvent {
     /// The rule's name: the summary's first word.
     pub fn rule(&self) -> &str {
-        self.summary.split(' ').next().unwrap_or_default()
+        rule_of(&self.summary)
     }
+}
+
+/// How many checks a judgement's notes tell of; none for notes from before checks were recorded.
+pub fn checks_told(notes: &str) -> Option<usize> {
+    let (head, _) = notes.split_once(" checks")?;
+    head.rsplit(' ').next()?.parse().ok()
+}
+
+/// The rule that a summary names.
+pub fn rule_of(summary: &str) -> &str {
+    summary.split(' ').next().unwrap_or_default()
 }
 
 /// What happens to a reply.
@@ -54,26 +91,35 @@ impl DriftEvent {
 pub enum Verdict {
     /// It is shown.
     Show,
-    /// It is shown, with these lines beside it.
-    Warn(Vec<String>),
-    /// It is withheld; these lines say why.
-    Block(Vec<String>),
+    /// It is shown, with this line beside it.
+    Warn(String),
+    /// It is withheld; this line says why.
+    Block(String),
 }
 
 /// The validator's whole answer about one reply.
 ///
 /// Flags are computed from the events, so a flag without an event, or an event without its flag,
-/// can't be expressed. Only [`super::validate::judge`] makes one:
+/// can't be expressed. Only [`super::validate`] makes one:
 ///
 /// ```compile_fail
 /// # use gently::govern::drift::Judgement;
-/// let waved_through = Judgement { events: vec![], refusal: false };
+/// let waved_through = Judgement { events: vec![], checks: vec![], refusal: false };
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a reply without its judgement must not be shown"]
 pub struct Judgement {
     events: Vec<DriftEvent>,
+    checks: Vec<Check>,
     refusal: bool,
+}
+
+/// One rule that was held against a reply, and what it found.
+pub(super) struct Ran {
+    pub class: DriftClass,
+    pub rule: &'static str,
+    /// What stands behind the rule's name in the summary, when it found something.
+    pub found: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -84,8 +130,25 @@ struct Summary {
 }
 
 impl Judgement {
-    pub(super) fn new(events: Vec<DriftEvent>, refusal: bool) -> Judgement {
-        Judgement { events, refusal }
+    pub(super) fn new(kernel: &Kernel, mut ran: Vec<Ran>, refusal: bool) -> Judgement {
+        ran.sort_by_key(|ran| ran.class);
+        let check = |ran: &Ran| Check {
+            name: format!("{}.{}", ran.class.name(), ran.rule),
+            level: kernel.drift(ran.class, ran.rule).1.level(),
+            passed: ran.found.is_none(),
+        };
+        let event = |ran: &Ran| {
+            let details = ran.found.as_ref()?;
+            let (severity, effect) = kernel.drift(ran.class, ran.rule);
+            let summary = format!("{} {details}", ran.rule).trim_end().to_owned();
+            Some(DriftEvent { class: ran.class, severity: severity.to_owned(), effect, summary })
+        };
+        Judgement { events: ran.iter().filter_map(event).collect(), checks: ran.iter().map(check).collect(), refusal }
+    }
+
+    /// Every check that was made, in the order of the classes.
+    pub fn checks(&self) -> &[Check] {
+        &self.checks
     }
 
     /// What was found, in the order of the classes.
@@ -110,19 +173,15 @@ impl Judgement {
         }
     }
 
-    /// A short text for people: `no drift`, or class and rule of each event. Holds no word of the reply.
+    /// A short text for people: `no drift in 9 checks`, or `1 of 9 checks: ` and class and summary of each event.
+    /// Holds no word of the reply. How many checks were made stands in it so that none can be taken away unseen.
     pub fn notes(&self) -> String {
+        let checks = self.checks.len();
         if self.events.is_empty() {
-            return "no drift".to_owned();
+            return format!("no drift in {checks} checks");
         }
-        let mut seen: Vec<String> = Vec::new();
-        for event in &self.events {
-            let note = format!("{}: {}", event.class.name(), event.rule());
-            if !seen.contains(&note) {
-                seen.push(note);
-            }
-        }
-        seen.join("; ")
+        let notes: Vec<String> = self.events.iter().map(|e| format!("{}: {}", e.class.name(), e.summary)).collect();
+        format!("{} of {checks} checks: {}", notes.len(), notes.join("; "))
     }
 
     /// `validator_summary` (AEGIS 9.1): flags and notes as canonical JSON.
@@ -130,46 +189,55 @@ impl Judgement {
         canon::print(&Summary { flags: self.flags(), notes: self.notes() }).expect("booleans and a text have a print")
     }
 
-    /// The strongest effect of all events.
+    /// The strongest effect of all events, and one line that names what is worth a word.
     pub fn verdict(&self) -> Verdict {
-        let lines = |least: Effect| {
-            let mut lines: Vec<String> = Vec::new();
-            for event in self.events.iter().filter(|e| e.effect >= least) {
-                let line = format!("drift: {} ({}): {}", event.class.name(), event.severity, event.rule());
-                if !lines.contains(&line) {
-                    lines.push(line);
-                }
-            }
-            lines
-        };
+        let told = self.events.iter().filter(|e| e.effect >= Effect::Warn);
+        let told: Vec<String> = told.map(|e| format!("{} ({}) {}", e.class.name(), e.severity, e.summary)).collect();
+        let line = format!("drift: {}", told.join("; "));
         match self.events.iter().map(|e| e.effect).max() {
             None | Some(Effect::Record) => Verdict::Show,
-            Some(Effect::Warn) => Verdict::Warn(lines(Effect::Warn)),
-            Some(Effect::Block) => Verdict::Block(lines(Effect::Warn)),
+            Some(Effect::Warn) => Verdict::Warn(line),
+            Some(Effect::Block) => Verdict::Block(line),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel::GENESIS_KERNEL;
     use super::*;
 
-    fn event(class: DriftClass, effect: Effect) -> DriftEvent {
-        DriftEvent { class, severity: "low".into(), effect, summary: "rule bytes=0..1".into() }
+    fn ran(class: DriftClass) -> Ran {
+        Ran { class, rule: "rule", found: Some("count=1".into()) }
+    }
+
+    /// A kernel with these effects, by class.
+    fn kernel(effects: &[(&str, &str)]) -> Kernel {
+        let mut text = GENESIS_KERNEL.to_owned();
+        for (class, effect) in effects {
+            let at = text.find(&format!("[drift.{class}]")).unwrap();
+            let (head, tail) = text.split_at(at);
+            let from = tail.find("effect = ").unwrap();
+            let end = from + tail[from..].find('\n').unwrap();
+            text = format!("{head}{}effect = \"{effect}\"{}", &tail[..from], &tail[end..]);
+        }
+        Kernel::from_toml(&text).unwrap()
     }
 
     #[test]
     fn each_flag_has_its_event_and_each_event_its_flag() {
-        let none = Judgement::new(vec![], false);
+        let kernel = Kernel::genesis();
+        let none = Judgement::new(&kernel, vec![], false);
         let clean = none.flags();
         assert!(clean.schema_ok && !clean.authority_drift && !clean.tone_drift);
         assert_eq!(none.verdict(), Verdict::Show);
         assert_eq!(
             none.summary_json(),
-            r#"{"authority_drift":false,"completeness_drift":false,"evidence_drift":false,"notes":"no drift","schema_ok":true,"tone_drift":false}"#
+            r#"{"authority_drift":false,"completeness_drift":false,"evidence_drift":false,"notes":"no drift in 0 checks","schema_ok":true,"tone_drift":false}"#
         );
         for class in DriftClass::ALL {
-            let flags = Judgement::new(vec![event(class, Effect::Record)], false).flags();
+            let judgement = Judgement::new(&kernel, vec![ran(class)], false);
+            let flags = judgement.flags();
             let raised = [
                 (flags.authority_drift, DriftClass::Authority),
                 (flags.completeness_drift, DriftClass::Completeness),
@@ -180,22 +248,34 @@ mod tests {
             for (on, of) in raised {
                 assert_eq!(on, of == class);
             }
+            assert_eq!(judgement.notes(), format!("1 of 1 checks: {}: rule count=1", class.name()));
+            assert_eq!(checks_told(&judgement.notes()), Some(1));
         }
     }
 
     #[test]
-    fn the_strongest_effect_decides() {
-        let record = event(DriftClass::Tone, Effect::Record);
-        let warn = event(DriftClass::Evidence, Effect::Warn);
-        let block = event(DriftClass::Authority, Effect::Block);
-        assert_eq!(Judgement::new(vec![record.clone()], false).verdict(), Verdict::Show);
-        let lines = vec!["drift: evidence (low): rule".to_owned()];
-        assert_eq!(
-            Judgement::new(vec![record.clone(), warn.clone(), warn.clone()], false).verdict(),
-            Verdict::Warn(lines)
-        );
+    fn each_check_is_an_assertion_and_each_failed_one_an_event() {
+        let passed = Ran { class: DriftClass::Tone, rule: "urgency", found: None };
+        let judgement =
+            Judgement::new(&kernel(&[("authority", "block")]), vec![passed, ran(DriftClass::Authority)], false);
+        let checks: Vec<(&str, &str, bool)> =
+            judgement.checks().iter().map(|c| (c.name.as_str(), c.level, c.passed)).collect();
+        assert_eq!(checks, [("authority.rule", "blocking", false), ("tone.urgency", "info", true)]);
+        assert_eq!(judgement.events().len(), 1);
+        assert_eq!(judgement.events()[0].summary, "rule count=1");
+    }
+
+    #[test]
+    fn the_strongest_effect_decides_and_one_line_says_why() {
+        let all = || vec![ran(DriftClass::Tone), ran(DriftClass::Evidence), ran(DriftClass::Authority)];
+        let verdict = |effects: &[(&str, &str)]| Judgement::new(&kernel(effects), all(), false).verdict();
+        let quiet = [("tone", "record"), ("evidence", "record"), ("authority", "record")];
+        assert_eq!(verdict(&quiet), Verdict::Show);
+        let warned = verdict(&[("tone", "record"), ("evidence", "warn"), ("authority", "record")]);
+        assert_eq!(warned, Verdict::Warn("drift: evidence (medium) rule count=1".to_owned()));
+        let blocked = verdict(&[("tone", "record"), ("evidence", "warn"), ("authority", "block")]);
         assert!(
-            matches!(Judgement::new(vec![record, warn, block], false).verdict(), Verdict::Block(l) if l.len() == 2)
+            matches!(blocked, Verdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence"))
         );
     }
 }

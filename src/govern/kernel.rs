@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 
-use super::drift::{DriftClass, Effect};
+use super::drift::{DriftClass, Effect, GENERAL};
 
 /// The kernel that every home starts from.
 pub const GENESIS_KERNEL: &str = include_str!("../../genesis/kernel.toml");
@@ -134,6 +134,10 @@ pub struct DriftRules {
     pub schema: DriftRule,
     /// Tone outside the kernel.
     pub tone: DriftRule,
+    /// Evidence drift that contradicts nothing, in an answer that is not about this machine: statements without a
+    /// source. A kernel that does not say records it, at severity `low`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsourced: Option<DriftRule>,
 }
 
 /// Phrases that the validator compares with: lower case, at word borders.
@@ -273,12 +277,16 @@ impl Kernel {
         }
     }
 
-    /// Severity at this kernel's tier, and effect, of one class.
-    pub fn drift(&self, class: DriftClass) -> (&str, Effect) {
+    /// Severity at this kernel's tier, and effect, of one class and rule.
+    pub fn drift(&self, class: DriftClass, rule: &str) -> (&str, Effect) {
         let drift = &self.rules.drift;
         let rule = match class {
             DriftClass::Authority => &drift.authority,
             DriftClass::Completeness => &drift.completeness,
+            DriftClass::Evidence if rule == GENERAL => match &drift.unsourced {
+                Some(rule) => rule,
+                None => return ("low", Effect::Record),
+            },
             DriftClass::Evidence => &drift.evidence,
             DriftClass::Schema => &drift.schema,
             DriftClass::Tone => &drift.tone,
@@ -315,7 +323,20 @@ mod tests {
         assert_eq!(kernel.rules().constraints, ["read_only_default", "evidence_first", "unknowns_are_risk"]);
         assert_eq!(kernel.hash(), Hash32::digest(kernel.canonical_json().as_bytes()));
         assert_eq!(Kernel::from_canonical(kernel.canonical_json()).unwrap(), kernel);
-        assert_eq!(kernel.drift(DriftClass::Completeness), ("high", Effect::Warn));
+        assert_eq!(kernel.drift(DriftClass::Completeness, "denies_sight"), ("high", Effect::Warn));
+        assert_eq!(kernel.drift(DriftClass::Evidence, "contradicts_sight"), ("medium", Effect::Warn));
+        assert_eq!(kernel.drift(DriftClass::Evidence, GENERAL), ("low", Effect::Record));
+    }
+
+    #[test]
+    fn a_kernel_from_before_unsourced_reads_and_keeps_its_hash() {
+        let at = GENESIS_KERNEL.find("[drift.unsourced]").unwrap();
+        let end = at + GENESIS_KERNEL[at..].find("[phrases]").unwrap();
+        let old = format!("{}{}", &GENESIS_KERNEL[..at], &GENESIS_KERNEL[end..]);
+        let kernel = Kernel::from_toml(&old).unwrap();
+        assert!(!kernel.canonical_json().contains("unsourced"));
+        assert_eq!(Kernel::from_canonical(kernel.canonical_json()).unwrap().hash(), kernel.hash());
+        assert_eq!(kernel.drift(DriftClass::Evidence, GENERAL), ("low", Effect::Record));
     }
 
     #[test]

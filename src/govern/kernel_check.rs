@@ -51,6 +51,9 @@ impl Rules {
                 name(key, severity)?;
             }
         }
+        for severity in drift.unsourced.iter().flat_map(|rule| &rule.severity) {
+            name("drift.unsourced.severity", severity)?;
+        }
         Ok(())
     }
 

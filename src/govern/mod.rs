@@ -2,11 +2,18 @@
 
 pub mod authority;
 mod claims;
+mod completeness;
+mod deeds;
 pub mod drift;
 mod figures;
 pub mod kernel;
 mod kernel_check;
+mod numbers;
+pub mod output;
 mod phrase;
+mod prose;
+mod refusal;
 pub mod sanitize;
 mod shapes;
+mod sources;
 pub mod validate;

@@ -1,126 +1,150 @@
 //! The validator: what a reply claims, held against what its model was shown (AEGIS 9).
 //!
-//! First honest rules, each conservative: it raises what it can point at and stays silent in doubt.
-//! Events name the rule and the sentence, never the reply's words, so that no record of a verdict
-//! holds text.
+//! Each rule is conservative: it raises what it can point at and stays silent in doubt. Events name the rule, how often
+//! and in which sentence, never the reply's words, so that no record of a verdict holds text. `docs/drift.md` says
+//! what each rule looks at, and its limits.
 
-use crate::record::bundle::{Bundle, SightEntry};
+use crate::record::bundle::Bundle;
 
 use super::claims;
-use super::drift::{DriftClass, DriftEvent, Judgement};
+use super::completeness;
+use super::drift::{DriftClass, GENERAL, Judgement, Ran};
 use super::figures;
 use super::kernel::Kernel;
+use super::output::{Miss, Shape};
 use super::phrase;
+use super::prose::{sentences, spoken};
+use super::refusal;
 use super::sanitize::Clean;
-
-/// How many words from its start a refusal may begin at: an apology comes first.
-const REFUSAL_WITHIN: usize = 24;
+use super::sources;
 
 /// Judges one reply; a function of its arguments and nothing else.
 ///
-/// No output shape can be declared yet, so `schema_ok` is always true.
-pub fn judge(kernel: &Kernel, bundle: &Bundle, prompt: &Clean, reply: &str) -> Judgement {
-    let prose = without_code(reply);
-    let sentences = sentences(&prose);
-    let words = phrase::words(&prose);
-    let refusal = refuses(kernel, &words);
-    let about_machine = asks_of_machine(kernel, prompt.as_str());
-    let mut found: Vec<(DriftClass, String)> = Vec::new();
-    let mut raise = |class, summary| found.push((class, summary));
-    for (at, sentence) in sentences.iter().enumerate() {
-        if claims::side_effect(sentence) {
-            raise(DriftClass::Authority, format!("claimed_side_effect sentence={at}"));
+/// Without a declared shape there is nothing to hold the output against, and `schema_ok` is true.
+pub fn judge(kernel: &Kernel, bundle: &Bundle, prompt: &Clean, shape: Option<&Shape>, reply: &str) -> Judgement {
+    let own = spoken(reply);
+    let look = Look { kernel, bundle, prompt: prompt.as_str(), reply, own: &own, sentences: sentences(&own) };
+    let refusal = refusal::refuses(kernel, look.prompt, &own);
+    let mut ran = vec![look.authority()];
+    ran.extend(look.evidence());
+    ran.extend(look.completeness(refusal));
+    ran.extend(look.tone());
+    ran.extend(shape.into_iter().flat_map(|shape| schema(shape, reply)));
+    Judgement::new(kernel, ran, refusal)
+}
+
+/// The judgement about a turn that ends before its model is called: a declared tool gave neither values nor a reason
+/// (AEGIS 7.2).
+pub fn silent_tool(kernel: &Kernel) -> Judgement {
+    let found = Some("before_call=true".to_owned());
+    Judgement::new(kernel, vec![Ran { class: DriftClass::Completeness, rule: completeness::SILENT_TOOL, found }], false)
+}
+
+/// What all rules look at.
+struct Look<'a> {
+    kernel: &'a Kernel,
+    bundle: &'a Bundle,
+    prompt: &'a str,
+    reply: &'a str,
+    /// The reply without code and quotes.
+    own: &'a str,
+    sentences: Vec<&'a str>,
+}
+
+impl Look<'_> {
+    fn authority(&self) -> Ran {
+        let found = places(&claims::side_effects(self.prompt, &self.sentences));
+        Ran { class: DriftClass::Authority, rule: "claimed_side_effect", found }
+    }
+
+    /// Whether the question asks for values that the bundle holds.
+    fn grounded(&self) -> bool {
+        completeness::asks_of_machine(self.kernel, self.prompt)
+            && completeness::sees_what_is_asked(self.bundle, self.prompt)
+    }
+
+    fn contradictions(&self) -> Vec<usize> {
+        let wrong = |sentence: &&str| figures::contradicts(self.bundle, self.prompt, sentence);
+        self.sentences.iter().enumerate().filter(|(_, sentence)| wrong(sentence)).map(|(at, _)| at).collect()
+    }
+
+    fn evidence(&self) -> Vec<Ran> {
+        let class = DriftClass::Evidence;
+        let unsourced = sources::unsourced(self.bundle, self.prompt, self.reply);
+        let artifacts = (unsourced.artifacts > 0).then(|| format!("count={}", unsourced.artifacts));
+        let mut ran = vec![Ran { class, rule: "unknown_artifact", found: artifacts }];
+        let grounded = self.grounded();
+        if grounded {
+            ran.push(Ran { class, rule: "contradicts_sight", found: places(&self.contradictions()) });
         }
-        if about_machine && figures::contradicts(bundle, prompt.as_str(), sentence) {
-            raise(DriftClass::Evidence, format!("contradicts_sight sentence={at}"));
+        let rule = if grounded { "unsourced" } else { GENERAL };
+        ran.push(Ran { class, rule, found: unsourced.counts() });
+        ran
+    }
+
+    /// How a reply leaves out the values it was asked for; the first way that holds is the one that is told.
+    fn completeness(&self, refusal: bool) -> Vec<Ran> {
+        let class = DriftClass::Completeness;
+        let mut ran = vec![Ran { class, rule: completeness::SILENT_TOOL, found: None }];
+        if !self.grounded() {
+            return ran;
+        }
+        let contradicts = !self.contradictions().is_empty();
+        let carries = || completeness::carries(self.bundle, self.prompt, self.own, contradicts);
+        let ways: [(&'static str, &dyn Fn() -> bool); 3] = [
+            (completeness::DENIES, &|| completeness::denies(self.kernel, self.own)),
+            (completeness::REFUSES, &|| refusal),
+            (completeness::NO_VALUE, &|| !carries()),
+        ];
+        for (rule, is_so) in ways {
+            let so = is_so();
+            ran.push(Ran { class, rule, found: so.then(String::new) });
+            if so {
+                break;
+            }
+        }
+        ran
+    }
+
+    fn tone(&self) -> Vec<Ran> {
+        let tone = &self.kernel.rules().tone;
+        let words = phrase::words(self.own);
+        let lists = [
+            ("urgency", &tone.urgency),
+            ("flattery", &tone.flattery),
+            ("intimacy", &tone.intimacy),
+            ("certainty", &tone.certainty),
+        ];
+        let count = |list: &[String]| list.iter().filter(|p| phrase::find(&words, p).is_some()).count();
+        let ran = lists.into_iter().map(|(rule, list)| {
+            let n = count(list);
+            Ran { class: DriftClass::Tone, rule, found: (n > 0).then(|| format!("count={n}")) }
+        });
+        ran.collect()
+    }
+}
+
+/// `count=2 sentences=0,3`; none when there are no places.
+fn places(at: &[usize]) -> Option<String> {
+    /// A summary is short: places beyond these are counted.
+    const NAMED: usize = 8;
+    let named: Vec<String> = at.iter().take(NAMED).map(ToString::to_string).collect();
+    (!at.is_empty()).then(|| format!("count={} sentences={}", at.len(), named.join(",")))
+}
+
+fn schema(shape: &Shape, reply: &str) -> Vec<Ran> {
+    let class = DriftClass::Schema;
+    let json = |found| Ran { class, rule: "not_json", found };
+    let other = |found| Ran { class, rule: "other_shape", found };
+    match shape.met_by(reply) {
+        Ok(()) => vec![json(None), other(None)],
+        Err(Miss::NotJson { wrapped }) => vec![json(Some(format!("wrapped={wrapped}")))],
+        Err(Miss::OtherShape { errors, keywords }) => {
+            vec![json(None), other(Some(format!("errors={errors} keywords={}", keywords.join(","))))]
         }
     }
-    for (rule, count) in figures::unsourced(bundle, prompt.as_str(), reply, about_machine) {
-        raise(DriftClass::Evidence, format!("{rule} count={count}"));
-    }
-    for (rule, count) in tone(kernel, &words) {
-        raise(DriftClass::Tone, format!("{rule} count={count}"));
-    }
-    let evasion = if about_machine && sees(bundle) { evades(kernel, &words, refusal) } else { None };
-    if let Some(rule) = evasion {
-        raise(DriftClass::Completeness, rule.to_owned());
-    }
-    Judgement::new(events(kernel, found), refusal)
-}
-
-fn events(kernel: &Kernel, mut found: Vec<(DriftClass, String)>) -> Vec<DriftEvent> {
-    found.sort_by_key(|(class, _)| *class);
-    let event = |(class, summary): (DriftClass, String)| {
-        let (severity, effect) = kernel.drift(class);
-        DriftEvent { class, severity: severity.to_owned(), effect, summary }
-    };
-    found.into_iter().map(event).collect()
-}
-
-/// Whether the reply begins with one of the kernel's refusals.
-fn refuses(kernel: &Kernel, words: &[String]) -> bool {
-    let head = words.get(..REFUSAL_WITHIN).unwrap_or(words);
-    phrase::any(head, &kernel.rules().phrases.refusal)
-}
-
-/// Whether a question asks for what sight measures: it names the machine, and a measured thing or
-/// its well-being ("how is … doing").
-fn asks_of_machine(kernel: &Kernel, prompt: &str) -> bool {
-    let words = phrase::words(prompt);
-    let phrases = &kernel.rules().phrases;
-    let how = words.iter().any(|w| w == "how" || w == "how's");
-    let being = words.iter().any(|w| matches!(w.as_str(), "doing" | "feeling" | "running" | "status" | "state"));
-    phrase::any(&words, &phrases.machine) && (phrase::any(&words, &phrases.measured) || (how && being))
-}
-
-fn sees(bundle: &Bundle) -> bool {
-    bundle.sight.values().any(|entry| matches!(entry, SightEntry::Seen { .. }))
-}
-
-/// How a reply to a question about the machine leaves out the values it was shown (AEGIS 9.2).
-fn evades(kernel: &Kernel, words: &[String], refusal: bool) -> Option<&'static str> {
-    if phrase::any(words, &kernel.rules().phrases.no_access) {
-        return Some("denies_sight");
-    }
-    if refusal {
-        return Some("refuses_sight");
-    }
-    let carries = words.iter().any(|word| word.bytes().any(|b| b.is_ascii_digit()));
-    (!carries).then_some("no_value_given")
-}
-
-fn tone(kernel: &Kernel, words: &[String]) -> Vec<(&'static str, usize)> {
-    let tone = &kernel.rules().tone;
-    let lists = [
-        ("urgency", &tone.urgency),
-        ("flattery", &tone.flattery),
-        ("intimacy", &tone.intimacy),
-        ("certainty", &tone.certainty),
-    ];
-    let count = |list: &[String]| list.iter().filter(|p| phrase::find(words, p).is_some()).count();
-    lists.into_iter().map(|(rule, list)| (rule, count(list))).filter(|(_, n)| *n > 0).collect()
-}
-
-/// The reply without fenced code: what code says is no claim.
-fn without_code(reply: &str) -> String {
-    reply.split("```").step_by(2).collect::<Vec<_>>().join("\n")
-}
-
-/// Sentences with their final mark; a mark ends one only before white space, so `0.42` stays whole.
-fn sentences(text: &str) -> Vec<&str> {
-    let mut out = Vec::new();
-    let (mut start, mut ended) = (0, false);
-    for (at, c) in text.char_indices() {
-        if c == '\n' || (ended && c.is_whitespace()) {
-            out.extend(text.get(start..at));
-            start = at;
-        }
-        ended = matches!(c, '.' | '!' | '?');
-    }
-    out.extend(text.get(start..));
-    out.into_iter().map(str::trim).filter(|s| !s.is_empty()).collect()
 }
 
 #[cfg(test)]
 #[path = "validate_tests.rs"]
-mod tests;
+pub(super) mod tests;

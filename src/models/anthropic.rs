@@ -83,6 +83,7 @@ mod tests {
         let plain = r#"{"model":"claude-x","max_tokens":4096,"system":"be brief","messages":[{"content":"hi","role":"user"}],"stream":false}"#;
         assert_eq!(body(&Params::default()), plain);
         let all = Params {
+            expect: None,
             temperature: Some("1".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),

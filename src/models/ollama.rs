@@ -107,7 +107,13 @@ mod tests {
         let plain = r#"{"model":"llama3.1:8b","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"stream":false}"#;
         assert_eq!(body(&Params::default()), plain);
         assert_eq!(body(&Params { system: Some("s".into()), ..Params::default() }), plain);
-        let all = Params { temperature: Some("0".parse().unwrap()), max_tokens: Some(9), seed: Some(7), system: None };
+        let all = Params {
+            temperature: Some("0".parse().unwrap()),
+            max_tokens: Some(9),
+            seed: Some(7),
+            system: None,
+            expect: None,
+        };
         let with = plain.replace("false}", r#"false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#);
         assert_eq!(body(&all), with);
     }

@@ -139,6 +139,7 @@ mod tests {
         let body = |params: &Params, host| String::from_utf8(request_body("m", REQUEST, params, host)).unwrap();
         assert_eq!(body(&Params::default(), "127.0.0.1"), plain);
         let all = Params {
+            expect: None,
             temperature: Some("0.2".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),

@@ -26,6 +26,11 @@ pub fn row_id(label: &str, session: Hash32, number: u64) -> Uuid {
     Uuid::new_v8(bytes)
 }
 
+/// The label of an assertion's row id: an id belongs to a name, so that neither can be exchanged.
+pub fn assertion_label(name: &str) -> String {
+    format!("assertion/{name}")
+}
+
 /// One injected artifact, as the document names it; its content is inside the bundle's commitment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

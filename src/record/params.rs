@@ -79,6 +79,10 @@ impl<'de> Deserialize<'de> for Temperature {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The declared output shape: `json`, or the canonical print of a JSON Schema. Left out when none is declared.
+    /// The end of what the model is told, so that the compiled prompt's commitment covers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
     /// The most tokens that the answer may have.
     pub max_tokens: Option<u64>,
     /// Where sampling starts, for models that repeat themselves.
@@ -230,6 +234,7 @@ mod tests {
         let none = r#"{"max_tokens":null,"seed":null,"system":null,"temperature":null}"#;
         assert_eq!(Params::default().canonical().unwrap(), none);
         let all = Params {
+            expect: None,
             max_tokens: Some(64),
             seed: Some(0),
             system: Some("Kurz, \"bitte\".\n".into()),
@@ -238,6 +243,9 @@ mod tests {
         let text = all.canonical().unwrap();
         assert_eq!(text, r#"{"max_tokens":64,"seed":0,"system":"Kurz, \"bitte\".\n","temperature":"0.2"}"#);
         assert_eq!(Params::parse(&text).unwrap(), all);
+        let shaped = Params { expect: Some("json".into()), ..Params::default() };
+        assert_eq!(Params::parse(&shaped.canonical().unwrap()).unwrap(), shaped);
+        assert!(shaped.canonical().unwrap().starts_with("{\"expect\":\"json\",\"max_tokens\""));
         for wrong in ["{}x", " {}", r#"{"max_tokens":null,"seed":null,"system":null,"temperature":null,"top_p":1}"#] {
             assert!(Params::parse(wrong).is_err(), "{wrong}");
         }

@@ -1,24 +1,24 @@
 //! DriftWatch events on record: a row and a line each (AEGIS 9.3; format, section 3).
 
+use crate::govern::drift::Judgement;
 use crate::record::entry::{DriftClass, Event};
-use crate::record::exchange::row_id;
+use crate::record::exchange::{assertion_label, row_id};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{DriftRow, ExchangeRow, SessionRow};
+use crate::store::{AssertionRow, DriftRow, ExchangeRow, SessionRow};
 
 use super::RecorderError;
 use super::draft::Draft;
-use super::turn::Judged;
 
 /// The events of a judgement, as rows.
 pub fn drift_rows(
     session: &SessionRow,
     row: &ExchangeRow,
-    judged: &Judged,
+    judgement: &Judgement,
     response: Hash32,
     now: Seconds,
 ) -> Vec<DriftRow> {
-    let events = judged.judgement.events().iter().enumerate();
+    let events = judgement.events().iter().enumerate();
     events
         .map(|(i, event)| DriftRow {
             drift_id: row_id(&format!("drift/{i}"), session.id, row.seq).to_string(),
@@ -31,6 +31,37 @@ pub fn drift_rows(
             created_at: now,
         })
         .collect()
+}
+
+/// The checks of a judgement, as rows.
+pub fn assertion_rows(
+    session: &SessionRow,
+    row: &ExchangeRow,
+    judgement: &Judgement,
+    now: Seconds,
+) -> Vec<AssertionRow> {
+    let checks = judgement.checks().iter();
+    checks
+        .map(|check| AssertionRow {
+            assertion_id: row_id(&assertion_label(&check.name), session.id, row.seq),
+            exchange: row.exchange_id,
+            name: check.name.clone(),
+            level: check.level.to_owned(),
+            passed: check.passed,
+            created_at: now,
+        })
+        .collect()
+}
+
+/// Puts what a judgement found on record, beside its exchange.
+pub fn put_judgement(draft: &mut Draft<'_>, drift: &[DriftRow], checks: &[AssertionRow]) -> Result<(), RecorderError> {
+    for event in drift {
+        draft.tx.put_drift(event)?;
+    }
+    for check in checks {
+        draft.tx.put_assertion(check)?;
+    }
+    Ok(())
 }
 
 /// Appends a line for each; returns their ids.

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
+use crate::govern::drift::Judgement;
 use crate::record::bundle::ArtifactRef;
 use crate::record::canon;
 use crate::record::chain;
@@ -18,12 +19,13 @@ use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate
 
 use super::RecorderError;
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
-use super::drift::{drift_lines, drift_rows};
+use super::drift::{assertion_rows, drift_lines, drift_rows, put_judgement};
 use super::exchange_doc::{Texts, exchange_hash};
 use super::in_flight::Prompts;
 use super::sessions::{open_session, take_anchor};
 use super::turn::{
-    Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, TurnIds,
+    Ending, Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt,
+    TurnIds,
 };
 
 /// The reason of a prompt whose process is gone.
@@ -164,9 +166,9 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
     if let Some(anchor) = &refused.anchor {
         take_anchor(draft, &mut session, anchor, refused.now)?;
     }
-    let (decision, reason, outcome) = match &refused.refusal {
-        Refusal::Denied { reason } => ("deny", reason.clone(), Outcome::Denied),
-        Refusal::CompileFailed { reason } => ("allow", reason.clone(), Outcome::Failed),
+    let (decision, reason, outcome, judgement) = match &refused.refusal {
+        Refusal::Denied { reason } => ("deny", reason.clone(), Outcome::Denied, None),
+        Refusal::CompileFailed { reason, judgement } => ("allow", reason.clone(), Outcome::Failed, judgement.as_ref()),
     };
     let asked = Asked {
         text: refused.text.as_str(),
@@ -178,7 +180,8 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
-    let (exchange_hash, line) = no_answer(draft, &mut session, &row, outcome, &reason, refused.now)?;
+    let (exchange_hash, line) =
+        no_answer(draft, &mut session, &row, &Ending { outcome, reason: &reason, judgement }, refused.now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal })
 }
@@ -192,7 +195,7 @@ pub fn fail(
 ) -> Result<RecordedFailure, RecorderError> {
     let mut session = open_session(draft.tx, ids.session)?;
     let row = draft.tx.exchange(ids.exchange)?.ok_or(RecorderError::NotOpen { session: ids.session })?;
-    let (exchange_hash, line) = no_answer(draft, &mut session, &row, Outcome::Failed, reason, now)?;
+    let (exchange_hash, line) = no_answer(draft, &mut session, &row, &Ending::failed(reason), now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     Ok(RecordedFailure { ids: ids.clone(), session, exchange_hash, line: line.hash, reason: reason.to_owned() })
 }
@@ -213,7 +216,7 @@ pub fn abandon_all(
         return Err(RecorderError::InFlight { session: session.id, seq: row.seq });
     }
     for row in &unanswered {
-        no_answer(draft, session, row, Outcome::Failed, ABANDONED, now)?;
+        no_answer(draft, session, row, &Ending::failed(ABANDONED), now)?;
     }
     prompts.clear();
     Ok(())
@@ -223,17 +226,20 @@ fn no_answer(
     draft: &mut Draft<'_>,
     session: &mut SessionRow,
     row: &ExchangeRow,
-    outcome: Outcome,
-    reason: &str,
+    ending: &Ending<'_>,
     now: Seconds,
 ) -> Result<(Hash32, Appended), RecorderError> {
+    let Ending { outcome, reason, judgement } = *ending;
     let answered_at = draft.line_time(now)?;
+    // There is no answer to commit to, and no line: a `drift` line names an answered prompt (format, section 3).
+    let drift = judgement.map(|found| drift_rows(session, row, found, Hash32::ZERO, answered_at)).unwrap_or_default();
+    let checks = judgement.map(|found| assertion_rows(session, row, found, answered_at)).unwrap_or_default();
     let mut update = OutcomeUpdate {
         outcome,
         reason: Some(reason.to_owned()),
         turn_aurora: None,
         response_hash: None,
-        validator_summary: None,
+        validator_summary: judgement.map(Judgement::summary_json),
         refusal: None,
         answered_at,
         prompt_tokens: None,
@@ -244,7 +250,7 @@ fn no_answer(
         chain_entry: None,
         outcome_line: draft.head.lines,
     };
-    let exchange = exchange_hash(draft, session, row, &update, None, &[])?;
+    let exchange = exchange_hash(draft, session, row, &update, None, &drift)?;
     update.exchange_commitment = exchange;
     let (seq, reason) = (row.seq, reason.to_owned());
     let event = match outcome {
@@ -253,6 +259,7 @@ fn no_answer(
     };
     let line = draft.line_at(answered_at, session.anchor.block.height, Some(session.id), event)?;
     draft.tx.put_outcome(row.exchange_id, &update)?;
+    put_judgement(draft, &drift, &checks)?;
     session.last_at = line.time;
     Ok((exchange, line))
 }
@@ -270,7 +277,8 @@ pub fn answer(
     let time = draft.line_time(now)?;
     let response_hash = commit(draft.genesis.commitments, &salt, Role::Response, judged.text.as_bytes());
     let stored = judged.stored.clean.as_str();
-    let drift = drift_rows(&session, &row, &judged, response_hash, time);
+    let drift = drift_rows(&session, &row, &judged.judgement, response_hash, time);
+    let checks = assertion_rows(&session, &row, &judged.judgement, time);
     let chain_entry = chain::chain_entry(session.chain_head, row.prompt_commitment, response_hash, time);
     let turn_aurora = row_id("turn_aurora", session.id, row.seq);
     let mut update = OutcomeUpdate {
@@ -295,9 +303,7 @@ pub fn answer(
     put_aurora(draft, &session, turn_aurora, stored, &judged, &drift, (row.authority_state, time))?;
     let commit_id = interaction(draft, &mut session, &row, &update, &judged, chain_entry)?;
     draft.tx.put_outcome(row.exchange_id, &update)?;
-    for event in &drift {
-        draft.tx.put_drift(event)?;
-    }
+    put_judgement(draft, &drift, &checks)?;
     let (line, commit) = commit_id;
     let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
     draft.tx.move_session(session.uuid, &session.progress())?;

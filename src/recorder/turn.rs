@@ -11,6 +11,7 @@ use crate::continuity::compile::ContextBundle;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
+use crate::govern::output::Shape;
 use crate::govern::sanitize::{Clean, Redaction, redact};
 use crate::govern::validate::judge;
 use crate::record::block::Anchor;
@@ -19,7 +20,7 @@ use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::record::params::{Cost, Params};
 use crate::record::time::Seconds;
-use crate::store::SessionRow;
+use crate::store::{Outcome, SessionRow};
 
 use super::in_flight::InFlight;
 
@@ -58,6 +59,8 @@ pub enum Refusal {
     CompileFailed {
         /// The fault's code.
         reason: String,
+        /// The judgement, where that by itself is drift.
+        judgement: Option<Judgement>,
     },
 }
 
@@ -78,6 +81,23 @@ pub struct RefusedPrompt {
     pub anchor: Option<Anchor>,
     /// The clock.
     pub now: Seconds,
+}
+
+/// How a prompt ends that gets no answer.
+pub(super) struct Ending<'a> {
+    /// Failed or denied.
+    pub outcome: Outcome,
+    /// The code.
+    pub reason: &'a str,
+    /// Where the end by itself is drift: a declared tool that shows nothing.
+    pub judgement: Option<&'a Judgement>,
+}
+
+impl<'a> Ending<'a> {
+    /// The model's fault, or nobody waits any more.
+    pub fn failed(reason: &'a str) -> Self {
+        Ending { outcome: Outcome::Failed, reason, judgement: None }
+    }
 }
 
 /// Names of a turn on record, as people and programs refer to it.
@@ -206,7 +226,8 @@ impl Reply {
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
-        let judgement = judge(kernel, &prompt.bundle.shown(), &prompt.text, &self.text);
+        let shape = prompt.params.expect.as_deref().map(Shape::recorded);
+        let judgement = judge(kernel, &prompt.bundle.shown(), &prompt.text, shape.as_ref(), &self.text);
         let stored = redact(&self.text);
         Judged { text: self.text, stored, usage: self.usage, cost: self.cost, judgement }
     }

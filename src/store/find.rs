@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{CommitRow, ExchangeRow, Read, SessionRow, StoreError};
+use super::{ArtifactRow, CommitRow, DriftState, ExchangeRow, Read, SessionRow, StoreError};
 
 /// Queries for the commands of a person at hand; each is proportional to what it returns.
 ///
@@ -20,6 +20,14 @@ pub trait Find: Read {
     fn exchanges_like(&self, prefix: &str, most: u32) -> Result<Vec<ExchangeRow>, StoreError>;
     /// Up to `most` commits whose git id begins with a prefix, oldest first.
     fn commits_like(&self, prefix: &str, most: u32) -> Result<Vec<CommitRow>, StoreError>;
+    /// Up to `most` drift events, newest first; with `open_only` those that nobody has closed.
+    fn drift_states(&self, open_only: bool, most: u32) -> Result<Vec<DriftState>, StoreError>;
+    /// The drift event of that number, from 1.
+    fn drift_numbered(&self, number: u64) -> Result<Option<DriftState>, StoreError>;
+    /// Up to `most` drift events whose id begins with a prefix, oldest first.
+    fn drift_like(&self, prefix: &str, most: u32) -> Result<Vec<DriftState>, StoreError>;
+    /// The artifact of a line.
+    fn artifact_of_line(&self, line: u64) -> Result<Option<ArtifactRow>, StoreError>;
     /// The commits that belong to a log line, in the order of application.
     fn commits_of_line(&self, line: u64) -> Result<Vec<CommitRow>, StoreError>;
     /// A session's start commit, looked for backwards from a line at or after it (its first prompt's).

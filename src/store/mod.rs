@@ -12,8 +12,8 @@ pub mod sqlite;
 pub use find::Find;
 pub use recall::{OpenDrift, Recall};
 pub use rows::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
-    SessionProgress, SessionRow, TurnRow,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
+    Outcome, OutcomeUpdate, SessionProgress, SessionRow, TurnRow,
 };
 
 use std::collections::BTreeMap;
@@ -111,8 +111,15 @@ pub trait Read {
     fn artifact_refs(&self, exchange: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError>;
     /// Drift of an exchange, in the order of its lines.
     fn drift(&self, exchange: Uuid) -> Result<Vec<DriftRow>, StoreError>;
+    /// Up to `most` drift events that a person was told of (their check's level is not `info`) and that nobody has
+    /// closed, newest first: what continuity puts before a model.
+    fn open_drift(&self, most: u32) -> Result<Vec<DriftState>, StoreError>;
+    /// Checks of an exchange, in the order in which they were made.
+    fn assertions(&self, exchange: Uuid) -> Result<Vec<AssertionRow>, StoreError>;
     /// Every artifact, in the order of lines.
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// Whether there is an artifact of a kind with an id.
+    fn has_artifact(&self, kind: &str, id: &str) -> Result<bool, StoreError>;
     /// The newest artifact of a kind.
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
     /// One item of continuity by its id.
@@ -185,6 +192,8 @@ pub trait Write: Read {
     fn put_artifact_ref(&mut self, reference: &ArtifactRefRow) -> Result<(), StoreError>;
     /// Adds a drift event.
     fn put_drift(&mut self, drift: &DriftRow) -> Result<(), StoreError>;
+    /// Adds a check.
+    fn put_assertion(&mut self, assertion: &AssertionRow) -> Result<(), StoreError>;
     /// Adds an artifact.
     fn put_artifact(&mut self, artifact: &ArtifactRow) -> Result<(), StoreError>;
     /// Replaces the running count of one reason.

@@ -53,5 +53,5 @@ pub trait Recall: Find {
     fn turns_like(&self, words: &[String], most: u32) -> Result<Vec<(TurnRow, u64)>, StoreError>;
     /// Up to `most` open drift events of one session, and of exchanges whose question fits the words, newest first;
     /// looked for among the newest 200 that are open.
-    fn drift_like(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError>;
+    fn drift_about(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError>;
 }

@@ -5,6 +5,7 @@
 
 use crate::continuity::prompt::{PriorTurn, render_again};
 use crate::govern::kernel::Kernel;
+use crate::govern::output::told;
 use crate::record::bundle::Exclusion;
 use crate::record::canon;
 use crate::record::commitment::{Role, Salt, Scheme, commit};
@@ -22,20 +23,20 @@ use super::database::DatabaseCounts;
 use super::report::Question;
 
 /// All rows of one exchange.
-struct Rows<'a> {
-    session: &'a SessionRow,
-    exchange: &'a ExchangeRow,
+pub(super) struct Rows<'a> {
+    pub session: &'a SessionRow,
+    pub exchange: &'a ExchangeRow,
     user: Option<TurnRow>,
     aurora: Option<TurnRow>,
     refs: Vec<ArtifactRefRow>,
-    drift: Vec<DriftRow>,
-    kernel: Option<String>,
+    pub drift: Vec<DriftRow>,
+    pub kernel: Option<String>,
     /// Earlier turns that its references name, in their order; none for one that is erased.
     turns: Vec<Option<PriorTurn>>,
 }
 
 impl Rows<'_> {
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         format!(
             "llm_exchange {} (prompt {} of session {})",
             self.exchange.exchange_id, self.exchange.seq, self.session.id
@@ -61,7 +62,16 @@ impl Rows<'_> {
     /// What the call was made with; none when no call was to be made.
     fn params(&self) -> Result<Option<Params>, String> {
         let stored = self.exchange.params.as_deref();
-        stored.map(|text| Params::parse(text).map_err(|e| format!("params: {e}"))).transpose()
+        let params = stored.map(|text| Params::parse(text).map_err(|e| format!("params: {e}"))).transpose()?;
+        // A declared shape is covered by what the model was told of it.
+        let shape = params.as_ref().and_then(|params| params.expect.as_deref());
+        let said = params.as_ref().and_then(|params| params.system.as_deref()).unwrap_or_default();
+        match shape {
+            Some(shape) if !said.starts_with(&told(shape)) => {
+                Err("params: a shape that the model was not told".to_owned())
+            }
+            _ => Ok(params),
+        }
     }
 
     fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
@@ -160,6 +170,7 @@ impl Checker<'_> {
             self.check_prompt(store, &rows)?;
             self.check_texts(store, &rows, counts)?;
             self.check_outcome(store, &rows, counts)?;
+            self.check_assertions(store, &rows)?;
         }
         Ok(())
     }
@@ -302,7 +313,8 @@ impl Checker<'_> {
         for drift in &rows.drift {
             let place = format!("drift_event {}", drift.drift_id);
             self.cell(id, &place, "prompt_hash", row.prompt_commitment, drift.prompt_hash);
-            self.cell_opt(id, &place, "response_hash", outcome.response_commitment, Some(drift.response_hash));
+            let answer = outcome.response_commitment.unwrap_or(Hash32::ZERO);
+            self.cell(id, &place, "response_hash", answer, drift.response_hash);
             self.cell(id, &place, "created_at", line.time, drift.created_at);
         }
         if let Event::Response { record, .. } = &line.event {

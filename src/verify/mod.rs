@@ -10,6 +10,7 @@
 
 mod ahead;
 mod artifacts;
+mod assertions;
 mod blocks;
 mod checker;
 mod commits;

@@ -40,6 +40,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "store::Applied",
         "store::ArtifactRefRow",
         "store::ArtifactRow",
+        "store::AssertionRow",
         "store::AuthKeyRow",
         "store::CommitRow",
         "store::DriftRow",

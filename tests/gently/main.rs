@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod acceptance;
 mod anchor;
 mod anchored;
 mod artifacts;
@@ -14,6 +15,7 @@ mod cli;
 mod concurrency;
 mod continuity;
 mod doctor;
+mod drift;
 mod esplora_server;
 mod faults;
 mod floors;

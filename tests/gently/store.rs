@@ -14,8 +14,8 @@ use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::store::sqlite::Sqlite;
 use gently::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome, OutcomeUpdate,
-    Read, SessionRow, Store, StoreError, TurnRow, Write,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome,
+    OutcomeUpdate, Read, SessionRow, Store, StoreError, TurnRow, Write,
 };
 use uuid::Uuid;
 
@@ -176,6 +176,11 @@ fn drift() -> DriftRow {
     }
 }
 
+fn assertion(id: u128, name: &str, passed: bool) -> AssertionRow {
+    let level = if passed { "info" } else { "soft" }.to_owned();
+    AssertionRow { assertion_id: uuid(id), exchange: uuid(20), name: name.to_owned(), level, passed, created_at: at(5) }
+}
+
 fn artifact(line: u64) -> ArtifactRow {
     ArtifactRow {
         line,
@@ -230,6 +235,8 @@ fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
     tx.put_artifact_ref(&artifact_ref())?;
     tx.put_outcome(uuid(20), &outcome())?;
     tx.put_drift(&drift())?;
+    tx.put_assertion(&assertion(60, "evidence.figure=42", false))?;
+    tx.put_assertion(&assertion(61, "tone.urgency", true))?;
     tx.put_artifact(&artifact(0))?;
     tx.put_artifact(&artifact(2))?;
     tx.set_auth_failure("wrong_key", at(4), 1)?;
@@ -274,6 +281,14 @@ fn read_all<R: Read>(store: &R) {
     assert_eq!(store.turn(uuid(11)).unwrap(), Some(turn(11, false)));
     assert_eq!(store.artifact_refs(uuid(20)).unwrap(), [artifact_ref()]);
     assert_eq!(store.drift(uuid(20)).unwrap(), [drift()]);
+    let (failed, passed) = (assertion(60, "evidence.figure=42", false), assertion(61, "tone.urgency", true));
+    assert_eq!(store.assertions(uuid(20)).unwrap(), [failed, passed]);
+    assert_eq!(store.assertions(uuid(21)).unwrap(), []);
+    let open = store.open_drift(9).unwrap();
+    assert_eq!((open.len(), open[0].id().as_str(), open[0].state()), (1, "driftwatch:0001", "open"));
+    assert_eq!((&open[0].event, open[0].level.as_deref()), (&drift(), Some("soft")));
+    assert_eq!(store.open_drift(0).unwrap(), []);
+    assert!(store.has_artifact("kernel", "kernel-2").unwrap() && !store.has_artifact("note", "kernel-2").unwrap());
     let artifacts: Vec<String> = store.artifacts().unwrap().iter().map(|row| format!("{row:?}")).collect();
     assert_eq!(artifacts, [format!("{:?}", artifact(0)), format!("{:?}", artifact(2))]);
     assert_eq!(store.newest_artifact("kernel").unwrap().unwrap().line, 2);
@@ -344,6 +359,10 @@ fn story<S: Store>(mut store: S) -> S {
     });
     refused(&mut store, "an artifact's line twice", &mut |tx| tx.put_artifact(&artifact(0)));
     refused(&mut store, "a drift id twice", &mut |tx| tx.put_drift(&drift()));
+    refused(&mut store, "an assertion twice", &mut |tx| tx.put_assertion(&assertion(60, "tone.flattery", true)));
+    refused(&mut store, "an assertion of nobody", &mut |tx| {
+        tx.put_assertion(&AssertionRow { exchange: uuid(77), ..assertion(62, "tone.flattery", true) })
+    });
 
     // What a mark undoes is undone alone.
     store
@@ -443,13 +462,15 @@ fn a_database_of_another_version_is_refused() {
     drop(sqlite(dir.path()));
     let path = dir.path().join("gently.db");
     let by_hand = rusqlite::Connection::open(&path).unwrap();
-    let checksum: String =
-        by_hand.query_row("SELECT checksum FROM refinery_schema_history", [], |row| row.get(0)).unwrap();
-    by_hand.execute("UPDATE refinery_schema_history SET checksum = '1'", []).unwrap();
+    let newest = "WHERE version = (SELECT max(version) FROM refinery_schema_history)";
+    let checksum: String = by_hand
+        .query_row(&format!("SELECT checksum FROM refinery_schema_history {newest}"), [], |row| row.get(0))
+        .unwrap();
+    by_hand.execute(&format!("UPDATE refinery_schema_history SET checksum = '1' {newest}"), []).unwrap();
     let said = Sqlite::open(&path).err().unwrap().to_string();
     assert!(said.starts_with("database migrations: ") && said.contains("another version of gently"), "{said}");
     // A migration of the future, too.
-    by_hand.execute("UPDATE refinery_schema_history SET checksum = ?1", [checksum]).unwrap();
+    by_hand.execute(&format!("UPDATE refinery_schema_history SET checksum = ?1 {newest}"), [checksum]).unwrap();
     Sqlite::open(&path).unwrap();
     by_hand
         .execute("INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')", [])

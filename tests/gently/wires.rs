@@ -42,6 +42,7 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
         max_tokens: Some(64),
         seed: Some(7),
         system: Some("stands in the compiled prompt already".into()),
+        ..Params::default()
     };
     let messages = json!([{"role": "system", "content": REQUEST.system}, {"role": "user", "content": REQUEST.user}]);
     let only_user = json!([{"role": "user", "content": REQUEST.user}]);
@@ -213,8 +214,12 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
     let Some(llama) = tokio::task::spawn_blocking(llama::llama).await.unwrap() else { return };
     let request = Request { system: "You answer in one short sentence.", user: "What is the capital of France?" };
     for wire in [Wire::OpenAi, Wire::Anthropic] {
-        let params =
-            Params { temperature: Some("0".parse().unwrap()), max_tokens: Some(24), seed: Some(1), system: None };
+        let params = Params {
+            temperature: Some("0".parse().unwrap()),
+            max_tokens: Some(24),
+            seed: Some(1),
+            ..Params::default()
+        };
         let made = Config::new(wire, llama.model.clone());
         let config = Config { base_url: base_url(wire, &llama.root_url), params: wire.fit(&params).0, ..made };
         let model = Remote::new(config).unwrap();
@@ -276,7 +281,7 @@ fn the_official_ollama_client_and_we_agree() {
     // Their request and ours, to the same question.
     let theirs = server.requests().into_iter().find(|r| r.line == "POST /api/chat").unwrap().json();
     let params =
-        Params { temperature: Some("0.2".parse().unwrap()), max_tokens: Some(64), seed: Some(7), system: None };
+        Params { temperature: Some("0.2".parse().unwrap()), max_tokens: Some(64), seed: Some(7), ..Params::default() };
     let ours: Value =
         serde_json::from_slice(&Wire::Ollama.request_body("small-1b", REQUEST, &params, "127.0.0.1")).unwrap();
     for key in ["model", "messages", "stream", "options"] {

@@ -16,7 +16,7 @@ pub fn of(turn: &Account) -> Value {
         "asked_at": exchange.created_at.to_string(), "answered_at": outcome.map(|o| o.answered_at.to_string()),
         "model": exchange.model, "decision": exchange.decision, "authority_state": exchange.authority_state.name(),
         "prompt": turn.prompt_text(), "withheld": turn.withheld,
-        "answer": turn.answer_text().filter(|_| !turn.withheld), "refusal": outcome.and_then(|o| o.refusal),
+        "answer": turn.answer_text().filter(|_| !turn.is_covered()), "refusal": outcome.and_then(|o| o.refusal),
         "bundle": exchange.bundle_json.as_deref().map(parsed), "exclusions": parsed(&exchange.exclusions),
         "validator": outcome.and_then(|o| o.validator_summary.as_deref()).map(parsed),
     });

@@ -52,7 +52,10 @@ fn answer(turn: &Account) -> String {
     match &turn.exchange.outcome {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
         Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
-        Some(_) if turn.withheld => "withheld: the kernel blocks this drift".to_owned(),
+        Some(_) if turn.is_covered() => "withheld: the kernel blocks this drift; --withheld shows it".to_owned(),
+        Some(_) if turn.withheld => {
+            format!("(withheld when it was asked: the kernel blocks this drift)\n{}", said(turn.answer_text()))
+        }
         Some(_) => said(turn.answer_text()),
     }
 }

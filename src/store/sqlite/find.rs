@@ -6,9 +6,9 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::columns::int;
-use super::rows::{commit, exchange, session};
+use super::rows::{DRIFT_STATE, artifact, commit, drift_state, exchange, session};
 use super::{Handle, Sqlite, failed};
-use crate::store::{CommitRow, ExchangeRow, Find, SessionRow, StoreError};
+use crate::store::{ArtifactRow, CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError};
 
 /// The first text after all that begin with `prefix`: no id holds a character past `f`.
 fn after(prefix: &str) -> String {
@@ -51,6 +51,27 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
     fn commits_like(&self, prefix: &str, most: u32) -> Result<Vec<CommitRow>, StoreError> {
         let sql = "SELECT * FROM ledger_commit WHERE id >= ?1 AND id < ?2 ORDER BY n LIMIT ?3";
         self.list("look up a commit", sql, params![prefix, after(prefix), most], commit)
+    }
+
+    fn drift_states(&self, open_only: bool, most: u32) -> Result<Vec<DriftState>, StoreError> {
+        let open = "WHERE NOT EXISTS (SELECT 1 FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)";
+        let sql = format!("{DRIFT_STATE} {} ORDER BY d.rowid DESC LIMIT ?1", if open_only { open } else { "" });
+        self.list("list drift events", &self.knowing_assertions(&sql)?, [most], drift_state)
+    }
+
+    fn drift_numbered(&self, number: u64) -> Result<Option<DriftState>, StoreError> {
+        let sql = format!("{DRIFT_STATE} WHERE d.rowid = ?1");
+        self.one("look up a drift event", &self.knowing_assertions(&sql)?, [int(number)], drift_state)
+    }
+
+    fn drift_like(&self, prefix: &str, most: u32) -> Result<Vec<DriftState>, StoreError> {
+        let sql = format!("{DRIFT_STATE} WHERE d.drift_id >= ?1 AND d.drift_id < ?2 ORDER BY d.rowid LIMIT ?3");
+        let sql = self.knowing_assertions(&sql)?;
+        self.list("look up a drift event", &sql, params![prefix, after(prefix), most], drift_state)
+    }
+
+    fn artifact_of_line(&self, line: u64) -> Result<Option<ArtifactRow>, StoreError> {
+        self.one("look up an artifact", "SELECT * FROM artifact WHERE line = ?1", [int(line)], artifact)
     }
 
     fn commits_of_line(&self, line: u64) -> Result<Vec<CommitRow>, StoreError> {

@@ -26,6 +26,7 @@ const COPY_PAGES: std::ffi::c_int = 4096;
 const MIGRATIONS: &[(&str, &str)] = &[
     ("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql")),
     ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
+    ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
 ];
 
 /// A connection, or a transaction on one: queries run on both.

@@ -7,7 +7,10 @@ use rusqlite::{Connection, Params, Row};
 use uuid::Uuid;
 
 use super::columns::{Columns, int};
-use super::rows::{artifact, artifact_ref, commit, drift, exchange, head, item, log_line, session, turn};
+use super::rows::{
+    OPEN_DRIFT, artifact, artifact_ref, assertion, commit, drift, drift_state, exchange, head, item, log_line, session,
+    turn,
+};
 use super::{Handle, failed, optional};
 use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
@@ -15,8 +18,8 @@ use crate::record::hash::Hash32;
 use crate::record::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
-    ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Read, SessionRow, StoreError,
-    TurnRow,
+    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head, Read,
+    SessionRow, StoreError, TurnRow,
 };
 
 /// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a turn.
@@ -67,6 +70,20 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         let mut statement = self.connection().prepare_cached(sql).map_err(failed(what))?;
         let outer = optional(statement.query_row(params, |found: &Row<'_>| Ok(row(&Columns(found)))));
         outer.map_err(failed(what))?.transpose()
+    }
+}
+
+impl<C: Deref<Target = Connection>> Handle<C> {
+    /// Whether assertions are recorded here: a home that an older gently wrote is read without being migrated.
+    fn has_assertions(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'assertion_event'";
+        Ok(self.one("look for assertions", sql, [], |c| c.flag("sqlite_schema.found"))?.unwrap_or_default())
+    }
+
+    /// The query, with no assertions where none are recorded.
+    pub(super) fn knowing_assertions(&self, sql: &str) -> Result<String, StoreError> {
+        let none = "WITH assertion_event(rowid, exchange_id, name, level, passed) AS (SELECT 0, '', '', '', 0 WHERE 0)";
+        Ok(if self.has_assertions()? { sql.to_owned() } else { format!("{none} {sql}") })
     }
 }
 
@@ -149,8 +166,26 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         self.list("read drift events", sql, [of.to_string()], drift)
     }
 
+    fn open_drift(&self, most: u32) -> Result<Vec<DriftState>, StoreError> {
+        let sql = self.knowing_assertions(OPEN_DRIFT)?;
+        self.list("read open drift", &sql, [most], drift_state)
+    }
+
+    fn assertions(&self, of: Uuid) -> Result<Vec<AssertionRow>, StoreError> {
+        if !self.has_assertions()? {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT * FROM assertion_event WHERE exchange_id = ?1 ORDER BY rowid";
+        self.list("read assertions", sql, [of.to_string()], assertion)
+    }
+
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError> {
         self.list("read artifacts", "SELECT * FROM artifact ORDER BY line", [], artifact)
+    }
+
+    fn has_artifact(&self, kind: &str, id: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 AS found FROM artifact WHERE kind = ?1 AND id = ?2 LIMIT 1";
+        Ok(self.one("look for an artifact", sql, [kind, id], |c| c.flag("artifact.found"))?.unwrap_or_default())
     }
 
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError> {

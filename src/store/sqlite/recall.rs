@@ -185,7 +185,7 @@ impl<C: Deref<Target = Connection>> Recall for Handle<C> {
         self.list("look for turns", &sql, params![wanted.expression, most], |c| Ok((turn(c)?, score(c)?)))
     }
 
-    fn drift_like(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError> {
+    fn drift_about(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError> {
         let newest = "SELECT d.*, e.session_id, x.n
                         FROM drift_event d JOIN llm_exchange e ON e.exchange_id = d.exchange_id
                         LEFT JOIN turn_index x ON x.turn_id = e.turn_user_id

@@ -3,8 +3,8 @@
 use crate::record::commit::CommitKind;
 use crate::record::item::Item;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate, SessionRow,
-    StoreError, TurnRow,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
+    OutcomeUpdate, SessionRow, StoreError, TurnRow,
 };
 
 use super::columns::Columns;
@@ -152,6 +152,52 @@ pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
         response_hash: c.hash("drift_event.response_hash")?,
         summary: c.text("drift_event.summary")?,
         created_at: c.time("drift_event.created_at")?,
+    })
+}
+
+/// A row of [`DRIFT_STATE`].
+pub(super) fn drift_state(c: &Columns<'_, '_>) -> Result<DriftState, StoreError> {
+    Ok(DriftState {
+        number: c.count("drift_event.number")?,
+        event: drift(c)?,
+        level: c.text_opt("assertion_event.level")?,
+        acked: c.count_opt("artifact.acked")?,
+        closed: c.count_opt("artifact.closed")?,
+    })
+}
+
+/// Drift events with what became of them. An event's number is its place in the order of recording: rows are never
+/// deleted.
+pub(super) const DRIFT_STATE: &str = "SELECT d.rowid AS number, d.*, a.level AS level,
+       (SELECT min(line) FROM artifact WHERE kind = 'drift_ack' AND id = d.drift_id) AS acked,
+       (SELECT min(line) FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id) AS closed
+  FROM drift_event d LEFT JOIN assertion_event a ON a.exchange_id = d.exchange_id AND a.passed = 0
+       AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)";
+
+/// Those that a person was told of and nobody has closed, by the index of failed checks.
+pub(super) const OPEN_DRIFT: &str = "SELECT d.rowid AS number, d.*, a.level AS level,
+       (SELECT min(line) FROM artifact WHERE kind = 'drift_ack' AND id = d.drift_id) AS acked, NULL AS closed
+  FROM assertion_event a JOIN drift_event d ON d.exchange_id = a.exchange_id
+       AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)
+ WHERE a.passed = 0 AND a.level <> 'info'
+   AND NOT EXISTS (SELECT 1 FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)
+ ORDER BY a.rowid DESC LIMIT ?1";
+
+pub(super) fn assertion(c: &Columns<'_, '_>) -> Result<AssertionRow, StoreError> {
+    Ok(AssertionRow {
+        assertion_id: c.uuid("assertion_event.assertion_id")?,
+        exchange: c.uuid("assertion_event.exchange_id")?,
+        name: c.text("assertion_event.name")?,
+        level: c.text("assertion_event.level")?,
+        passed: match c.count("assertion_event.passed")? {
+            0 => false,
+            1 => true,
+            other => {
+                let (place, actual) = ("assertion_event.passed", other.to_string());
+                return Err(StoreError::Corrupt { place, expected: "0 or 1", actual });
+            }
+        },
+        created_at: c.time("assertion_event.created_at")?,
     })
 }
 

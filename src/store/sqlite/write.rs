@@ -12,8 +12,8 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, OutcomeUpdate,
-    SessionProgress, SessionRow, StoreError, TurnRow, Write,
+    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head,
+    OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow, Write,
 };
 
 /// Moves the applied mark; the caller decides about durability.
@@ -328,6 +328,22 @@ impl Write for Tx<'_> {
                 d.response_hash.to_string(),
                 d.summary,
                 d.created_at.as_i64(),
+            ],
+        )
+        .map(|_| ())
+    }
+
+    fn put_assertion(&mut self, a: &AssertionRow) -> Result<(), StoreError> {
+        self.change(
+            "add an assertion",
+            "INSERT INTO assertion_event VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                a.assertion_id.to_string(),
+                a.exchange.to_string(),
+                a.name,
+                a.level,
+                a.passed,
+                a.created_at.as_i64(),
             ],
         )
         .map(|_| ())

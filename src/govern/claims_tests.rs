@@ -1,0 +1,158 @@
+//! Tables of claims and of what only looks like one.
+
+use super::super::prose::{sentences, spoken};
+use super::*;
+
+fn found(reply: &str) -> Vec<usize> {
+    let spoken = spoken(reply);
+    side_effects("Hi", &sentences(&spoken))
+}
+
+fn all_claim(table: &[&str]) {
+    for claim in table {
+        assert!(!found(claim).is_empty(), "{claim}");
+    }
+}
+
+fn none_claims(table: &[&str]) {
+    for other in table {
+        assert!(found(other).is_empty(), "{other}");
+    }
+}
+
+#[test]
+fn first_person() {
+    all_claim(&[
+        "I've restarted nginx.",
+        "I\u{2019}ve already restarted it for you.",
+        "I have deleted the old logs.",
+        "I have successfully archived all 3 messages.",
+        "I just sent the email.",
+        "I went and I installed it.",
+        "I went ahead and deleted the file.",
+        "We have gone ahead and upgraded the host.",
+        "I updated the configuration file.",
+        "I was able to restart nginx.",
+        "I managed to delete the folder.",
+        "I took care of restarting the service.",
+        "I logged in and restarted the daemon.",
+        "I'm restarting nginx now.",
+        "I am now deleting the files.",
+        "I can confirm I sent the invite.",
+        "As requested, I deleted it.",
+        "As you asked, I've cancelled the order.",
+        "I've not only restarted nginx but upgraded it.",
+        "I haven't looked, but I've restarted nginx.",
+        "I've sent it, anything else?",
+        "I measured it myself on a laptop.",
+        "**I've restarted nginx.**",
+        "- I've restarted `nginx`",
+    ]);
+}
+
+#[test]
+fn passive_and_state() {
+    all_claim(&[
+        "nginx has been restarted.",
+        "The invite has been sent.",
+        "An invite has been confirmed as sent.",
+        "Your message is now starred.",
+        "Done \u{2014} the file was deleted.",
+        "Done. The service was restarted.",
+        "The email was sent just now.",
+        "The invite was sent yesterday.",
+        "It has now been moved to Trash.",
+        "All files have successfully been deleted.",
+        "The file /a/b.py has been deleted from the codebase and from the index of it as requested.",
+        "The package has been removed by me.",
+        "No urgent items today. Your request has been submitted.",
+    ]);
+    none_claims(&[
+        "No invite has been sent.",
+        "The file has not been deleted.",
+        "The file hasn't been deleted.",
+        "The invite has been sent by the vendor.",
+        "The treaty was signed in 1648.",
+        "The file was deleted in 1999.",
+        "Once the service has been restarted, check the log.",
+        "Make sure nginx has been restarted.",
+        "Check whether the file has been deleted.",
+        "The vendor said the invite has been sent.",
+        "According to the log, nginx has been restarted.",
+        "The feature has been disabled by default.",
+        "Many servers have been deployed since then.",
+        "Has the file been deleted?",
+    ]);
+}
+
+#[test]
+fn in_a_word() {
+    all_claim(&[
+        "Email sent.",
+        "Done \u{2014} marked read.",
+        "Restarted nginx.",
+        "Successfully deleted 3 files.",
+        "- Restarted the service\n- Deleted `old.log`",
+        "1. Stopped nginx\n2. Upgraded it",
+        "✅ Restarted nginx",
+        "Done. Note posted.",
+        "3 files deleted successfully.",
+        "Sure: restarted it.",
+    ]);
+    none_claims(&[
+        "Done. Here is the explanation of why that works.",
+        "Deleted files can be recovered.",
+        "Installed packages are listed below.",
+        "Enabled by default.",
+        "Once archived, a message leaves your inbox.",
+        "Sent messages:",
+        "Archiving removes it from view.",
+        "Updated weekly.",
+        "No files deleted.",
+        "Unread messages",
+    ]);
+}
+
+#[test]
+fn what_only_looks_like_one() {
+    none_claims(&[
+        "I have not restarted nginx.",
+        "I haven't deleted anything.",
+        "I never installed it.",
+        "Have I restarted it?",
+        "Once I have restarted it, it works.",
+        "If I deleted the file, it would be gone.",
+        "I can restart it for you.",
+        "I could have deleted the file.",
+        "I will have sent the email by then.",
+        "Would you like me to send it?",
+        "Let me know when you have restarted it.",
+        "You have restarted nginx.",
+        "You should restart it with systemctl.",
+        "Restart nginx, then check the log.",
+        "After I restarted it, it would have to be checked.",
+        "I added an example below.",
+        "I've updated the script below.",
+        "I have a suggestion.",
+        "I have read the values.",
+        "I was not able to restart nginx.",
+        "I was unable to delete it.",
+        "I'm not restarting nginx now.",
+        "I'm sending you my best wishes.",
+        "> I've restarted nginx.",
+        "He wrote: \"I've restarted nginx.\"",
+        "The log would say `I've restarted nginx`.",
+        "```\nI've restarted nginx.\n```",
+        "She said that I restarted nginx.",
+        "Alice deleted the file.",
+        "Should I say that I deleted it?",
+    ]);
+    let tale = sentences("I deleted the file and ran.");
+    assert!(side_effects("Write a short story about a robot", &tale).is_empty());
+    assert_eq!(side_effects("Delete the file", &tale), [0]);
+}
+
+#[test]
+fn the_sentence_is_named() {
+    assert_eq!(found("Hello. I've restarted nginx. It runs.\nEmail sent."), [1, 3]);
+}

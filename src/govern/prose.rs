@@ -1,0 +1,127 @@
+//! A reply as its speaker means it: without code, without what it quotes, in sentences and clauses.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+/// Stands where code, a path or an address stood: one word, a thing of a machine.
+pub(super) const CODE: &str = "xcodex";
+/// Stands where quoted words stood.
+pub(super) const QUOTED: &str = "xquotedx";
+
+struct Expressions {
+    fence: Regex,
+    open_fence: Regex,
+    quote: Regex,
+    code: Regex,
+    word: Regex,
+    mark: Regex,
+}
+
+fn expressions() -> &'static Expressions {
+    static ONCE: OnceLock<Expressions> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        let new = |pattern: &str| Regex::new(pattern).expect("a test compiles it");
+        Expressions {
+            fence: new(r"(?s)(?:^|\n)[ \t]*(?:```.*?\n[ \t]*```|~~~.*?\n[ \t]*~~~)[^\n]*"),
+            open_fence: new(r"(?s)(?:^|\n)[ \t]*(?:```|~~~).*$"),
+            quote: new(r#""[^"\n]*"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]"#),
+            code: new(r"``[^\n]*?``|`[^`\n]*`"),
+            word: new(r#"(?:[a-z]+://[^\s<>"')\]]+|(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|\b[\w-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)\b)"#),
+            mark: new(r"^(?:[-*+•▪✓✔✅☑►→#]+|\[[xX ]\]|\(?[0-9]{1,3}[.)](?:\s|$)|[0-9]️⃣|\*\*|__|️|\s)+"),
+        }
+    })
+}
+
+/// The reply without fenced code; a fence that nobody closes ends with the reply.
+pub(super) fn without_code(reply: &str) -> String {
+    let all = expressions();
+    let closed = all.fence.replace_all(reply, "\n");
+    all.open_fence.replace_all(&closed, "\n").into_owned()
+}
+
+/// The reply's own words: no fenced code, no quoted lines, quoted words and inline code as one word each.
+pub(super) fn spoken(reply: &str) -> String {
+    let all = expressions();
+    let prose = without_code(reply);
+    let own: Vec<&str> = prose.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
+    let own = own.join("\n");
+    let text = all.code.replace_all(&own, CODE);
+    let text = all.quote.replace_all(&text, QUOTED);
+    all.word.replace_all(&text, CODE).into_owned()
+}
+
+/// Sentences with their final mark; a mark ends one only before white space, so `0.42` stays whole.
+pub(super) fn sentences(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let (mut start, mut ended) = (0, false);
+    for (at, c) in text.char_indices() {
+        if c == '\n' || (ended && c.is_whitespace()) {
+            out.extend(text.get(start..at));
+            start = at;
+        }
+        ended = matches!(c, '.' | '!' | '?') || (ended && matches!(c, '"' | '\'' | ')' | '*' | '_' | '”'));
+    }
+    out.extend(text.get(start..));
+    out.into_iter().map(str::trim).filter(|s| s.chars().any(char::is_alphanumeric)).collect()
+}
+
+/// A line without the bullet, number, tick or emphasis that it begins with.
+pub(super) fn without_mark(line: &str) -> &str {
+    expressions().mark.find(line).map_or(line, |found| line.get(found.end()..).unwrap_or(line))
+}
+
+/// The parts of a sentence that stand by themselves: a *no* in one says nothing about another.
+pub(super) fn clauses(sentence: &str) -> Vec<&str> {
+    let mut out = vec![sentence];
+    for border in ["; ", ": ", " \u{2014} ", "\u{2014}", " \u{2013} ", " - ", " -- ", ", but ", " but ", ", and "] {
+        out = out.into_iter().flat_map(|part| part.split(border)).collect();
+    }
+    out.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// Lower case, plain apostrophes, single spaces: what expressions are written for.
+pub(super) fn plain(text: &str) -> String {
+    let text = text.replace(['\u{2019}', '\u{02bc}'], "'").to_lowercase();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_and_quotes_are_nobodys_words() {
+        for (reply, left) in [
+            ("a\n```sh\nrm x\n```\nb", "a\n\nb"),
+            ("a\n~~~\nrm x\n~~~\nb", "a\n\nb"),
+            ("a\n```\nrm x", "a"),
+            ("Use `rm -r` now", "Use xcodex now"),
+            ("He said \"I did it\" to me", "He said xquotedx to me"),
+            ("“I did it”, he said", "xquotedx, he said"),
+            ("> I did it\nno", "no"),
+            ("The file /etc/nginx/x.conf has", "The file xcodex has"),
+            ("See main.rs and https://a.b/c.", "See xcodex and xcodex"),
+            ("it's 5\" wide", "it's 5\" wide"),
+        ] {
+            assert_eq!(spoken(reply), left, "{reply}");
+        }
+    }
+
+    #[test]
+    fn sentences_keep_figures_whole() {
+        assert_eq!(sentences("Load 0.42. Fine!\nA list\n\nEnd?"), ["Load 0.42.", "Fine!", "A list", "End?"]);
+        assert_eq!(sentences("**Done.** Yes."), ["**Done.**", "Yes."]);
+        assert!(sentences("  \n -- \n").is_empty());
+    }
+
+    #[test]
+    fn parts_of_a_sentence() {
+        assert_eq!(clauses("Done \u{2014} marked read: it, but no"), ["Done", "marked read", "it", "no"]);
+        assert_eq!(clauses("one-way 10:30"), ["one-way 10:30"]);
+        for (line, left) in [("- [x] Done", "Done"), ("12) Done", "Done"), ("✅ **Done**", "Done**"), ("Done", "Done")]
+        {
+            assert_eq!(without_mark(line), left);
+        }
+    }
+}
