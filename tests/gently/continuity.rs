@@ -408,26 +408,26 @@ fn an_erased_fact_leaves_no_word_either() {
 
 #[test]
 fn a_home_from_before_is_searched_too() {
-    let person = Person::new();
-    person.ask("Does the harpsichord in Ulverstone need a licence?");
+    let mut person = Person::new();
+    // Nobody listens there: a prompt without an answer has nothing in tables that came later.
+    person.set("GENTLY_MODEL_BASE_URL", "http://127.0.0.1:9/v1");
+    person.gently(&["ask", "--model", "openai/m", "Does the harpsichord in Ulverstone need a licence?"]).exits(2);
     let database = opened(&person);
+    // Everything that a migration after the first one made is taken away.
+    let first = include_str!("../../migrations/sqlite/0001_relationship.sql");
     let names: Vec<(String, String)> = {
-        let sql =
-            "SELECT type, name FROM sqlite_schema WHERE name LIKE 'continuity%' OR name LIKE 'turn\\_%' ESCAPE '\\'";
+        let sql = "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery%' ORDER BY type = 'table'";
         let mut statement = database.prepare(sql).unwrap();
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
     };
-    for kind in ["trigger", "view"] {
-        for (_, name) in names.iter().filter(|(of, _)| of == kind) {
-            database.execute_batch(&format!("DROP {kind} {name}")).unwrap();
+    database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    for (kind, name) in names.iter().filter(|(_, name)| !first.contains(&format!(" {name} "))) {
+        // The tables inside a search index go with it.
+        if !["_data", "_idx", "_docsize", "_config", "_content"].iter().any(|end| name.ends_with(end)) {
+            database.execute_batch(&format!("DROP {kind} IF EXISTS {name}")).unwrap();
         }
     }
-    database
-        .execute_batch(
-            "DROP TABLE continuity_fts; DROP TABLE turn_fts; DROP TABLE continuity_item; DROP TABLE turn_index;
-             DROP INDEX idx_llm_exchange_turn_aurora; DELETE FROM refinery_schema_history WHERE version = 2;",
-        )
-        .unwrap();
+    database.execute_batch("DELETE FROM refinery_schema_history WHERE version > 1").unwrap();
     drop(database);
     // Looking migrates nothing, and misses nothing.
     sound(&person);
