@@ -18,7 +18,7 @@ use crate::record::commitment::Salt;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::recorder::{
-    Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
+    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
 };
 use crate::session::{House, Resumed, resume_or_open};
 
@@ -84,6 +84,8 @@ pub struct Asked {
     pub removed: Vec<Finding>,
     /// What was put before the model, and why; nothing when none was to be called.
     pub context: Vec<ArtifactRef>,
+    /// What somebody wanted to have done: on record, awaiting approval, done by nobody.
+    pub actions: Vec<Action>,
 }
 
 /// What is asked.
@@ -115,6 +117,8 @@ pub struct Seen {
     pub sight: BTreeMap<String, SightEntry>,
     /// Fresh randomness.
     pub salt: Salt,
+    /// Fresh randomness for actuation intents: twice `actuation::MAX_ACTS`.
+    pub action_salts: Vec<Salt>,
 }
 
 /// Asks: resume, redact, decide, recall, compile, render, record, call, judge, record.
@@ -135,18 +139,23 @@ pub async fn ask(
     let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
     let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
     let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
-    let Seen { sight, salt } = gather();
+    let Seen { sight, salt, action_salts } = gather();
     let now = house.now();
     let normative = Normative { prompt: &text, model: model.id(), earlier_turns: session.prompts };
-    let refuse = |refusal, authority_state: AuthorityState, text, salt, anchor| {
-        house.recorder.refuse(RefusedPrompt { session: session.id, text, refusal, authority_state, salt, anchor, now })
+    let refuse = |refusal, authority_state: AuthorityState, text, salts: (Salt, Vec<Salt>), anchor| {
+        let (salt, action_salts) = salts;
+        let refused =
+            RefusedPrompt { session: session.id, text, refusal, authority_state, salt, action_salts, anchor, now };
+        house.recorder.refuse(refused)
     };
     let authority_state = match decide(house.kernel, &normative) {
         Decision::Allow { authority_state } => authority_state,
         Decision::Deny { reason, authority_state } => {
             let refusal = Refusal::Denied { reason: reason.to_owned() };
-            let on_record = refuse(refusal, authority_state, text, salt, anchor).await.map_err(AskError::Prompt)?;
-            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, context: Vec::new() });
+            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
+            let on_record = on_record.map_err(AskError::Prompt)?;
+            let actions = on_record.actions.clone();
+            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, actions, context: Vec::new() });
         }
     };
     let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, question.declared);
@@ -167,15 +176,35 @@ pub async fn ask(
             let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
             let judgement = silent.then(|| silent_tool(house.kernel));
             let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
-            let on_record = refuse(refusal, authority_state, text, salt, anchor).await.map_err(AskError::Prompt)?;
-            return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed, context: Vec::new() });
+            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
+            let on_record = on_record.map_err(AskError::Prompt)?;
+            let actions = on_record.actions.clone();
+            return Ok(Asked {
+                turn: Turn::Refused(on_record, Some(fault)),
+                resumed,
+                removed,
+                actions,
+                context: Vec::new(),
+            });
         }
     };
     let context = bundle.refs().to_vec();
     let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
     let params = model.params(own.as_ref().map(Clean::as_str));
-    let prompt = Prompt { session: session.id, text, bundle, compiled, params, authority_state, salt, anchor, now };
+    let prompt = Prompt {
+        session: session.id,
+        text,
+        bundle,
+        compiled,
+        params,
+        authority_state,
+        salt,
+        action_salts,
+        anchor,
+        now,
+    };
     let prompt = house.recorder.prompt(prompt).await.map_err(AskError::Prompt)?;
+    let mut actions = prompt.actions().to_vec();
     let turn = match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
         None => {
             let reason = INTERRUPTED.to_owned();
@@ -185,6 +214,7 @@ pub async fn ask(
         Some(Ok(reply)) => {
             let judged = reply.judge(house.kernel, &prompt);
             let answer = house.recorder.answer(prompt, judged, house.now()).await.map_err(AskError::Outcome)?;
+            actions.extend(answer.actions.iter().cloned());
             Turn::Answered(Box::new(answer))
         }
         Some(Err(fault)) => {
@@ -193,5 +223,5 @@ pub async fn ask(
             Turn::Failed(failure, fault)
         }
     };
-    Ok(Asked { turn, resumed, removed, context })
+    Ok(Asked { turn, resumed, removed, actions, context })
 }

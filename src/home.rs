@@ -10,6 +10,8 @@
 //! writer.lock     held for one batch; in-flight/ has a file for each writer, with its prompts whose model is thinking
 //! ```
 
+mod index;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -326,7 +328,7 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
         auth_key: (auth.hash(), "owner".to_owned()),
     };
     create(&Paths { root: root.to_owned() }, signing, &first)?;
-    Ok(())
+    Home { root: root.to_owned() }.note_files(now).map(|_| ())
 }
 
 /// `genesis.json` of a new ledger: the template that the binary carries, with this ledger's own values.

@@ -6,6 +6,7 @@ use crate::anchor::BlockSource;
 use crate::anchor::agree::{Policy, observe};
 use crate::govern::kernel::Kernel;
 use crate::record::block::{Anchor, Network};
+use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, resumable};
@@ -155,6 +156,24 @@ pub async fn close(house: &House<'_>, session: Hash32) -> Result<Closed, Recorde
         let anchor = house.block().await;
         match house.recorder.close_session(session, anchor, house.now()).await {
             Err(RecorderError::InFlight { seq, .. }) => {
+                if !said {
+                    (house.say)(&format!("waiting for the model's answer to interaction-{seq}"));
+                }
+                said = true;
+                wait_for(house, session).await?;
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Puts a kernel in force: closes every open session, as [`close`] does, and starts none; the next prompt does.
+pub async fn set_kernel(house: &House<'_>, kernel: &Kernel, salt: &Salt) -> Result<Vec<Closed>, RecorderError> {
+    let mut said = false;
+    loop {
+        let anchor = house.block().await;
+        match house.recorder.set_kernel(kernel.clone(), anchor, salt.clone(), house.now()).await {
+            Err(RecorderError::InFlight { session, seq }) => {
                 if !said {
                     (house.say)(&format!("waiting for the model's answer to interaction-{seq}"));
                 }

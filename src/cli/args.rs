@@ -78,6 +78,9 @@ pub enum Command {
     /// Say who may ask: auth keys, and a passphrase on the vault file
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Show, check and set the kernel: what is allowed, what the model is told, what counts as drift
+    #[command(subcommand)]
+    Kernel(KernelCommand),
     /// Write the whole home, keys included, to one encrypted file; the home may be in use
     Backup(BackupArgs),
     /// Bring a backup back as a new home
@@ -104,8 +107,64 @@ pub enum Command {
     /// Drift events: list them, look at one, acknowledge and close them; try a kernel on replies
     #[command(subcommand)]
     Drift(DriftCommand),
+    /// Destroy the text and salt of exchanges or an artifact, for ever; the commitments stay
+    Erase(EraseArgs),
+    /// Actuation intents: what somebody asked to have done; gently does none of it
+    #[command(subcommand)]
+    Action(ActionCommand),
+    /// Look at this machine and this home with the observational tools, and say why one shows nothing
+    Sight {
+        /// One tool; all of them when not given. Exit 1 when it shows nothing
+        tool: Option<String>,
+    },
     /// Check this home, one line a check, with the command that mends it
     Doctor,
+}
+
+/// `gently kernel`.
+#[derive(Debug, Subcommand)]
+pub enum KernelCommand {
+    /// Print the kernel in force as TOML, to be edited: gently kernel show > kernel.toml
+    Show,
+    /// Say whether a file is a kernel, and what it would change; exit 1 when it is none
+    Check {
+        /// A kernel in TOML
+        file: PathBuf,
+    },
+    /// Put a file's kernel in force: closes the open sessions, and records it
+    Set {
+        /// A kernel in TOML
+        file: PathBuf,
+    },
+}
+
+/// `gently erase`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["id", "older_than", "due"])))]
+pub struct EraseArgs {
+    /// An exchange, as gently show takes it, or an artifact such as note:000001
+    pub id: Option<String>,
+    /// All exchanges begun more than so many days ago
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(0..=36_500))]
+    pub older_than: Option<u64>,
+    /// All exchanges that retention.content_days is over for
+    #[arg(long)]
+    pub due: bool,
+    /// Why; it stays on record, without secrets
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// `gently action`.
+#[derive(Debug, Subcommand)]
+pub enum ActionCommand {
+    /// List the intents on record, newest last
+    List,
+    /// Show one intent
+    Show {
+        /// Such as action:000001
+        id: String,
+    },
 }
 
 /// `gently anchor`.

@@ -19,7 +19,7 @@ use super::context;
 use super::session::block_name;
 use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, NEGATIVE, Told, could_not, init, print, program, say, withheld};
+use super::{COULD_NOT, FINE, NEGATIVE, Told, action, could_not, erase, init, print, program, say, withheld};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -52,12 +52,15 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
     // From here on a signal ends the process, whoever is slow to read what is printed.
     drop(person);
-    match outcome {
+    let told_all = match outcome {
         Ok(asked) => Ok(show(&asked, &declared, model.note(), json, made, signalled, &told)),
         Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
         Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
         Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
-    }
+    };
+    // The person has the answer; what is too old goes now, a little at a time.
+    erase::some_that_is_due(&opened).await;
+    told_all
 }
 
 /// The prompt from arguments, standard input, or both.
@@ -126,6 +129,7 @@ fn show(
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
         facts["context"] = context::asked(declared, &asked.context);
+        facts["actions"] = asked.actions.iter().map(action::facts_of).collect();
         print(&format!("{facts}\n"))
     };
     let code = match &asked.turn {
@@ -152,6 +156,9 @@ fn show(
             signalled
         }
     };
+    for action in &asked.actions {
+        say(&action::line_of(action));
+    }
     if made {
         say(&format!(
             "check it any time: {} audit verify (or with git and ssh-keygen alone: see the README)",

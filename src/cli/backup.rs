@@ -12,7 +12,7 @@ use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyError, verify};
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
-use super::key::{is_known, salt};
+use super::key::is_known;
 use super::secrets::{new_passphrase, passphrase, work_factor};
 use super::wire::{self, WireError, env};
 use super::{FINE, NEGATIVE, could_not, print, say};
@@ -101,7 +101,8 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
         return Ok(NEGATIVE);
     }
     let newer = Newer::read(&repository, log.as_deref())?;
-    let mut salts = || salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
+    let mut salts =
+        || wire::fresh_salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
     let taken = taken_over(&paths, &newer, home.signing_key()?, &mut salts, wire::clock()?)?;
     Ok(show_taken(&taken, json))
 }
@@ -111,7 +112,7 @@ async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
     if !is_marked(&paths) {
         return Ok(could_not("this home was not restored from a backup: there is nothing to say", json));
     }
-    nothing_newer(&paths, home.signing_key()?, salt()?, wire::clock()?).await?;
+    nothing_newer(&paths, home.signing_key()?, wire::fresh_salt()?, wire::clock()?).await?;
     if json {
         return Ok(print("{\"adopted\":\"nothing_newer\"}\n"));
     }

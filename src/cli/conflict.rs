@@ -11,8 +11,8 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{Read, Recall, StoreError};
 
 use super::items::{facts, line, session};
-use super::key::salt;
-use super::wire::{self, Opened, WireError};
+
+use super::wire::{self, Opened, WireError, fresh_salt};
 use super::{could_not, print, program, say};
 
 /// So many subjects are listed.
@@ -106,7 +106,7 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
         ("subject", item.subject.as_deref().map_or(Field::Null, |subject| Field::Text(redact(subject).clean))),
         ("superseded", Field::List(superseded.iter().map(|id| Field::Word((*id).to_owned())).collect())),
     ];
-    let (id, salt, now) = (ArtifactId::Next { prefix: "conflict" }, salt()?, wire::clock()?);
+    let (id, salt, now) = (ArtifactId::Next { prefix: "conflict" }, fresh_salt()?, wire::clock()?);
     let new = NewArtifact { kind: CONFLICT_RESOLVED, id, content, session, salt, now };
     let recorded = opened.recorder.artifact(new, allowed).await?;
     if json {

@@ -196,7 +196,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
         s.kernel_hash == kernel.hash() && s.model == model.id() && s.host_role == config.session.host_role
     };
     let session = store.open_sessions()?.iter().rev().find(fits).map(|session| session.uuid);
-    let sight = wire::sight(&home, &kernel)?;
+    let sight = wire::sight(&home, &config, &kernel)?;
     let recalled = recall(&store, &kernel, session, &text, &declared)?;
     let compiled = compile(&Inputs {
         session_id: session.unwrap_or_default(),

@@ -16,9 +16,8 @@ use crate::record::time::Seconds;
 use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError, always};
 use crate::store::{Read, Recall};
 
-use super::key::salt;
 use super::screen::quiet;
-use super::wire::{self, Opened, WireError};
+use super::wire::{self, Opened, WireError, fresh_salt};
 use super::{could_not, log, print, say};
 
 /// `gently fact`.
@@ -286,7 +285,7 @@ async fn add(said: Said, confidence: Option<Confidence>, json: bool) -> Result<u
         ("tier", Field::Number(said.common.tier.into())),
     ];
     let id = ArtifactId::Next { prefix: said.kind.prefix() };
-    let new = NewArtifact { kind: said.kind.name(), id, content, session, salt: salt()?, now };
+    let new = NewArtifact { kind: said.kind.name(), id, content, session, salt: fresh_salt()?, now };
     let recorded = opened.recorder.artifact(new, always).await?;
     for kind in &said.removed {
         say(&format!("removed before it was stored: {kind}"));
@@ -331,7 +330,7 @@ async fn ratify(id: String, json: bool) -> Result<u8, WireError> {
     };
     let session = session(&opened, key)?;
     let content = vec![("by", Field::Hash(key))];
-    let (id, salt, now) = (ArtifactId::Of(id), salt()?, wire::clock()?);
+    let (id, salt, now) = (ArtifactId::Of(id), fresh_salt()?, wire::clock()?);
     let new = NewArtifact { kind: FACT_RATIFIED, id, content, session, salt, now };
     let recorded = opened.recorder.artifact(new, allowed).await?;
     Ok(told(&recorded, ItemState::Ratified, &text, &[], json))
@@ -355,7 +354,7 @@ async fn end_in(opened: &Opened, kind: ItemKind, args: EndArgs, json: bool) -> R
     let session = session(opened, key)?;
     let reason = args.reason.map_or(Field::Null, |reason| Field::Text(redact(reason.trim()).clean));
     let content = vec![("by", Field::Hash(key)), ("reason", reason)];
-    let (id, salt, now) = (ArtifactId::Of(args.id), salt()?, wire::clock()?);
+    let (id, salt, now) = (ArtifactId::Of(args.id), fresh_salt()?, wire::clock()?);
     let new = NewArtifact { kind: kind.ended(), id, content, session, salt, now };
     let recorded = opened.recorder.artifact(new, allowed).await?;
     let state = if kind == ItemKind::Intent { ItemState::Cleared } else { ItemState::Retired };

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::keys::{AuthKey, os_random};
-use crate::record::commitment::Salt;
 use crate::session;
 use crate::store::{AuthKeyRow, Read};
 
@@ -36,18 +35,11 @@ pub fn name(text: &str) -> Result<String, String> {
     Err(format!("a name is 1 to {MAX_NAME} of a-z, A-Z, 0-9, '.', '_' and '-'"))
 }
 
-/// A fresh salt.
-pub fn salt() -> Result<Salt, WireError> {
-    let mut bytes = [0; 32];
-    os_random(&mut bytes)?;
-    Ok(Salt::new(bytes))
-}
-
 async fn add(name: String, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let key = AuthKey::generate(&mut os_random)?;
-    let row = opened.recorder.add_auth_key(name, key.hash(), salt()?, wire::clock()?).await?;
+    let row = opened.recorder.add_auth_key(name, key.hash(), wire::fresh_salt()?, wire::clock()?).await?;
     let shown = key.reveal();
     if json {
         let mut facts = facts(&row);
@@ -72,7 +64,7 @@ fn list(json: bool) -> Result<u8, WireError> {
 async fn revoke(name: String, force: bool, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;
-    let row = opened.recorder.revoke_auth_key(name, force, salt()?, wire::clock()?).await?;
+    let row = opened.recorder.revoke_auth_key(name, force, wire::fresh_salt()?, wire::clock()?).await?;
     let open = opened.store.open_sessions()?.into_iter().filter(|s| s.auth_key_hash == row.hash).count();
     if open > 0 {
         say(&format!("{open} open session(s) of this key take no more prompts; close them with: gently session close"));

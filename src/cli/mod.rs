@@ -1,5 +1,6 @@
 //! The terminal door: what was typed, what it means, what is printed, and the exit code.
 
+mod action;
 mod anchor;
 mod args;
 mod ask;
@@ -11,10 +12,12 @@ mod conflict;
 mod context;
 mod doctor;
 mod drift;
+mod erase;
 mod find;
 mod hook;
 mod init;
 mod items;
+mod kernel;
 mod key;
 mod log;
 mod model;
@@ -25,6 +28,7 @@ mod screen;
 mod secrets;
 mod session;
 mod show;
+mod sight;
 mod summary;
 mod terminal;
 mod walk;
@@ -40,7 +44,7 @@ use serde_json::json;
 
 use crate::recorder::RecorderError;
 
-use args::{Audit, Cli, Command};
+use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
 use wire::WireError;
 
 /// Everything went well.
@@ -77,7 +81,7 @@ pub fn run() -> ExitCode {
 }
 
 async fn dispatch(cli: Cli) -> u8 {
-    let json = cli.json;
+    let (json, writes) = (cli.json, writes(&cli.command));
     secrets::set(secrets::Typed { passphrase_cmd: cli.passphrase_cmd, key_cmd: cli.key_cmd });
     let done = match cli.command {
         Command::Ask(args) => ask::run(args, json).await,
@@ -92,6 +96,7 @@ async fn dispatch(cli: Cli) -> u8 {
             return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
         }
         Command::Key(command) => key::run(command, json).await,
+        Command::Kernel(command) => kernel::run(command, json).await,
         Command::Backup(args) => backup::make(&args, json),
         Command::Restore(args) => backup::bring_back(&args, json),
         Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
@@ -110,9 +115,27 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
         Command::Drift(command) => drift::run(command, json).await,
+        Command::Erase(args) => erase::run(&args, json).await,
+        Command::Action(command) => action::run(&command, json),
+        Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Doctor => doctor::run(json).await,
     };
+    if writes {
+        wire::note_files();
+    }
     done.unwrap_or_else(|e| stopped(&e, json))
+}
+
+/// Whether a command records something, or changes a file of the home: what sight then compares with.
+fn writes(command: &Command) -> bool {
+    match command {
+        Command::Ask(_) => true,
+        Command::Session(command) => matches!(command, SessionCommand::Open { .. } | SessionCommand::Close { .. }),
+        Command::Config(command) => matches!(command, config::ConfigCommand::Set { .. }),
+        Command::Key(command) => !matches!(command, KeyCommand::List),
+        Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
+        _ => false,
+    }
 }
 
 /// Says what stopped a command, and gives its exit code.
@@ -128,6 +151,7 @@ fn stopped(error: &WireError, json: bool) -> u8 {
             | RecorderError::ClockFine { .. }
             | RecorderError::AuthKey(_)
             | RecorderError::NotAllowed { .. }
+            | RecorderError::KernelChanged { .. }
             | RecorderError::Adopt(_)
     );
     if refused_before_writing { could_not(&error.to_string(), json) } else { withheld(cause, json, "") }

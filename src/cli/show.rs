@@ -13,8 +13,10 @@ use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::record::commitment::{Role, commit};
 use crate::record::documents::Genesis;
+use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
+use crate::recorder::tombstones;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
 
@@ -60,6 +62,8 @@ struct Account {
     refs: Vec<ArtifactRefRow>,
     drift: Vec<DriftRow>,
     commits: Vec<CommitRow>,
+    /// When and why its text was erased, if a tombstone says so.
+    erased: Option<(String, String)>,
     /// The kernel blocks a drift of this answer, so it is not shown unasked.
     withheld: bool,
     /// It is shown all the same: somebody asked for it by name.
@@ -100,6 +104,7 @@ impl Account {
         // A kernel that can't be read blocks: what it withheld is not shown on a guess.
         let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, d)));
         let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
+        let erased = if text.is_none() { erased(store, &exchange)? } else { None };
         Ok(Account {
             session,
             exchange,
@@ -110,6 +115,7 @@ impl Account {
             refs,
             drift,
             commits,
+            erased,
             withheld,
             uncovered: false,
         })
@@ -152,6 +158,17 @@ fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<P
         }
     }
     Ok(Ok(turns))
+}
+
+/// Time and reason of the tombstone that names an exchange.
+fn erased(store: &dyn Find, exchange: &ExchangeRow) -> Result<Option<(String, String)>, StoreError> {
+    let id = exchange.exchange_id.to_string();
+    let Some((line, tombstone)) = tombstones(store)?.into_iter().find(|(_, stone)| stone.ids.contains(&id)) else {
+        return Ok(None);
+    };
+    let line = store.lines(line, line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
+    let at = line.map_or_else(|| "at an unknown time".to_owned(), |line| line.time.to_string());
+    Ok(Some((at, tombstone.reason)))
 }
 
 fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {

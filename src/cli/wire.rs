@@ -17,6 +17,7 @@ use crate::anchor::{BlockSource, SourceFault};
 use crate::ask::Seen;
 use crate::backup::BackupError;
 use crate::config::{AnchorMode, Config, ConfigError};
+use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, HomeError, InitOptions, locate};
 use crate::keys::{KeyError, os_random};
@@ -29,6 +30,10 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{Recorder, RecorderError, unwatched};
 use crate::session::House;
+use crate::sight::disk_usage::DiskUsage;
+use crate::sight::index_changed::IndexChanged;
+use crate::sight::index_status::IndexStatus;
+use crate::sight::service_status::ServiceStatus;
 use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
@@ -187,13 +192,21 @@ pub struct Opened {
 impl Opened {
     /// Opens a home for writing.
     pub fn open(home: Home) -> Result<Self, WireError> {
+        Self::open_under(home, Home::kernel)
+    }
+
+    /// The same under a kernel of one's own.
+    pub fn open_under<E>(home: Home, kernel: impl FnOnce(&Sqlite) -> Result<Kernel, E>) -> Result<Self, WireError>
+    where
+        WireError: From<E>,
+    {
         let config = Config::load(home.root(), &env)?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
         let recorder = Recorder::open(home.paths(), home.signing_key()?, clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
-        let kernel = Home::kernel(&store)?;
+        let kernel = kernel(&store)?;
         let sources = sources(&config, genesis.network)?;
         Ok(Opened { home, config, store, genesis, kernel, recorder, sources })
     }
@@ -244,16 +257,49 @@ impl Opened {
 
     /// A turn's own observations: sight, and a salt.
     pub fn gather(&self) -> Result<Seen, WireError> {
-        let mut salt = [0; 32];
-        os_random(&mut salt)?;
-        Ok(Seen { sight: sight(&self.home, &self.kernel)?, salt: Salt::new(salt) })
+        let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect::<Result<_, _>>()?;
+        Ok(Seen { sight: sight(&self.home, &self.config, &self.kernel)?, salt: fresh_salt()?, action_salts })
+    }
+}
+
+/// 32 bytes of the system's randomness.
+pub fn fresh_salt() -> Result<Salt, WireError> {
+    let mut bytes = [0; 32];
+    os_random(&mut bytes)?;
+    Ok(Salt::new(bytes))
+}
+
+/// Every observational tool that there is; the kernel says which of them run.
+pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
+    let paths = home.paths();
+    let (counting, comparing) = (home.clone(), home.clone());
+    vec![
+        Arc::new(SysHealth { home: home.root().to_owned() }),
+        Arc::new(DiskUsage),
+        Arc::new(ServiceStatus::new(config.units.clone())),
+        Arc::new(IndexStatus {
+            count: Arc::new(move || counting.counted().map_err(|e| e.to_string())),
+            database: paths.database(),
+            ledger: paths.ledger(),
+            log: paths.log(),
+        }),
+        Arc::new(IndexChanged { compare: Arc::new(move || comparing.compared().map_err(|e| e.to_string())) }),
+    ]
+}
+
+/// Notes what the files of the home are like, for sight to compare with later.
+///
+/// What fails here costs nobody anything: the next comparison then says that a file changed.
+pub fn note_files() {
+    let home = home_path().ok().and_then(|path| Home::open(&path).ok().flatten());
+    if let (Some(home), Ok(now)) = (home, clock()) {
+        let _ = home.note_files(now);
     }
 }
 
 /// What each observational tool shows now.
-pub fn sight(home: &Home, kernel: &Kernel) -> Result<BTreeMap<String, SightEntry>, WireError> {
-    let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth { home: home.root().to_owned() })];
-    Ok(observe_all(&tools, kernel.tools(), clock()?))
+pub fn sight(home: &Home, config: &Config, kernel: &Kernel) -> Result<BTreeMap<String, SightEntry>, WireError> {
+    Ok(observe_all(&tools(home, config), kernel.tools(), clock()?))
 }
 
 /// Puts the next signing key in place, when a rotation is on record whose process died before it did.

@@ -63,6 +63,10 @@ pub struct Config {
     pub session: Session,
     /// `[context] refs`: `none`, or `last:N`.
     pub refs: String,
+    /// `[sight] units`: systemd units that may be looked at.
+    pub units: Vec<String>,
+    /// `[retention] content_days`: texts older than so many days are erased.
+    pub content_days: Option<u64>,
     /// What is kept of texts.
     pub content: Content,
     /// `[keys] passphrase_cmd`: prints the passphrase.
@@ -208,6 +212,8 @@ impl Config {
                 host_role: text("session.host_role"),
             },
             refs: text("context.refs"),
+            units: settings.list("sight.units").to_vec(),
+            content_days: settings.number("retention.content_days"),
             content: Content::Sanitized,
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
         }

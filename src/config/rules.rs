@@ -45,6 +45,17 @@ pub(super) const ROLE: Rule =
 fn is_few(text: &str) -> bool {
     text.parse::<u32>().is_ok_and(|n| (1..=64).contains(&n) && n.to_string() == text)
 }
+/// What systemd takes for a unit's name (systemd.unit(5)), and no option.
+pub(super) const UNIT: Rule = Rule {
+    says: "a systemd unit with its ending, as in \"nginx.service\"",
+    accepts: |text| {
+        let kinds = ["service", "socket", "timer", "target", "mount", "path", "slice", "scope"];
+        let known = text.rsplit_once('.').is_some_and(|(name, kind)| !name.is_empty() && kinds.contains(&kind));
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':' | b'@' | b'\\');
+        known && text.len() <= 128 && !text.starts_with('-') && text.bytes().all(plain)
+    },
+    shows: true,
+};
 
 pub(super) fn is_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));

@@ -3,7 +3,7 @@
 use toml_edit::Value as Toml;
 
 use super::ConfigError;
-use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, URL, USER, VARIABLE, is_prose};
+use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE, is_prose};
 pub use super::value::Value;
 
 /// One key of `gently.toml`.
@@ -232,6 +232,18 @@ pub static KEYS: &[Key] = &[
         doc: "which earlier turns of the session gently ask declares as context, unless --ref or --no-ref says so",
     },
     Key {
+        name: "sight.units",
+        kind: Kind::List(UNIT),
+        default: Default::List(&[]),
+        doc: "systemd units whose state service_status shows; read only",
+    },
+    Key {
+        name: "retention.content_days",
+        kind: Kind::Number(1, 36_500),
+        default: Default::Unset,
+        doc: "texts of exchanges older than so many days are erased after a turn; unset: kept",
+    },
+    Key {
         name: "store.content",
         kind: Kind::Choice(&["sanitized"]),
         default: Default::Text("sanitized"),
@@ -441,6 +453,7 @@ mod tests {
             ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
             ("anchor.esplora", "[]", Value::List(Vec::new())),
+            ("sight.units", "['getty@tty1.service']", Value::List(vec!["getty@tty1.service".to_owned()])),
             ("anchor.esplora", "['http://127.0.0.1:3000']", Value::List(vec!["http://127.0.0.1:3000".to_owned()])),
         ] {
             assert_eq!(key(name).accept_typed(typed, "t").unwrap(), expected, "{name} {typed}");
@@ -483,6 +496,12 @@ mod tests {
             ("model.api_key_env", "A=B"),
             ("session.host_role", " "),
             ("session.host_role", "two\nlines"),
+            ("sight.units", "nginx.service"),
+            ("sight.units", "['nginx']"),
+            ("sight.units", "['.service']"),
+            ("sight.units", "['--all.service']"),
+            ("sight.units", "['a b.service']"),
+            ("sight.units", "['nginx.service;id']"),
             ("store.content", "none"),
         ] {
             let error = key(name).accept_typed(typed, "t").unwrap_err();

@@ -2,8 +2,8 @@
 
 use crate::record::documents::AuthorityState;
 
+use super::actuation;
 use super::kernel::Kernel;
-use super::phrase;
 use super::sanitize::Clean;
 
 /// What policy may look at: the person's text after redaction, names and counts.
@@ -82,7 +82,8 @@ pub fn decide(kernel: &Kernel, inputs: &Normative<'_>) -> Decision {
     if !kernel.rules().models.allowed.iter().any(|pattern| fits(pattern, inputs.model)) {
         return deny(MODEL_NOT_ALLOWED);
     }
-    let authority_state = if asks_to_act(prompt) { AuthorityState::Insufficient } else { AuthorityState::Ok };
+    let asks_to_act = !actuation::requested(prompt).acts.is_empty();
+    let authority_state = if asks_to_act { AuthorityState::Insufficient } else { AuthorityState::Ok };
     Decision::Allow { authority_state }
 }
 
@@ -100,101 +101,6 @@ fn fits(pattern: &str, text: &str) -> bool {
         }
     }
     left.ends_with(tail)
-}
-
-/// Verbs that change a machine (AEGIS 7.1, actuation tools).
-const ACTS: [&str; 31] = [
-    "restart",
-    "reboot",
-    "stop",
-    "start",
-    "kill",
-    "shut",
-    "shutdown",
-    "delete",
-    "remove",
-    "erase",
-    "wipe",
-    "format",
-    "install",
-    "uninstall",
-    "upgrade",
-    "update",
-    "move",
-    "rename",
-    "copy",
-    "chmod",
-    "chown",
-    "mount",
-    "unmount",
-    "enable",
-    "disable",
-    "deploy",
-    "execute",
-    "run",
-    "open",
-    "close",
-    "configure",
-];
-/// What makes an act one on a machine and not on a text ("remove the comma from this sentence").
-const THINGS: [&str; 37] = [
-    "service",
-    "services",
-    "server",
-    "machine",
-    "computer",
-    "host",
-    "system",
-    "daemon",
-    "process",
-    "processes",
-    "container",
-    "containers",
-    "file",
-    "files",
-    "folder",
-    "directory",
-    "disk",
-    "disks",
-    "partition",
-    "package",
-    "packages",
-    "database",
-    "firewall",
-    "port",
-    "ports",
-    "user",
-    "users",
-    "nginx",
-    "apache",
-    "postgres",
-    "docker",
-    "ssh",
-    "sshd",
-    "cron",
-    "command",
-    "script",
-    "kernel",
-];
-/// Words that may stand before the verb of a request.
-const POLITE: [&str; 13] =
-    ["please", "now", "then", "and", "also", "just", "go", "ahead", "can", "could", "would", "will", "you"];
-
-/// Whether a sentence of the prompt asks for an act on the machine.
-///
-/// Structural and plain: a sentence whose first word, after polite ones, is a verb of change, and
-/// that names a thing of a machine, a path or a unit. Questions about how to do it ("how do I restart
-/// nginx?") begin with another word and are no request. It misses paraphrase and takes "run me through
-/// the file" for a request; it changes a word on record, and never whether the prompt is answered.
-fn asks_to_act(prompt: &str) -> bool {
-    prompt.split(['.', '!', '?', '\n', ';']).any(|sentence| {
-        let words = phrase::words(sentence);
-        let verb = words.iter().position(|word| !POLITE.contains(&word.as_str()));
-        let Some(verb) = verb else { return false };
-        let is_act = words.get(verb).is_some_and(|word| ACTS.contains(&word.as_str()));
-        let after = words.get(verb + 1..).unwrap_or_default();
-        is_act && (after.iter().any(|word| THINGS.contains(&word.as_str())) || sentence.contains(" /"))
-    })
 }
 
 #[cfg(test)]

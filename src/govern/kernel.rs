@@ -224,11 +224,16 @@ impl Kernel {
         Kernel::checked(rules)
     }
 
-    /// Reads a stored kernel snapshot, for rendering old exchanges again.
+    /// Reads a stored kernel snapshot, which an older release may have written.
+    ///
+    /// A key that it has no place for has its default; the hash stays that of the text as it is stored.
     pub fn from_canonical(json: &str) -> Result<Kernel, KernelError> {
         limit(json)?;
-        let rules: Rules = canon::parse(json.as_bytes()).map_err(|e| KernelError::Shape { reason: e.to_string() })?;
-        Kernel::checked(rules)
+        let shape = |reason: String| KernelError::Shape { reason };
+        let stored: serde_json::Value = canon::parse(json.as_bytes()).map_err(|e| shape(e.to_string()))?;
+        let rules: Rules = serde_json::from_value(stored).map_err(|e| shape(e.to_string()))?;
+        rules.check()?;
+        Ok(Kernel { rules, canonical: json.to_owned(), hash: Hash32::digest(json.as_bytes()) })
     }
 
     fn checked(rules: Rules) -> Result<Kernel, KernelError> {
@@ -236,6 +241,11 @@ impl Kernel {
         let canonical = canon::print(&rules).map_err(|e| KernelError::Shape { reason: e.to_string() })?;
         let hash = Hash32::digest(canonical.as_bytes());
         Ok(Kernel { rules, canonical, hash })
+    }
+
+    /// The kernel as a file that [`Kernel::from_toml`] takes, to be edited by a person.
+    pub fn to_toml(&self) -> Result<String, KernelError> {
+        toml::to_string_pretty(&self.rules).map_err(|e| KernelError::Shape { reason: e.to_string() })
     }
 
     /// The content.
@@ -339,6 +349,24 @@ mod tests {
         assert_eq!(kernel.drift(DriftClass::Evidence, GENERAL), ("low", Effect::Record));
     }
 
+    /// The genesis kernel of the first release, as its homes keep it. A new key needs a default, or they are lost.
+    const FIRST_RELEASE: &str = include_str!("../../tests/data/kernels/0.1.0.json");
+
+    #[test]
+    fn the_kernel_of_an_old_home_is_read_and_keeps_its_hash() {
+        let old = Kernel::from_canonical(FIRST_RELEASE).unwrap();
+        assert_eq!(old.hash(), Hash32::digest(FIRST_RELEASE.as_bytes()));
+        assert_eq!(old.canonical_json(), FIRST_RELEASE);
+        assert_eq!(old.hash().to_string(), "b93b2b3f62b53b8cd2501a8c27b5bd1631f2a8dbb4f93b4efc96c7ea71b96ec9");
+        assert_eq!(old.tools(), ["sys_health"]);
+    }
+
+    #[test]
+    fn a_kernel_written_out_and_read_again_is_the_same() {
+        let kernel = Kernel::genesis();
+        assert_eq!(Kernel::from_toml(&kernel.to_toml().unwrap()).unwrap(), kernel);
+    }
+
     #[test]
     fn comments_and_order_do_not_change_the_hash_and_values_do() {
         let kernel = Kernel::genesis();
@@ -364,7 +392,7 @@ mod tests {
             ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"medium\"]", "severity"),
             ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"so so\", \"high\"]", "drift.authority.severity"),
             ("\"no access\"", "\"No Access\"", "phrases.no_access"),
-            ("tier2 = [\"sys_health\"]", "tier2 = [\"sys_health\", \"sys_health\"]", "tools.tier2"),
+            ("tier2 = [\"sys_health\"", "tier2 = [\"sys_health\", \"sys_health\"", "tools.tier2"),
         ] {
             assert!(GENESIS_KERNEL.contains(from), "{from}");
             let error = Kernel::from_toml(&GENESIS_KERNEL.replacen(from, to, 1)).unwrap_err().to_string();

@@ -1,5 +1,8 @@
 //! What is allowed: pure verdicts, each recorded.
 
+mod act_words;
+mod acts;
+pub mod actuation;
 pub mod authority;
 mod claims;
 mod completeness;
@@ -8,6 +11,7 @@ pub mod drift;
 mod figures;
 pub mod kernel;
 mod kernel_check;
+pub mod kernel_diff;
 mod numbers;
 pub mod output;
 mod phrase;

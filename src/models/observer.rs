@@ -3,9 +3,9 @@
 //! It says what the context bundle shows, and nothing else: same bundle, same words. So the first
 //! answer of a fresh home needs no network, and every figure in it has its source in the record.
 
-use std::collections::BTreeMap;
+mod values;
 
-use crate::record::bundle::{Bundle, Moment, Reading, SightEntry};
+use crate::record::bundle::{Bundle, Moment, SightEntry};
 
 /// The model's id.
 pub const ID: &str = "observer";
@@ -23,11 +23,13 @@ const OURS: [&str; 26] = [
 /// Answers from the bundle alone: what was seen, facts, open items, and what is not known.
 pub fn answer(bundle: &Bundle, question: &str) -> String {
     let mut lines = vec![opening(question).to_owned(), String::new()];
-    for (tool, entry) in &bundle.sight {
+    // The machine first: it is what people ask about.
+    let (machine, others): (Vec<_>, Vec<_>) = bundle.sight.iter().partition(|(tool, _)| *tool == "sys_health");
+    for (tool, entry) in machine.into_iter().chain(others) {
         match entry {
             SightEntry::Seen { observed_at, freshness_s, values, .. } => {
                 lines.push(heading(tool, *observed_at, *freshness_s));
-                lines.extend(seen(values));
+                lines.extend(values::lines(values));
             }
             SightEntry::Unavailable { reason, .. } => {
                 lines.push(format!("{tool} shows nothing here ({}).", reason.name()));
@@ -58,72 +60,6 @@ fn heading(tool: &str, observed_at: Moment, age: u64) -> String {
         n => format!("{n} seconds old"),
     };
     format!("{tool}, {observed_at}, {age}:")
-}
-
-/// The values in the order in which a person would ask for them; those without a sentence of their
-/// own follow by name.
-fn seen(values: &BTreeMap<String, Reading>) -> Vec<String> {
-    let mut left = values.clone();
-    let mut lines = Vec::new();
-    let mut take = |name: &str| left.remove(name);
-    let (one, five, fifteen) = (take("cpu_load"), take("cpu_load_5m"), take("cpu_load_15m"));
-    let cores = take("cores");
-    if let Some(one) = one {
-        let longer = both(five, fifteen).map(|(a, b)| format!(" ({a} over 5 minutes, {b} over 15)"));
-        let cores = cores.as_ref().map(|n| format!(" on {n} {}", plural(n, "core", "cores")));
-        lines.push(format!("  load     {one}{}{}", cores.unwrap_or_default(), longer.unwrap_or_default()));
-    }
-    let (total, used, available) = (take("mem_total_mb"), take("mem_used_mb"), take("mem_available_mb"));
-    if let Some((used, total)) = both(used, total) {
-        let available = available.map(|a| format!(", {} available", size(&a)));
-        lines.push(format!("  memory   {} of {} used{}", size(&used), size(&total), available.unwrap_or_default()));
-    }
-    if let Some((used, total)) = both(take("swap_used_mb"), take("swap_total_mb")) {
-        lines.push(match total {
-            Reading::Count(0) => "  swap     none".to_owned(),
-            _ => format!("  swap     {} of {} used", size(&used), size(&total)),
-        });
-    }
-    let (free, total, share) = (take("disk_free_mb"), take("disk_total_mb"), take("disk_free_pct"));
-    if let Some(share) = share {
-        let sizes = both(free, total).map(|(f, t)| format!(" ({} of {})", size(&f), size(&t)));
-        lines.push(format!("  disk     {share} % free{}", sizes.unwrap_or_default()));
-    }
-    if let Some(share) = take("root_disk_free_pct") {
-        lines.push(format!("  root     {share} % of the root disk free"));
-    }
-    if let Some(up) = take("uptime_s") {
-        lines.push(format!("  up       {}", duration(&up)));
-    }
-    lines.extend(left.iter().map(|(name, value)| format!("  {name} {value}")));
-    lines
-}
-
-fn both(a: Option<Reading>, b: Option<Reading>) -> Option<(Reading, Reading)> {
-    Some((a?, b?))
-}
-
-fn plural<'a>(n: &Reading, one: &'a str, many: &'a str) -> &'a str {
-    if *n == Reading::Count(1) { one } else { many }
-}
-
-/// MiB as a person reads them.
-fn size(mebibytes: &Reading) -> String {
-    match mebibytes.number() {
-        Some(n) if n >= 1024.0 * 1024.0 => format!("{:.1} TiB", n / 1024.0 / 1024.0),
-        Some(n) if n >= 1024.0 => format!("{:.1} GiB", n / 1024.0),
-        Some(n) => format!("{n:.0} MiB"),
-        None => mebibytes.to_string(),
-    }
-}
-
-/// Seconds as their two largest units.
-fn duration(seconds: &Reading) -> String {
-    let Reading::Count(seconds) = *seconds else { return seconds.to_string() };
-    let units = [(seconds / 86_400, "day"), (seconds / 3600 % 24, "hour"), (seconds / 60 % 60, "minute")];
-    let named = |(n, unit): &(u64, &str)| format!("{n} {unit}{}", if *n == 1 { "" } else { "s" });
-    let parts: Vec<String> = units.iter().skip_while(|(n, _)| *n == 0).take(2).map(named).collect();
-    if parts.is_empty() { format!("{seconds} s") } else { parts.join(", ") }
 }
 
 fn records(bundle: &Bundle) -> Vec<String> {
@@ -199,20 +135,5 @@ mod tests {
         let said = answer(&Bundle::parse(&blind).unwrap(), "How is this machine doing?");
         assert!(said.contains("sys_health shows nothing here (blocked_by_tier)."), "{said}");
         assert!(said.contains("all that sys_health would show"), "{said}");
-    }
-
-    #[test]
-    fn durations_and_sizes() {
-        for (seconds, text) in [
-            (5, "5 s"),
-            (60, "1 minute"),
-            (3660, "1 hour, 1 minute"),
-            (86_400, "1 day, 0 hours"),
-            (200_000, "2 days, 7 hours"),
-        ] {
-            assert_eq!(duration(&Reading::Count(seconds)), text);
-        }
-        assert_eq!(size(&Reading::Count(1024)), "1.0 GiB");
-        assert_eq!(size(&Reading::Text("?".into())), "?");
     }
 }

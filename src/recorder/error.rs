@@ -105,6 +105,14 @@ pub enum RecorderError {
         /// In a sentence.
         reason: String,
     },
+    /// The kernel was changed by another process since this one read it.
+    #[error("the kernel was changed meanwhile: {expected} is in force, this was to run under {actual}; ask again")]
+    KernelChanged {
+        /// In force, by the id of its artifact.
+        expected: String,
+        /// That of the terms.
+        actual: String,
+    },
     /// The session is not open.
     #[error("session {session} is not open; ask again, and a new one is opened")]
     NotOpen {

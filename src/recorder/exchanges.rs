@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
+use crate::govern::actuation::{proposed, requested};
 use crate::govern::drift::Judgement;
-use crate::record::bundle::ArtifactRef;
 use crate::record::canon;
 use crate::record::chain;
 use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
@@ -15,18 +15,19 @@ use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::record::time::Seconds;
-use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
+use crate::store::{DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
 
-use super::RecorderError;
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
 use super::drift::{assertion_rows, drift_lines, drift_rows, put_judgement};
 use super::exchange_doc::{Texts, exchange_hash};
 use super::in_flight::Prompts;
+use super::injected::ref_row;
 use super::sessions::{open_session, take_anchor};
 use super::turn::{
     Ending, Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt,
     TurnIds,
 };
+use super::{RecorderError, actions};
 
 /// The reason of a prompt whose process is gone.
 pub const ABANDONED: &str = "abandoned";
@@ -105,31 +106,6 @@ fn ask(
     Ok((ids, row))
 }
 
-fn ref_row(
-    r: &ArtifactRef,
-    session: Hash32,
-    exchange: Uuid,
-    seq: u64,
-    i: usize,
-) -> Result<ArtifactRefRow, RecorderError> {
-    let flags = if r.risk_flags.is_empty() {
-        None
-    } else {
-        Some(canon::print(&r.risk_flags).map_err(unrecordable("risk flags"))?)
-    };
-    Ok(ArtifactRefRow {
-        ref_id: row_id(&format!("artifact_ref/{i}"), session, seq),
-        exchange,
-        artifact_type: r.artifact_type.clone(),
-        artifact_id: r.artifact_id.clone(),
-        artifact_hash: r.artifact_hash,
-        included_reason: r.included_reason.clone(),
-        observed_at: r.observed_at,
-        freshness_s: r.freshness_s,
-        risk_flags: flags,
-    })
-}
-
 /// Records a prompt that a model will be called with.
 pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
     let mut session = open_session(draft.tx, prompt.session)?;
@@ -147,6 +123,9 @@ pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Resul
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
+    let mut action_salts = prompt.action_salts;
+    let acts = requested(prompt.text.as_str());
+    let actions = actions::record(draft, &ids, "prompt", acts, &mut action_salts, prompt.now)?;
     // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits for.
     let place = prompts.begin(ids.exchange)?;
     Ok(RecordedPrompt {
@@ -156,6 +135,8 @@ pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Resul
         bundle: prompt.bundle,
         compiled: prompt.compiled,
         params: prompt.params,
+        actions,
+        action_salts,
         _in_flight: place,
     })
 }
@@ -183,7 +164,9 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
     let (exchange_hash, line) =
         no_answer(draft, &mut session, &row, &Ending { outcome, reason: &reason, judgement }, refused.now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
-    Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal })
+    let (acts, mut salts) = (requested(refused.text.as_str()), refused.action_salts);
+    let actions = actions::record(draft, &ids, "prompt", acts, &mut salts, refused.now)?;
+    Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal, actions })
 }
 
 /// Records that a prompt got no answer; for the model's faults and for abandoned prompts.
@@ -307,6 +290,8 @@ pub fn answer(
     let (line, commit) = commit_id;
     let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
+    let mut salts = prompt.action_salts.clone();
+    let actions = actions::record(draft, &prompt.ids, "reply", proposed(stored), &mut salts, now)?;
     Ok(RecordedAnswer {
         ids: prompt.ids.clone(),
         response_hash,
@@ -315,6 +300,7 @@ pub fn answer(
         response_line: line.hash,
         commit,
         drift_ids,
+        actions,
         usage: judged.usage,
         cost: judged.cost,
         redacted: judged.stored.found.iter().map(|f| f.kind.to_owned()).collect(),

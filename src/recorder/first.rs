@@ -6,18 +6,17 @@ use crate::record::commit::{CommitKind, MAIN, Subject};
 use crate::record::commitment::Salt;
 use crate::record::documents::Genesis;
 use crate::record::entry::Event;
-use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 use crate::store::sqlite::Sqlite;
 use crate::store::{Applied, AuthKeyRow, Head, Store};
 
-use super::RecorderError;
 use super::apply::Paths;
 use super::draft::{Draft, Files, NewCommit, document};
 use super::lock::WAIT;
 use super::writer::Writer;
+use super::{RecorderError, kernel};
 
 /// What a new ledger's first records are made from.
 #[derive(Clone, Debug)]
@@ -84,16 +83,8 @@ fn first_records(draft: &mut Draft<'_>, first: &FirstRecords, text: &str, record
         tree_of: None,
     };
     draft.commit(CommitKind::Genesis, new)?;
-    let (hash, kernel) = &first.kernel;
-    draft.tx.put_kernel(*hash, kernel)?;
+    let (hash, canonical) = &first.kernel;
     let (auth, name) = &first.auth_key;
     draft.tx.put_auth_key(&AuthKeyRow { hash: *auth, name: name.clone(), added_at: now, revoked_at: None })?;
-    let doc = ArtifactDoc {
-        content: serde_json::from_str(kernel)
-            .map_err(|e| RecorderError::Unrecordable { what: "the kernel", reason: e.to_string() })?,
-        format: crate::record::documents::Format,
-        id: format!("kernel-{}", hash.short16()),
-        kind: "kernel".to_owned(),
-    };
-    draft.artifact(now, None, &doc, first.salt.clone()).map(|_| ())
+    kernel::put(draft, (*hash, canonical), first.salt.clone(), now)
 }

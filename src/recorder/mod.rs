@@ -10,17 +10,21 @@
 //! durable in the database and written to git and log; the sync of those two, and the mark, follow
 //! while the model thinks or the person reads, and end before the recorder does.
 
+mod actions;
 mod adopt;
 mod apply;
 mod artifacts;
 mod auth;
 mod draft;
 mod drift;
+mod erase;
 mod error;
 mod exchange_doc;
 mod exchanges;
 mod first;
 mod in_flight;
+mod injected;
+mod kernel;
 mod lock;
 mod rebuild;
 mod restored;
@@ -44,10 +48,12 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::SessionRow;
 
+pub use actions::{AWAITING, Action, KIND as ACTION};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
 pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
+pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstones};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
@@ -107,6 +113,7 @@ impl Recorder {
     ) -> Result<Self, RecorderError> {
         let mut writer = Writer::open(paths.clone(), key, watch, wait)?;
         writer.heal(now)?;
+        erase::finish(&mut writer.store)?;
         let (jobs, queue) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())

@@ -11,8 +11,8 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{Read, SessionRow};
 
-use super::RecorderError;
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
+use super::{RecorderError, kernel};
 
 /// What a session is opened under; a session is resumed only under the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,7 @@ pub fn open(
     anchor: &Anchor,
     now: Seconds,
 ) -> Result<SessionRow, RecorderError> {
+    kernel::check_in_force(&*draft.tx, terms.kernel_hash)?;
     let time = draft.line_time(now)?;
     let (prev_log, block) = (draft.head.hash, &anchor.block);
     let (height, branch) = (block.height, block.branch());

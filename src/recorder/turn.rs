@@ -22,6 +22,7 @@ use crate::record::params::{Cost, Params};
 use crate::record::time::Seconds;
 use crate::store::{Outcome, SessionRow};
 
+use super::actions::Action;
 use super::in_flight::InFlight;
 
 /// What is recorded before a model is called.
@@ -41,6 +42,8 @@ pub struct Prompt {
     pub authority_state: AuthorityState,
     /// Fresh randomness.
     pub salt: Salt,
+    /// Fresh randomness for the actuation intents of prompt and reply: twice `actuation::MAX_ACTS` are enough.
+    pub action_salts: Vec<Salt>,
     /// The block that was seen for this turn, if one was looked for.
     pub anchor: Option<Anchor>,
     /// The clock.
@@ -77,6 +80,8 @@ pub struct RefusedPrompt {
     pub authority_state: AuthorityState,
     /// Fresh randomness.
     pub salt: Salt,
+    /// Fresh randomness for the actuation intents of the prompt.
+    pub action_salts: Vec<Salt>,
     /// The block that was seen for this turn, if one was looked for.
     pub anchor: Option<Anchor>,
     /// The clock.
@@ -146,6 +151,8 @@ pub struct RecordedPrompt {
     pub(super) bundle: ContextBundle,
     pub(super) compiled: CompiledPrompt,
     pub(super) params: Params,
+    pub(super) actions: Vec<Action>,
+    pub(super) action_salts: Vec<Salt>,
     pub(super) _in_flight: InFlight,
 }
 
@@ -173,6 +180,11 @@ impl RecordedPrompt {
     /// What the call is made with.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Actuation intents that the prompt put on record.
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
     }
 
     /// The exact messages.
@@ -279,6 +291,8 @@ pub struct RecordedAnswer {
     pub judgement: Judgement,
     /// Ids of the drift lines.
     pub drift_ids: Vec<String>,
+    /// Actuation intents that the reply put on record.
+    pub actions: Vec<Action>,
     /// Token counts.
     pub usage: Usage,
     /// By the price table, if it names the model and the model told its tokens.
@@ -300,6 +314,8 @@ pub struct RecordedRefusal {
     pub line: Hash32,
     /// Why.
     pub refusal: Refusal,
+    /// Actuation intents that the prompt put on record.
+    pub actions: Vec<Action>,
 }
 
 /// A failed call on record.

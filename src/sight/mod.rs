@@ -1,18 +1,23 @@
 //! Observational tools: values, or a reason; one file a tool (AEGIS 7).
 
+pub mod disk_usage;
+pub mod index_changed;
+pub mod index_status;
+pub mod service_status;
 pub mod sys_health;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::record::bundle::{NoSight, SightEntry};
+use crate::record::bundle::{Moment, NoSight, Reading, SightEntry};
 use crate::record::time::Seconds;
 
 /// One read-only tool.
 ///
 /// Contract: it changes nothing, needs no network, and gives values or a reason; what it can't tell it
-/// names as unknown. It may block; [`observe_all`] bounds it.
+/// names as unknown. A value is a number, or a short text that no stranger chose freely. It may block;
+/// [`observe_all`] bounds it.
 pub trait Tool: Send + Sync {
     /// The name in kernel and bundle: `sys_health`.
     fn name(&self) -> &'static str;
@@ -21,51 +26,99 @@ pub trait Tool: Send + Sync {
     fn observe(&self, now: Seconds) -> SightEntry;
 }
 
-/// How long one tool may look: a person waits for it before every answer.
+/// How long all tools together may look: a person waits for them before every answer.
 pub const DEADLINE: Duration = Duration::from_secs(2);
 
-/// Looks with every tool that is allowed, and says of all others why not.
+/// Looks with every tool that is allowed, all at the same time, and says of all others why not.
 ///
 /// `allowed` comes from the kernel's tier. A tool that is not allowed is not run.
 pub fn observe_all(tools: &[Arc<dyn Tool>], allowed: &[String], now: Seconds) -> BTreeMap<String, SightEntry> {
-    let mut sight = BTreeMap::new();
-    for name in allowed {
-        sight.insert(name.clone(), nothing(NoSight::NotInstalled, name));
-    }
+    observe_within(tools, allowed, now, DEADLINE)
+}
+
+/// Runs each tool on a thread of its own, so that a hanging mount can't hold up the answer; a tool that
+/// panics or is late is a tool error, and its thread is left to end by itself.
+fn observe_within(
+    tools: &[Arc<dyn Tool>],
+    allowed: &[String],
+    now: Seconds,
+    deadline: Duration,
+) -> BTreeMap<String, SightEntry> {
+    let until = Instant::now() + deadline;
+    let mut sight: BTreeMap<String, SightEntry> =
+        allowed.iter().map(|name| (name.clone(), nothing(NoSight::NotInstalled, name))).collect();
+    let (send, receive) = mpsc::channel();
+    let mut looking = 0_usize;
     for tool in tools {
-        let name = tool.name().to_owned();
-        let entry =
-            if allowed.contains(&name) { bounded(tool, now, DEADLINE) } else { nothing(NoSight::BlockedByTier, &name) };
+        let name = tool.name();
+        let reason = if allowed.iter().any(|known| known == name) {
+            looking += usize::from(look(tool, now, send.clone()));
+            NoSight::ToolError
+        } else {
+            NoSight::BlockedByTier
+        };
+        sight.insert(name.to_owned(), nothing(reason, name));
+    }
+    drop(send);
+    for _ in 0..looking {
+        // Late, or every tool that is still to come has panicked.
+        let Ok((name, entry)) = receive.recv_timeout(until.saturating_duration_since(Instant::now())) else { break };
         sight.insert(name, entry);
     }
     sight
+}
+
+/// Starts one tool; false when the system gives no thread.
+fn look(tool: &Arc<dyn Tool>, now: Seconds, send: mpsc::Sender<(String, SightEntry)>) -> bool {
+    let runner = Arc::clone(tool);
+    let spawned = std::thread::Builder::new().name(format!("sight-{}", tool.name())).spawn(move || {
+        let entry = runner.observe(now);
+        // The receiver is gone only when the deadline has passed: the answer is then of no use.
+        let _ = send.send((runner.name().to_owned(), entry));
+    });
+    spawned.is_ok()
 }
 
 fn nothing(reason: NoSight, unknown: &str) -> SightEntry {
     SightEntry::Unavailable { reason, unknowns: vec![unknown.to_owned()] }
 }
 
-/// Runs a tool on a thread of its own, so that a hanging mount can't hold up the answer; a tool that
-/// panics or is late is a tool error, and its thread is left to end by itself.
-fn bounded(tool: &Arc<dyn Tool>, now: Seconds, deadline: Duration) -> SightEntry {
-    let (send, receive) = mpsc::channel();
-    let runner = Arc::clone(tool);
-    let spawned = std::thread::Builder::new().name(format!("sight-{}", tool.name())).spawn(move || {
-        // The receiver is gone only when the deadline has passed: the answer is then of no use.
-        let _ = send.send(runner.observe(now));
-    });
-    if spawned.is_err() {
-        return nothing(NoSight::ToolError, tool.name());
+/// What a tool has found so far: values, and the names of what it could not tell.
+#[derive(Default)]
+struct Looked {
+    values: BTreeMap<String, Reading>,
+    unknowns: Vec<String>,
+}
+
+impl Looked {
+    fn count(&mut self, name: &str, value: Option<u64>) {
+        self.put(name, value.map(Reading::Count));
     }
-    receive.recv_timeout(deadline).unwrap_or_else(|_| nothing(NoSight::ToolError, tool.name()))
+
+    fn text(&mut self, name: &str, value: &str) {
+        self.put(name, Some(Reading::Text(value.to_owned())));
+    }
+
+    fn put(&mut self, name: &str, value: Option<Reading>) {
+        match value {
+            Some(value) => drop(self.values.insert(name.to_owned(), value)),
+            None => self.unknowns.push(name.to_owned()),
+        }
+    }
+
+    /// The entry, observed now; a tool error when there is no value at all.
+    fn entry(self, now: Seconds) -> SightEntry {
+        let Looked { values, unknowns } = self;
+        if values.is_empty() {
+            return SightEntry::Unavailable { reason: NoSight::ToolError, unknowns };
+        }
+        SightEntry::Seen { observed_at: Moment(now), freshness_s: 0, values, unknowns }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::record::bundle::{Moment, Reading};
 
     struct Fixed;
     impl Tool for Fixed {
@@ -119,12 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_breaks_or_hangs_is_a_tool_error() {
-        let broken: Arc<dyn Tool> = Arc::new(Panics);
-        assert_eq!(reason(&bounded(&broken, Seconds::ZERO, DEADLINE)), Some(NoSight::ToolError));
+    fn a_tool_that_breaks_or_hangs_is_a_tool_error_and_holds_up_no_other() {
         let (release, gate) = mpsc::channel();
         let stuck: Arc<dyn Tool> = Arc::new(Stuck(std::sync::Mutex::new(gate)));
-        assert_eq!(reason(&bounded(&stuck, Seconds::ZERO, Duration::from_millis(10))), Some(NoSight::ToolError));
+        let tools: [Arc<dyn Tool>; 3] = [stuck, Arc::new(Panics), Arc::new(Fixed)];
+        let allowed = ["stuck", "panics", "fixed"].map(str::to_owned);
+        let sight = observe_within(&tools, &allowed, Seconds::ZERO, Duration::from_millis(300));
+        assert_eq!(reason(&sight["stuck"]), Some(NoSight::ToolError));
+        assert_eq!(reason(&sight["panics"]), Some(NoSight::ToolError));
+        assert_eq!(reason(&sight["fixed"]), None);
         release.send(()).unwrap();
     }
 }

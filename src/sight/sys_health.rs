@@ -9,15 +9,14 @@
 //! | `root_disk_free_pct` | percent of the root disk, where it is another |
 //! | `uptime_s` | seconds |
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sysinfo::{DiskRefreshKind, Disks, MemoryRefreshKind, RefreshKind, System};
 
-use crate::record::bundle::{Moment, NoSight, Reading, SightEntry};
+use crate::record::bundle::{Reading, SightEntry};
 use crate::record::time::Seconds;
 
-use super::Tool;
+use super::{Looked, Tool};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "sys_health";
@@ -34,25 +33,6 @@ pub struct SysHealth {
     pub home: PathBuf,
 }
 
-#[derive(Default)]
-struct Looked {
-    values: BTreeMap<String, Reading>,
-    unknowns: Vec<String>,
-}
-
-impl Looked {
-    fn count(&mut self, name: &str, value: Option<u64>) {
-        self.put(name, value.map(Reading::Count));
-    }
-
-    fn put(&mut self, name: &str, value: Option<Reading>) {
-        match value {
-            Some(value) => drop(self.values.insert(name.to_owned(), value)),
-            None => self.unknowns.push(name.to_owned()),
-        }
-    }
-}
-
 impl Tool for SysHealth {
     fn name(&self) -> &'static str {
         NAME
@@ -64,12 +44,8 @@ impl Tool for SysHealth {
         memory(&mut looked);
         disks(&mut looked, &self.home);
         looked.count("uptime_s", System::uptime().ok());
-        let Looked { values, mut unknowns } = looked;
-        unknowns.extend(NEVER_KNOWN.map(str::to_owned));
-        if values.is_empty() {
-            return SightEntry::Unavailable { reason: NoSight::ToolError, unknowns };
-        }
-        SightEntry::Seen { observed_at: Moment(now), freshness_s: 0, values, unknowns }
+        looked.unknowns.extend(NEVER_KNOWN.map(str::to_owned));
+        looked.entry(now)
     }
 }
 
@@ -144,6 +120,7 @@ fn existing(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::bundle::Moment;
 
     #[test]
     fn it_gives_values_and_names_what_it_can_not_tell() {

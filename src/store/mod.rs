@@ -13,7 +13,7 @@ pub use find::Find;
 pub use recall::{OpenDrift, Recall};
 pub use rows::{
     Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
-    Outcome, OutcomeUpdate, SessionProgress, SessionRow, TurnRow,
+    HomeFile, Outcome, OutcomeUpdate, RowCounts, SessionProgress, SessionRow, TurnRow,
 };
 
 use std::collections::BTreeMap;
@@ -120,6 +120,8 @@ pub trait Read {
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError>;
     /// Whether there is an artifact of a kind with an id.
     fn has_artifact(&self, kind: &str, id: &str) -> Result<bool, StoreError>;
+    /// The artifacts of a kind, in the order of lines.
+    fn artifacts_of(&self, kind: &str) -> Result<Vec<ArtifactRow>, StoreError>;
     /// The newest artifact of a kind.
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
     /// One item of continuity by its id.
@@ -149,6 +151,16 @@ pub trait Read {
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
     /// The running count of auth failures without a line: reason, since, pending.
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError>;
+    /// Exchanges that an artifact of this id was injected into.
+    fn injected_into(&self, artifact_id: &str) -> Result<Vec<Uuid>, StoreError>;
+    /// Up to `most` exchanges with an outcome, begun before a time, whose text is kept; oldest first.
+    fn kept_before(&self, time: Seconds, most: u32) -> Result<Vec<Uuid>, StoreError>;
+    /// The rows of an artifact's id, in the order of lines.
+    fn artifacts_called(&self, id: &str) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// What was noted of the home's files, by name, and when; empty when they never were.
+    fn home_files(&self) -> Result<(Vec<HomeFile>, Option<Seconds>), StoreError>;
+    /// How many rows there are; by index, and not by walking over them.
+    fn row_counts(&self) -> Result<RowCounts, StoreError>;
 }
 
 /// Insertions, inside one transaction only.
@@ -196,6 +208,13 @@ pub trait Write: Read {
     fn put_assertion(&mut self, assertion: &AssertionRow) -> Result<(), StoreError>;
     /// Adds an artifact.
     fn put_artifact(&mut self, artifact: &ArtifactRow) -> Result<(), StoreError>;
+    /// Destroys the texts of an exchange, its salt, and every digest made from its text; what it was called with
+    /// becomes `params`. Notes that the write-ahead log is to be emptied.
+    fn erase_exchange(&mut self, exchange: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError>;
+    /// Destroys an exchange's bundle and the digests of bundle and compiled prompt: something in them is erased.
+    fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError>;
+    /// Destroys the document and salt of the artifact of a line.
+    fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError>;
     /// Replaces the running count of one reason.
     fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError>;
 }

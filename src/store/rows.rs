@@ -358,6 +358,28 @@ pub struct AuthKeyRow {
     pub revoked_at: Option<Seconds>,
 }
 
+/// A file of the home that is no evidence, as it was when it was last looked at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HomeFile {
+    /// Relative to the home: `keys/auth.key`.
+    pub name: String,
+    /// Of its bytes.
+    pub sha256: Hash32,
+}
+
+/// How many rows there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowCounts {
+    /// Sessions.
+    pub sessions: u64,
+    /// Of them, open.
+    pub sessions_open: u64,
+    /// Exchanges.
+    pub exchanges: u64,
+    /// Artifacts.
+    pub artifacts: u64,
+}
+
 /// One commit of the ledger, signature included, so that writing it again needs no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitRow {

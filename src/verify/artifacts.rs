@@ -1,7 +1,11 @@
 //! Artifacts of the database against their lines and commitments; what was erased (format, section 11.6).
 
+use std::collections::HashSet;
+
+use crate::record::canon;
 use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
+use crate::record::exchange::ArtifactDoc;
 use crate::record::item::Items;
 use crate::store::Read;
 
@@ -40,7 +44,7 @@ impl Checker<'_> {
                     let found = commit(scheme, salt, Role::Artifact, document.as_bytes());
                     self.cell(None, &place, "commitment of its document", found, row.commitment);
                 }
-                (None, None, _) if self.has_tombstone(store, &row.id)? => counts.erased += 1,
+                (None, None, _) if self.tombstones.has(&row.id) => counts.erased += 1,
                 (_, _, None) => {}
                 _ => {
                     let expected = "its document and salt, or a tombstone on record";
@@ -51,10 +55,45 @@ impl Checker<'_> {
         self.check_items(store, items.into_map())
     }
 
-    /// Whether a `tombstone` artifact whose document is there names this id.
-    pub(super) fn has_tombstone(&mut self, store: &dyn Read, id: &str) -> Result<bool, VerifyError> {
-        let rows = self.rows(store.artifacts())?.unwrap_or_default();
-        let named = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&format!("\"{id}\"")));
-        Ok(rows.iter().any(|row| row.kind == "tombstone" && named(&row.document)))
+    /// Reads every tombstone that opens its commitment.
+    pub(super) fn read_tombstones(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else { return Ok(()) };
+        let rows = self.rows(store.artifacts_of("tombstone"))?.unwrap_or_default();
+        for row in rows {
+            let (Some(text), Some(salt)) = (row.document, row.salt) else { continue };
+            if commit(scheme, &salt, Role::Artifact, text.as_bytes()) == row.commitment {
+                self.tombstones.take(&text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What tombstones on record name.
+#[derive(Default)]
+pub(super) struct Tombstones {
+    gone: HashSet<String>,
+    contexts: HashSet<String>,
+}
+
+impl Tombstones {
+    fn take(&mut self, document: &str) {
+        let Ok(document) = canon::parse::<ArtifactDoc>(document.as_bytes()) else { return };
+        let named = |key: &str| {
+            let list = document.content[key].as_array().cloned().unwrap_or_default();
+            list.into_iter().filter_map(|id| id.as_str().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        self.gone.extend(named("ids"));
+        self.contexts.extend(named("contexts"));
+    }
+
+    /// Whether the text of this exchange or artifact is said to be gone.
+    pub fn has(&self, id: &str) -> bool {
+        self.gone.contains(id)
+    }
+
+    /// Whether what stood before the model in this exchange is said to be gone.
+    pub fn has_context(&self, exchange: &str) -> bool {
+        self.contexts.contains(exchange)
     }
 }

@@ -12,6 +12,7 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
 use super::ahead::{Ahead, Fetched, Taker};
+use super::artifacts::Tombstones;
 use super::database::DatabaseCounts;
 use super::file::LogFile;
 use super::ground::Ground;
@@ -66,6 +67,7 @@ pub(super) struct Checker<'a> {
     /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
     pub exchange_hashes: HashMap<Hash32, Hash32>,
     pub has_database: bool,
+    pub tombstones: Tombstones,
     pub database: Option<DatabaseCounts>,
     pub scope: Scope,
     /// The commits that brought the keys: the root of `main`, then rotations.
@@ -155,6 +157,7 @@ impl<'a> Checker<'a> {
             log_file: evidence.log.is_some(),
             exchange_hashes: HashMap::new(),
             has_database: evidence.database.is_some(),
+            tombstones: Tombstones::default(),
             database: None,
             scope: Scope::Whole { misfit: None },
             key_commits: history.on_main().next().map(|root| root.id).into_iter().collect(),

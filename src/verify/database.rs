@@ -33,23 +33,21 @@ pub(super) struct DatabaseCounts {
     pub artifacts: u64,
     /// Exchanges and artifacts whose text and salt were erased, with their tombstone on record.
     pub erased: u64,
+    /// Exchanges whose compiled prompt is gone with something erased that stood in it.
+    pub contexts: u64,
     /// Texts that are not there as they were shown: secrets were removed before they were stored.
     pub redacted: u64,
-    /// Compiled prompts that are gone with an earlier turn that stood in them.
-    pub not_rendered: u64,
 }
 
 impl std::fmt::Display for DatabaseCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let DatabaseCounts { exchanges, artifacts, erased, redacted, not_rendered } = self;
+        let DatabaseCounts { exchanges, artifacts, erased, contexts, redacted } = self;
         let (exchanges, artifacts) = (counted(*exchanges, "exchange"), counted(*artifacts, "artifact"));
         write!(f, "{exchanges} and {artifacts} checked, {erased} of them erased, ")?;
-        write!(f, "{} stored without a secret", counted(*redacted, "answer"))?;
-        if *not_rendered > 0 {
-            let prompts = counted(*not_rendered, "prompt");
-            write!(f, ", {prompts} not rendered again, as an earlier turn in it is erased")?;
+        if *contexts > 0 {
+            write!(f, "{} not rendered as something in them is erased, ", counted(*contexts, "prompt"))?;
         }
-        Ok(())
+        write!(f, "{} stored without a secret", counted(*redacted, "answer"))
     }
 }
 
@@ -61,6 +59,7 @@ impl Checker<'_> {
         let mut counts = DatabaseCounts::default();
         let Some(head) = self.rows(store.head())? else { return Ok(()) };
         let genesis = self.rows(store.genesis())?;
+        self.read_tombstones(store)?;
         self.check_genesis_row(genesis);
         let level = self.check_head(&head);
         self.check_log_rows(store, &head)?;

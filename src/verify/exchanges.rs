@@ -43,15 +43,10 @@ impl Rows<'_> {
         )
     }
 
-    /// Whether its compiled prompt is gone with an earlier turn that stood in it.
-    fn has_lost_its_prompt(&self) -> bool {
-        self.turns.iter().any(Option::is_none)
-    }
-
-    /// The compiled prompt, rendered again; none when nothing was compiled, or when it is gone.
+    /// The compiled prompt, rendered again; none when nothing was compiled.
     fn compiled(&self, user: &str) -> Result<Option<String>, String> {
         let turns: Option<Vec<PriorTurn>> = self.turns.iter().cloned().collect();
-        let Some(turns) = turns else { return Ok(None) };
+        let turns = turns.ok_or("an earlier turn in it is erased, and no tombstone names it for that")?;
         let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
         let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
         let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
@@ -168,7 +163,7 @@ impl Checker<'_> {
             let place = rows.place();
             self.check_injected(store, &Injected { session, exchange, refs: &rows.refs, place })?;
             self.check_prompt(store, &rows)?;
-            self.check_texts(store, &rows, counts)?;
+            self.check_texts(&rows, counts)?;
             self.check_outcome(store, &rows, counts)?;
             self.check_assertions(store, &rows)?;
         }
@@ -225,12 +220,7 @@ impl Checker<'_> {
     }
 
     /// Texts against their digests and commitments.
-    fn check_texts(
-        &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
+    fn check_texts(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(user) = &rows.user else {
             self.findings.add(Question::Consistent, id, format!("database, {place}"), "a user turn", "none");
@@ -252,13 +242,14 @@ impl Checker<'_> {
         let bundle = row.bundle_json.as_ref().map(|json| Hash32::digest(json.as_bytes()));
         self.cell_opt(id, &place, "context_bundle_hash", bundle, row.bundle_hash);
         let (Some(text), Some(salt)) = (&user.content, &row.salt) else {
-            return self.check_erased(store, rows, counts);
+            self.check_erased(rows, counts);
+            return Ok(());
         };
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else { return Ok(()) };
         let commitment = commit(scheme, salt, Role::Prompt, text.as_bytes());
         self.cell(id, &place, "prompt_commitment of the user's text", commitment, row.prompt_commitment);
-        if rows.has_lost_its_prompt() {
-            counts.not_rendered += 1;
+        if self.tombstones.has_context(&row.exchange_id.to_string()) {
+            counts.contexts += 1;
             return Ok(());
         }
         match rows.compiled(text) {
@@ -274,20 +265,20 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_erased(
-        &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
-        if self.has_tombstone(store, &rows.exchange.exchange_id.to_string())? {
+    fn check_erased(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {
+        let texts = [&rows.user, &rows.aurora].into_iter().flatten().any(|turn| turn.content.is_some());
+        if self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
             counts.erased += 1;
+            if texts && rows.exchange.salt.is_none() {
+                // Without its salt a text is anybody's word.
+                let (expected, place) = ("no text, as it is erased", format!("database, {}", rows.place()));
+                self.findings.add(Question::Consistent, Some(rows.session.id), place, expected, "a text");
+            }
         } else {
             let expected = "its text and salt, or a tombstone on record";
             let place = format!("database, {}", rows.place());
             self.findings.add(Question::Consistent, Some(rows.session.id), place, expected, "neither");
         }
-        Ok(())
     }
 
     fn check_outcome(
@@ -323,7 +314,8 @@ impl Checker<'_> {
         let gone = |turn: &Option<TurnRow>| turn.as_ref().is_some_and(|turn| turn.content.is_none());
         if gone(&rows.aurora) && row.salt.is_some() && !gone(&rows.user) {
             // Asked before a backup, answered after it: the answer is lost, and the document with it.
-            return self.check_erased(store, rows, counts);
+            self.check_erased(rows, counts);
+            return Ok(());
         }
         if !gone(&rows.user) {
             self.check_exchange_document(rows, counts);
@@ -346,10 +338,12 @@ impl Checker<'_> {
         // An erased exchange can't be opened, by nobody: that is what erasing is.
         let Some(salt) = &rows.exchange.salt else { return };
         let (id, place) = (Some(rows.session.id), rows.place());
+        if self.tombstones.has_context(&rows.exchange.exchange_id.to_string()) {
+            // It commits to a bundle and a prompt that nobody can put together again.
+            return;
+        }
         let rebuilt = rows.document(scheme, salt);
         match rebuilt.and_then(|document| document.commitment(scheme, salt).map_err(|e| e.to_string())) {
-            // Its document holds a prompt that nobody can render again.
-            Ok(found) if rows.has_lost_its_prompt() && found != outcome.exchange_commitment => {}
             Ok(found) => {
                 self.cell(id, &place, "exchange_commitment of its rows", found, outcome.exchange_commitment);
             }

@@ -61,7 +61,9 @@ impl Checker<'_> {
             let commits = counted(self.commits.values().sum(), "commit");
             let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
             let lines = counted(self.lines_checked(), "log line");
-            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together"))
+            let erased = self.database.as_ref().map_or(0, |database| database.erased);
+            let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
+            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}"))
         })
     }
 

@@ -212,6 +212,7 @@ impl House {
             compiled,
             authority_state: AuthorityState::Ok,
             salt: Salt::new(salt),
+            action_salts: Vec::new(),
             params: Params::default(),
             anchor: None,
             now,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
@@ -19,8 +20,8 @@ use gently::record::commitment::Salt;
 use gently::record::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
-use gently::sight::Tool;
 use gently::sight::sys_health::SysHealth;
+use gently::sight::{Tool, observe_all};
 use gently::store::Read;
 use gently::store::sqlite::Sqlite;
 
@@ -52,8 +53,8 @@ pub fn make(root: &Path, sessions: u64) {
         phase: kernel.phase().to_owned(),
         tier: kernel.tier(),
     };
-    let seen = SysHealth { home: root.to_owned() }.observe(now);
-    let sight = BTreeMap::from([("sys_health".to_owned(), seen)]);
+    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth { home: root.to_owned() })];
+    let sight = observe_all(&tools, kernel.tools(), now);
     let house = House { recorder: &recorder, kernel: &kernel, terms, sight };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut done = 0;
@@ -95,8 +96,18 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
         os_random(&mut salt).unwrap();
         let (authority_state, salt) = (AuthorityState::Ok, Salt::new(salt));
         let params = Default::default();
-        let prompt =
-            Prompt { session: session.id, text, bundle, compiled, params, authority_state, salt, anchor: None, now };
+        let prompt = Prompt {
+            session: session.id,
+            text,
+            bundle,
+            compiled,
+            params,
+            authority_state,
+            salt,
+            action_salts: Vec::new(),
+            anchor: None,
+            now,
+        };
         let prompt = house.recorder.prompt(prompt).await.unwrap();
         let judged = Model::observer().invoke(&prompt).await.unwrap().judge(house.kernel, &prompt);
         house.recorder.answer(prompt, judged, now).await.unwrap();

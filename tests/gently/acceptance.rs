@@ -165,7 +165,7 @@ async fn silent_turn(person: &Person) {
         clock: &clock,
         say: &say,
     };
-    let gather = || Seen { sight: BTreeMap::new(), salt: Salt::new([5; 32]) };
+    let gather = || Seen { sight: BTreeMap::new(), salt: Salt::new([5; 32]), action_salts: Vec::new() };
     let question = Question { text: QUESTION, declared: &Declared::default() };
     let asked = ask(&house, key, &model, question, gather, &Endless).await.unwrap();
     assert!(matches!(asked.turn, Turn::Refused(_, Some(_))), "{:?}", asked.turn);

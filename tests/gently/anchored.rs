@@ -146,8 +146,10 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             clock: &clock,
             say: &say,
         };
-        let gather =
-            || Seen { sight: observe_all(&tools, kernel.tools(), clock()), salt: Salt::new([later as u8; 32]) };
+        let gather = || {
+            let (sight, salt) = (observe_all(&tools, kernel.tools(), clock()), Salt::new([later as u8; 32]));
+            Seen { sight, salt, action_salts: Vec::new() }
+        };
         let question = Question { text: "And now?", declared: &Declared::default() };
         let asked = ask(&house, key, &model, question, gather, &Endless).await.unwrap();
         let Turn::Answered(answer) = asked.turn else { panic!("{:?}", asked.turn) };

@@ -59,6 +59,8 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(r#""risk_flags":\[("unknown:[a-z_]+",?)+\]"#, r#""risk_flags":[…]"#);
     settings.add_filter(r"\[time\], (just now|\d+ seconds? old):", "[time], [age]:");
     settings.add_filter(r"(?P<name>  (load|memory|swap|disk|up) +)[^\\\n]+", "$name[value]");
+    settings.add_filter(r"(disk_usage, \[time\], \[age\]:)(\\n  [^\\\n]*|\n  [^\n]*)+", "$1 [disks]");
+    settings.add_filter(r"(?P<name>  sizes +)[^\\\n]+", "$name[value]");
     settings.add_filter(r"Not known: [^\n]+\. Unknown", "Not known: […]. Unknown");
     settings.bind(|| insta::assert_snapshot!(name, text));
 }

@@ -338,7 +338,7 @@ fn every_ask_is_a_session_two_turns_and_an_exchange() {
             // The bundle is recorded before the model is called, so a failed call has one too.
             assert_eq!(get(7), Some(sha256(&get(8).unwrap())));
             assert_eq!(get(9).unwrap().len(), 64);
-            assert_eq!(refs, 2, "kernel and sight");
+            assert_eq!(refs, 6, "kernel and five tools");
         }
         outcomes.push(outcome);
     }

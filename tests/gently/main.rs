@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod acceptance;
+mod actions;
 mod anchor;
 mod anchored;
 mod artifacts;
@@ -16,6 +17,7 @@ mod concurrency;
 mod continuity;
 mod doctor;
 mod drift;
+mod erase;
 mod esplora_server;
 mod faults;
 mod floors;
@@ -24,6 +26,7 @@ mod headers;
 mod headers_file;
 mod hooks;
 mod journey;
+mod kernel;
 mod keys;
 mod ledger;
 mod llama;
@@ -44,6 +47,7 @@ mod recorder;
 mod replay;
 mod rotation;
 mod second;
+mod sight;
 mod since;
 mod store;
 mod storm;

@@ -49,7 +49,9 @@ fn sample_sight() -> BTreeMap<String, SightEntry> {
         values: values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         unknowns: vec!["gpu_health".to_owned()],
     };
-    BTreeMap::from([("sys_health".to_owned(), entry)])
+    let mut sight = observe_all(&[], Kernel::genesis().tools(), now());
+    sight.insert("sys_health".to_owned(), entry);
+    sight
 }
 
 fn bundle_for(kernel: &Kernel, user_input: &Clean, sight: BTreeMap<String, SightEntry>) -> ContextBundle {
@@ -89,7 +91,7 @@ fn mandatory_preflight_continuity() {
     assert_eq!(prompt.hash(), Hash32::digest(prompt.canonical().as_bytes()));
     // What was injected, and why.
     assert!(bundle.refs().iter().all(|r| r.artifact_hash.is_some() && r.included_reason.starts_with("ring0.")));
-    assert_eq!(bundle.refs().len(), 2);
+    assert_eq!(bundle.refs().len(), 1 + kernel.tools().len());
 }
 
 /// AEGIS 11.3: what is declared returns real values or a reason; sight without values fails.

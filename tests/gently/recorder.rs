@@ -15,7 +15,7 @@ use gently::home::{Home, InitOptions};
 use gently::keys::{AuthKey, KeyError};
 use gently::models::{Model, observer};
 use gently::record::block::{Anchor, Block, Network, Source};
-use gently::record::bundle::{Moment, Reading, SightEntry};
+use gently::record::bundle::{Moment, NoSight, Reading, SightEntry};
 use gently::record::commitment::Salt;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
@@ -243,7 +243,17 @@ fn sight(now: Seconds) -> BTreeMap<String, SightEntry> {
         values: BTreeMap::from([("cores".to_owned(), Reading::Count(2))]),
         unknowns: vec!["gpu_health".to_owned()],
     };
-    BTreeMap::from([("sys_health".to_owned(), entry)])
+    // Of the other tools the machine that tests has none.
+    let none = || SightEntry::Unavailable { reason: NoSight::NotInstalled, unknowns: vec![] };
+    let mut sight: BTreeMap<String, SightEntry> =
+        Kernel::genesis().tools().iter().map(|tool| (tool.clone(), none())).collect();
+    sight.insert("sys_health".to_owned(), entry);
+    sight
+}
+
+/// As many as a turn can need.
+pub fn action_salts(text: &str) -> Vec<Salt> {
+    (0..8).map(|n| salt(&format!("{text}/{n}"))).collect()
 }
 
 fn salt(text: &str) -> Salt {
@@ -279,6 +289,7 @@ pub async fn prompt(
         compiled,
         authority_state: AuthorityState::Ok,
         salt: salt(text),
+        action_salts: action_salts(text),
         anchor: None,
         now,
     };
@@ -314,6 +325,7 @@ pub fn denied(session: &SessionRow, text: &str, now: Seconds) -> RefusedPrompt {
         refusal: Refusal::Denied { reason: "authority.denied".to_owned() },
         authority_state: AuthorityState::Blocked,
         salt: salt(text),
+        action_salts: action_salts(text),
         anchor: None,
         now,
     }

@@ -21,10 +21,13 @@ pub fn of(turn: &Account) -> String {
         outcome_words(turn),
         exchange.created_at
     );
+    if let Some((at, reason)) = &turn.erased {
+        part(&mut out, "text", &format!("erased: {}, {at}", quiet(reason)));
+    }
     part(&mut out, "prompt", &said(turn.prompt_text()));
     part(&mut out, "answer", &answer(turn));
     part(&mut out, "drift", &drift(turn));
-    part(&mut out, "context bundle", &exchange.bundle_json.as_deref().map_or_else(not_compiled, pretty));
+    part(&mut out, "context bundle", &exchange.bundle_json.as_deref().map_or_else(|| not_compiled(turn), pretty));
     part(&mut out, "compiled prompt, rendered again", &compiled(turn));
     part(&mut out, "injected", &injected(turn));
     part(&mut out, "left out", &pretty(&exchange.exclusions));
@@ -71,8 +74,8 @@ fn drift(turn: &Account) -> String {
     }
 }
 
-fn not_compiled() -> String {
-    "none: nothing was compiled".to_owned()
+fn not_compiled(turn: &Account) -> String {
+    if turn.erased.is_some() { "erased" } else { "none: nothing was compiled" }.to_owned()
 }
 
 fn pretty(json: &str) -> String {
@@ -85,7 +88,7 @@ fn pretty(json: &str) -> String {
 
 fn compiled(turn: &Account) -> String {
     match &turn.compiled {
-        None => not_compiled(),
+        None => not_compiled(turn),
         Some(Err(why)) => format!("can't be rendered: {why}"),
         Some(Ok(json)) => {
             let messages: Vec<Value> = serde_json::from_str(json).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
 mod columns;
+mod erase;
 mod find;
 mod read;
 mod recall;
@@ -14,7 +15,8 @@ use std::time::Duration;
 use refinery::{Migration, Runner};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use super::{Applied, Store, StoreError, Write};
+use super::{Applied, HomeFile, Store, StoreError, Write};
+use crate::record::time::Seconds;
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -27,6 +29,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql")),
     ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
     ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
+    ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
 ];
 
 /// A connection, or a transaction on one: queries run on both.
@@ -114,6 +117,31 @@ impl Sqlite {
         self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed("checkpoint"))
     }
 
+    /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader holds it.
+    pub fn scrub(&mut self) -> Result<bool, StoreError> {
+        let what = "empty the write-ahead log";
+        let busy: i64 =
+            self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(failed(what))?;
+        if busy != 0 {
+            return Ok(false);
+        }
+        self.0.execute("DELETE FROM scrub", []).map(|_| true).map_err(failed(what))
+    }
+
+    /// Whether erased texts may still stand in the write-ahead log.
+    pub fn is_to_scrub(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM scrub)";
+        self.0.query_row(sql, [], |row| row.get(0)).map_err(failed("look for erased texts"))
+    }
+
+    /// Replaces what is noted of the home's files; what is not among them is forgotten. No evidence, so not synced.
+    pub fn note_files(&mut self, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
+        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("note the home's files"))?;
+        let noted = erase::note_files(&mut self.0, files, now);
+        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed("note the home's files"))?;
+        noted
+    }
+
     /// Copies the write-ahead log back when it has at least so many pages, for a moment when nobody waits.
     ///
     /// Whoever opens the database reads all of the log. Readers are not disturbed.
@@ -163,8 +191,8 @@ impl Sqlite {
         let runner = Runner::new(&migrations).set_grouped(true);
         // The common open finds everything applied; asking first keeps it free of writes. A new database
         // has no history to ask, and what is really wrong comes out of the run.
-        let newest = runner.get_last_applied_migration(&mut *self.0).ok().flatten();
-        if newest.is_some_and(|m| Some((m.version(), m.checksum())) == last(&migrations)) {
+        let applied = runner.get_applied_migrations(&mut *self.0).unwrap_or_default();
+        if applied.iter().map(mark_of).eq(migrations.iter().map(mark_of)) {
             return Ok(());
         }
         runner.run(&mut *self.0).map(|_| ()).map_err(refused)
@@ -190,8 +218,9 @@ fn immutable_uri(path: &Path) -> String {
     format!("file:{escaped}?immutable=1")
 }
 
-fn last(migrations: &[Migration]) -> Option<(i32, u64)> {
-    migrations.last().map(|m| (m.version(), m.checksum()))
+/// What tells one migration from another.
+fn mark_of(migration: &Migration) -> (i32, u64) {
+    (migration.version(), migration.checksum())
 }
 
 #[cfg(unix)]

@@ -18,8 +18,8 @@ use crate::record::hash::Hash32;
 use crate::record::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
-    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head, Read,
-    SessionRow, StoreError, TurnRow,
+    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
+    HomeFile, Read, RowCounts, SessionRow, StoreError, TurnRow,
 };
 
 /// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a turn.
@@ -188,6 +188,11 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         Ok(self.one("look for an artifact", sql, [kind, id], |c| c.flag("artifact.found"))?.unwrap_or_default())
     }
 
+    fn artifacts_of(&self, kind: &str) -> Result<Vec<ArtifactRow>, StoreError> {
+        let sql = "SELECT * FROM artifact WHERE kind = ?1 ORDER BY line";
+        self.list("read artifacts", sql, [kind], artifact)
+    }
+
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError> {
         let sql = "SELECT * FROM artifact WHERE kind = ?1 ORDER BY line DESC LIMIT 1";
         self.one("read an artifact", sql, [kind], artifact)
@@ -268,5 +273,47 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         self.list("read auth failures", "SELECT * FROM auth_failure ORDER BY reason", [], |c| {
             Ok((c.text("auth_failure.reason")?, c.time("auth_failure.since")?, c.count("auth_failure.pending")?))
         })
+    }
+
+    fn injected_into(&self, artifact_id: &str) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT DISTINCT exchange_id FROM context_artifact_ref WHERE artifact_id = ?1";
+        self.list("find what was injected", sql, [artifact_id], |c| c.uuid("context_artifact_ref.exchange_id"))
+    }
+
+    fn kept_before(&self, time: Seconds, most: u32) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT exchange_id FROM llm_exchange
+                   WHERE salt IS NOT NULL AND outcome IS NOT NULL AND created_at < ?1 ORDER BY created_at LIMIT ?2";
+        let values = rusqlite::params![time.as_i64(), most];
+        self.list("find old texts", sql, values, |c| c.uuid("llm_exchange.exchange_id"))
+    }
+
+    fn artifacts_called(&self, id: &str) -> Result<Vec<ArtifactRow>, StoreError> {
+        self.list("read artifacts", "SELECT * FROM artifact WHERE id = ?1 ORDER BY line", [id], artifact)
+    }
+
+    fn home_files(&self) -> Result<(Vec<HomeFile>, Option<Seconds>), StoreError> {
+        let rows = self.list("read the home's files", "SELECT * FROM home_file ORDER BY name", [], |c| {
+            let file = HomeFile { name: c.text("home_file.name")?, sha256: c.hash("home_file.sha256")? };
+            Ok((file, c.time("home_file.noted_at")?))
+        })?;
+        let noted_at = rows.first().map(|(_, at)| *at);
+        Ok((rows.into_iter().map(|(file, _)| file).collect(), noted_at))
+    }
+
+    fn row_counts(&self) -> Result<RowCounts, StoreError> {
+        // Rows of the first two tables are never deleted, so the newest row's number is their count.
+        let sql = "SELECT (SELECT ifnull(max(rowid), 0) FROM chat_session) AS sessions,
+                     (SELECT count(*) FROM chat_session WHERE status = 'open') AS sessions_open,
+                     (SELECT ifnull(max(rowid), 0) FROM llm_exchange) AS exchanges,
+                     (SELECT count(*) FROM artifact) AS artifacts";
+        let counts = self.one("count rows", sql, [], |c| {
+            Ok(RowCounts {
+                sessions: c.count("sessions")?,
+                sessions_open: c.count("sessions_open")?,
+                exchanges: c.count("exchanges")?,
+                artifacts: c.count("artifacts")?,
+            })
+        })?;
+        counts.ok_or(StoreError::Corrupt { place: "counts", expected: "one row", actual: "none".to_owned() })
     }
 }

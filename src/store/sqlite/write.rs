@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params, params};
 use uuid::Uuid;
 
 use super::columns::int;
-use super::{Tx, failed};
+use super::{Tx, erase, failed};
 use crate::record::block::Anchor;
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -33,7 +33,7 @@ fn opt_hash(hash: Option<Hash32>) -> Option<String> {
 
 impl Tx<'_> {
     /// Runs one statement; returns how many rows it changed.
-    fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+    pub(super) fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
         statement.execute(values).map_err(failed(what))
     }
@@ -365,6 +365,18 @@ impl Write for Tx<'_> {
         .map(|_| ())
     }
 
+    fn erase_exchange(&mut self, exchange: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError> {
+        erase::exchange(self, exchange, params)
+    }
+
+    fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError> {
+        erase::context(self, exchange, bundle_too)
+    }
+
+    fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError> {
+        erase::artifact(self, line)
+    }
+
     fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError> {
         self.change(
             "count an auth failure",
@@ -376,7 +388,12 @@ impl Write for Tx<'_> {
     }
 }
 
-fn must_change(changed: usize, place: &'static str, expected: &'static str, id: &Uuid) -> Result<(), StoreError> {
+pub(super) fn must_change(
+    changed: usize,
+    place: &'static str,
+    expected: &'static str,
+    id: &Uuid,
+) -> Result<(), StoreError> {
     if changed == 1 {
         return Ok(());
     }

@@ -1,0 +1,118 @@
+//! `gently action`: actuation intents on record. They are shown; there is nothing that carries them out.
+
+use serde_json::{Value, json};
+
+use crate::record::canon;
+use crate::record::entry::Line;
+use crate::record::exchange::ArtifactDoc;
+use crate::recorder::{ACTION, AWAITING, Action};
+use crate::store::sqlite::Sqlite;
+use crate::store::{ArtifactRow, Read, StoreError};
+
+use super::args::ActionCommand;
+use super::screen::{beginning, quiet};
+use super::wire::{self, WireError};
+use super::{could_not, print, say};
+
+/// How much of an intent stands in the list.
+const EXCERPT: usize = 80;
+
+/// Runs one of the verbs.
+pub fn run(command: &ActionCommand, json: bool) -> Result<u8, WireError> {
+    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let rows = store.artifacts_of(ACTION)?;
+    match command {
+        ActionCommand::List => list(&store, &rows, json),
+        ActionCommand::Show { id } => match rows.iter().find(|row| row.id == *id) {
+            Some(row) => show(&Intent::of(&store, row)?, json),
+            None => Ok(could_not(&format!("no intent is called '{}': gently action list", quiet(id)), json)),
+        },
+    }
+}
+
+/// An intent as it is on record.
+struct Intent {
+    id: String,
+    line: u64,
+    at: Option<String>,
+    session: Option<String>,
+    /// None once erased.
+    content: Option<Value>,
+}
+
+impl Intent {
+    fn of(store: &Sqlite, row: &ArtifactRow) -> Result<Intent, StoreError> {
+        let line = store.lines(row.line, row.line + 1)?;
+        let line = line.first().and_then(|line| Line::parse(line.as_bytes()).ok());
+        let document = row.document.as_ref().and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+        Ok(Intent {
+            id: row.id.clone(),
+            line: row.line + 1,
+            at: line.as_ref().map(|line| line.time.to_string()),
+            session: line.and_then(|line| line.session).map(|id| id.to_string()),
+            content: document.map(|document| document.content),
+        })
+    }
+
+    fn word(&self, key: &str) -> &str {
+        self.content.as_ref().and_then(|content| content[key].as_str()).unwrap_or("erased")
+    }
+
+    fn facts(&self) -> Value {
+        let of = |key: &str| self.content.as_ref().map_or(Value::Null, |content| content[key].clone());
+        json!({
+            "id": self.id, "state": of("state"), "class": of("class"), "source": of("source"), "what": of("what"),
+            "exchange": of("exchange"), "seq": of("seq"), "more_in_text": of("more_in_text"), "session": self.session,
+            "recorded_at": self.at, "log_line": self.line, "erased": self.content.is_none(),
+        })
+    }
+}
+
+fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, WireError> {
+    let intents: Vec<Intent> = rows.iter().map(|row| Intent::of(store, row)).collect::<Result<_, _>>()?;
+    if json {
+        return Ok(print(&format!("{}\n", Value::Array(intents.iter().map(Intent::facts).collect()))));
+    }
+    if intents.is_empty() {
+        say("nobody asked to have anything done");
+    }
+    let line = |intent: &Intent| {
+        format!(
+            "{}  {}  {}  {:13}  {:6}  {}\n",
+            intent.id,
+            intent.at.as_deref().unwrap_or("unknown time"),
+            intent.word("state"),
+            intent.word("class"),
+            intent.word("source"),
+            beginning(intent.word("what"), EXCERPT)
+        )
+    };
+    Ok(print(&intents.iter().map(line).collect::<String>()))
+}
+
+fn show(intent: &Intent, json: bool) -> Result<u8, WireError> {
+    if json {
+        return Ok(print(&format!("{}\n", intent.facts())));
+    }
+    let lines = [
+        ("state", intent.word("state").to_owned()),
+        ("what", quiet(intent.word("what"))),
+        ("class", intent.word("class").to_owned()),
+        ("said by", intent.word("source").to_owned()),
+        ("exchange", intent.word("exchange").to_owned()),
+        ("recorded", intent.at.clone().unwrap_or_else(|| "unknown time".to_owned())),
+        ("log line", intent.line.to_string()),
+    ];
+    let text: String = lines.iter().map(|(name, value)| format!("    {name:10}{value}\n")).collect();
+    Ok(print(&format!("{}\n{text}", intent.id)))
+}
+
+/// What a person is told when an intent was recorded with a turn.
+pub fn line_of(action: &Action) -> String {
+    format!("{} on record, {AWAITING}, done by nobody: {}", action.id, quiet(&action.what))
+}
+
+/// The same as JSON.
+pub fn facts_of(action: &Action) -> Value {
+    json!({"id": action.id, "class": action.class.name(), "what": action.what, "state": AWAITING})
+}

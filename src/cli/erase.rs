@@ -1,0 +1,105 @@
+//! `gently erase`: text and salt are destroyed, what is committed to them stays, a tombstone says so.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::govern::sanitize::redact;
+use crate::record::time::Seconds;
+use crate::recorder::{Erased, Erasure};
+use crate::store::Read;
+
+use super::args::EraseArgs;
+use super::screen::quiet;
+use super::wire::{self, Opened, WireError};
+use super::{FINE, could_not, find, print, say};
+
+/// So many exchanges share one transaction and one tombstone.
+const AT_ONCE: u32 = 200;
+/// So many are erased after one turn.
+const AFTER_A_TURN: u32 = 20;
+const DAY: u64 = 86_400;
+/// The reason of what a retention erases.
+const RETENTION: &str = "retention";
+
+/// Erases what is named, or what is old.
+pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let reason = redact(args.reason.as_deref().unwrap_or("asked for").trim()).clean;
+    let mut all = Erased { scrubbed: true, ..Erased::default() };
+    if let Some(id) = &args.id {
+        let (exchanges, artifacts) = match id.contains(':') {
+            true => (Vec::new(), vec![id.clone()]),
+            false => (vec![find::exchange(&opened.store, id)?.exchange_id], Vec::new()),
+        };
+        all = erase(&opened, Erasure { exchanges, artifacts, reason }).await?;
+        return report(&all, json);
+    }
+    let days = if args.due { opened.config.content_days } else { args.older_than };
+    let Some(days) = days else {
+        return Ok(could_not("retention.content_days is not set: gently config set retention.content_days DAYS", json));
+    };
+    let limit = before(days)?;
+    loop {
+        let exchanges = opened.store.kept_before(limit, AT_ONCE)?;
+        if exchanges.is_empty() {
+            return report(&all, json);
+        }
+        let reason = if args.due { redact(RETENTION).clean } else { reason.clone() };
+        let erased = erase(&opened, Erasure { exchanges, artifacts: Vec::new(), reason }).await?;
+        all.exchanges.extend(erased.exchanges);
+        all.artifacts.extend(erased.artifacts);
+        all.contexts.extend(erased.contexts);
+        all.scrubbed = erased.scrubbed;
+    }
+}
+
+/// Erases some of what the retention is over for; what fails is tried again after the next turn.
+pub async fn some_that_is_due(opened: &Opened) {
+    let Some(days) = opened.config.content_days else { return };
+    let found = before(days).and_then(|limit| Ok(opened.store.kept_before(limit, AFTER_A_TURN)?));
+    let exchanges: Vec<Uuid> = found.unwrap_or_default();
+    if exchanges.is_empty() {
+        return;
+    }
+    let erasure = Erasure { exchanges, artifacts: Vec::new(), reason: redact(RETENTION).clean };
+    match erase(opened, erasure).await {
+        Ok(erased) => say(&format!("erased {} exchanges older than {days} days", erased.exchanges.len())),
+        Err(e) => say(&format!("what is older than {days} days could not be erased: {e}")),
+    }
+}
+
+async fn erase(opened: &Opened, what: Erasure) -> Result<Erased, WireError> {
+    Ok(opened.recorder.erase(what, wire::fresh_salt()?, wire::clock()?).await?)
+}
+
+/// The time so many days ago.
+fn before(days: u64) -> Result<Seconds, WireError> {
+    let now = wire::clock()?.get();
+    Seconds::new(now.saturating_sub(days.saturating_mul(DAY))).map_err(|_| WireError::Clock)
+}
+
+fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
+    let ids = |list: &[Uuid]| list.iter().map(Uuid::to_string).collect::<Vec<_>>();
+    let nothing = erased.exchanges.is_empty() && erased.artifacts.is_empty();
+    if !erased.scrubbed {
+        say("another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
+             without it");
+    }
+    if json {
+        let facts = json!({
+            "exchanges": ids(&erased.exchanges), "artifacts": erased.artifacts, "contexts": ids(&erased.contexts),
+            "erased": !nothing, "scrubbed": erased.scrubbed,
+        });
+        return Ok(print(&format!("{facts}\n")));
+    }
+    if nothing {
+        say("nothing to erase: it was erased before, or nothing is that old");
+        return Ok(FINE);
+    }
+    let mut lines: Vec<String> = ids(&erased.exchanges).iter().map(|id| format!("erased exchange {id}")).collect();
+    lines.extend(erased.artifacts.iter().map(|id| format!("erased {}", quiet(id))));
+    lines.extend(ids(&erased.contexts).iter().map(|id| format!("its words stood in the prompt of {id}, now gone too")));
+    say("an older backup still holds what it held; so does whoever was sent it");
+    Ok(print(&format!("{}\n", lines.join("\n"))))
+}

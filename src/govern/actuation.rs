@@ -1,0 +1,281 @@
+//! Requests to act: a prompt that wants something done to a machine, a reply that is about to do it (AEGIS 7.1).
+//!
+//! Nothing here acts, and nothing of gently does: what is found is put on record as an *actuation intent* that
+//! awaits a person's approval. Rules of form, and plain: they know imperatives, offers and blocks in the form
+//! of tool calls. They miss paraphrase; what they find changes a word on record, and never whether a prompt
+//! is answered. Commands that a reply tells the reader to run are the reader's to run, and no intent.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+pub use super::acts::ActClass;
+use super::acts::{is_verb, of_gerund, of_verb};
+
+/// One wish to act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// What kind of act.
+    pub class: ActClass,
+    /// The sentence, on one line, of at most 160 characters.
+    pub what: String,
+}
+
+/// What was found in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Acts {
+    /// The first of them, at most [`MAX_ACTS`].
+    pub acts: Vec<Act>,
+    /// How many there are beyond those.
+    pub more: usize,
+}
+
+/// How many intents one text can put on record: a text of a thousand orders is one nuisance, and not a thousand.
+pub const MAX_ACTS: usize = 4;
+/// Longest excerpt, in characters.
+const MAX_WHAT: usize = 160;
+
+impl Acts {
+    fn add(&mut self, class: ActClass, sentence: &str) {
+        if self.acts.len() == MAX_ACTS {
+            self.more += 1;
+            return;
+        }
+        let line = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.acts.push(Act { class, what: line.chars().take(MAX_WHAT).collect() });
+    }
+}
+
+/// What a prompt asks to have done. Questions, quotations and wishes for a text are no requests.
+pub fn requested(prompt: &str) -> Acts {
+    let mut found = Acts::default();
+    for sentence in sentences(prompt) {
+        if let Some(class) = request(&words(sentence)) {
+            found.add(class, sentence);
+        }
+    }
+    found
+}
+
+/// What a reply announces or offers to do, and every block in the form of a tool call.
+pub fn proposed(reply: &str) -> Acts {
+    let mut found = Acts::default();
+    for block in tool_calls().find_iter(reply) {
+        found.add(ActClass::ToolCall, block.as_str());
+    }
+    for sentence in sentences(reply) {
+        if let Some(class) = proposal(&words(sentence)) {
+            found.add(class, sentence);
+        }
+    }
+    found
+}
+
+/// The sentences of a text, outside of code blocks and quotations.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    let prose = text.lines().filter(move |line| {
+        let line = line.trim_start();
+        let fence = line.starts_with("```") || line.starts_with("~~~");
+        in_code ^= fence;
+        !(in_code || fence || line.starts_with('>'))
+    });
+    prose.flat_map(|line| ends().split(line)).map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
+/// Where sentences end: a mark before white space or the end, so that `nginx.conf` stays whole.
+fn ends() -> &'static Regex {
+    static ONCE: OnceLock<Regex> = OnceLock::new();
+    ONCE.get_or_init(|| Regex::new(r"[.!?;…]+(?:\s+|$)").expect("a test compiles it"))
+}
+
+/// Forms in which models write calls of tools.
+fn tool_calls() -> &'static Regex {
+    static ONCE: OnceLock<Regex> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        let forms = [
+            r"<(?:tool_call|function_call|tool_use)\b[^>]*>[^<]{0,120}",
+            r#"<(?:function=|invoke name=")[A-Za-z0-9_.:-]+"#,
+            r"\[TOOL_CALLS\][^\n]{0,120}",
+            r"<\|python_tag\|>[^\n]{0,120}",
+            r#""(?:tool_calls|function_call)"\s*:\s*[\[{][^\n]{0,120}"#,
+            r#"\{\s*"(?:name|tool|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|parameters|args|input)"\s*:"#,
+            r#""action"\s*:\s*"[^"\n]{1,80}"\s*,\s*"action_input"\s*:"#,
+            r"(?m)^Action:[ \t]*\S[^\n]{0,80}\nAction Input:",
+        ];
+        Regex::new(&forms.join("|")).expect("a test compiles it")
+    })
+}
+
+/// Words in lower case; paths and names with dots stay whole, quotations of several words are cut out.
+fn words(sentence: &str) -> Vec<String> {
+    static ONCE: OnceLock<Regex> = OnceLock::new();
+    let quoted = ONCE.get_or_init(|| {
+        Regex::new("\"[^\"]*\\s[^\"]*\"|\u{201c}[^\u{201d}]*\\s[^\u{201d}]*\u{201d}").expect("a test compiles it")
+    });
+    let plain = quoted.replace_all(sentence, " ").replace(['\u{2019}', '\u{02bc}'], "'").to_lowercase();
+    // A comma is a word: it ends a part of the sentence.
+    let parts = plain.replace(',', " , ").replace('`', " ").replace(':', " : ");
+    let trimmed = |word: &str| {
+        let edge = |c: char| !(c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '*' | '_' | ',' | '\\'));
+        word.trim_matches(edge).trim_end_matches('.').to_owned()
+    };
+    parts.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect()
+}
+
+/// What may stand before the verb of a request, longest first.
+const HEADS: &[&[&str]] = &[
+    &["i", "would", "like", "you", "to"],
+    &["i'd", "like", "you", "to"],
+    &["i", "want", "you", "to"],
+    &["i", "need", "you", "to"],
+    &["go", "ahead", "and"],
+    &["make", "sure", "to"],
+    &["make", "sure", "you"],
+    &["be", "sure", "to"],
+    &["feel", "free", "to"],
+    &["would", "you", "mind"],
+    &["can", "you"],
+    &["could", "you"],
+    &["would", "you"],
+    &["will", "you"],
+    &["you", "can"],
+    &["you", "may"],
+    &["you", "must"],
+    &["try", "to"],
+    &["please"],
+    &["kindly"],
+    &["now"],
+    &["then"],
+    &["and"],
+    &["also"],
+    &["just"],
+    &["first"],
+    &["finally"],
+    &["hey"],
+    &["hi"],
+    &["hello"],
+    &["ok"],
+    &["okay"],
+    &["yes"],
+    &["so"],
+    &["aurora"],
+    &["quickly"],
+    &["immediately"],
+    &["let's"],
+    &[","],
+];
+/// Verbs of looking: what follows an "and" may still be a request.
+const LOOKS: &[&str] =
+    &["check", "look", "find", "see", "read", "verify", "go", "log", "connect", "ssh", "use", "wait"];
+
+/// A sentence of a prompt: an imperative, after polite words, after a condition, or after another imperative.
+fn request(words: &[String]) -> Option<ActClass> {
+    let conditional = matches!(words.first().map(String::as_str), Some("if" | "when" | "once" | "after" | "before"));
+    let comma = words.iter().position(|word| word == ",");
+    let words = if conditional { words.get(comma? + 1..)? } else { words };
+    let body = without_heads(words);
+    let (verb, after) = body.split_first()?;
+    let gerund = || of_gerund(verb).filter(|_| words.windows(2).any(|pair| pair == ["you", "mind"]));
+    let verb = if is_verb(verb) { verb.as_str() } else { gerund().unwrap_or(verb.as_str()) };
+    if let Some(class) = of_verb(verb, part(after)) {
+        return Some(class);
+    }
+    if !(is_verb(verb) || LOOKS.contains(&verb)) || is_writing(verb) {
+        return None;
+    }
+    // "Check the disk and delete the old logs".
+    let next = after.iter().position(|word| matches!(word.as_str(), "and" | "then" | ","))?;
+    request(after.get(next + 1..)?)
+}
+
+/// Verbs that make a text in most prompts: what follows them is part of that text.
+fn is_writing(verb: &str) -> bool {
+    matches!(verb, "write" | "create" | "make" | "add" | "put" | "replace")
+}
+
+/// Up to the next part of the sentence.
+fn part(words: &[String]) -> &[String] {
+    let end = words.iter().position(|word| matches!(word.as_str(), "then" | ":")).unwrap_or(words.len());
+    words.get(..end).unwrap_or(words)
+}
+
+fn without_heads(mut words: &[String]) -> &[String] {
+    while let Some(head) =
+        HEADS.iter().find(|head| words.len() >= head.len() && head.iter().zip(words).all(|(a, b)| a == b))
+    {
+        words = words.get(head.len()..).unwrap_or_default();
+    }
+    words
+}
+
+/// How a speaker announces an act, or asks for leave to do it.
+const ANNOUNCED: &[&[&str]] = &[
+    &["i'll"],
+    &["i", "will"],
+    &["i", "shall"],
+    &["i'm", "going", "to"],
+    &["i", "am", "going", "to"],
+    &["i'm", "about", "to"],
+    &["i", "am", "about", "to"],
+    &["i", "need", "to"],
+    &["i'd", "like", "to"],
+    &["we'll"],
+    &["we", "will"],
+    &["let", "me"],
+    &["shall", "i"],
+    &["should", "i"],
+    &["may", "i"],
+    &["like", "me", "to"],
+    &["want", "me", "to"],
+];
+/// What may stand between an announcement and its verb.
+const BETWEEN: &[&str] = &[
+    "now",
+    "just",
+    "go",
+    "ahead",
+    "and",
+    "then",
+    "first",
+    "also",
+    "quickly",
+    "proceed",
+    "to",
+    "immediately",
+    "start",
+    "by",
+];
+
+/// A sentence of a reply: an act that is announced, offered for approval, or under way.
+fn proposal(words: &[String]) -> Option<ActClass> {
+    let at_start = words.first().and_then(|first| of_gerund(first)).filter(|_| words.iter().any(|word| word == "now"));
+    if let Some(class) = at_start.and_then(|verb| of_verb(verb, words.get(1..)?)) {
+        return Some(class);
+    }
+    (0..words.len()).find_map(|at| {
+        let rest = words.get(at..)?;
+        if let ["i'm" | "we're", doing, ..] = rest.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+            && let Some(class) = of_gerund(doing).and_then(|verb| of_verb(verb, rest.get(2..)?))
+        {
+            return Some(class);
+        }
+        let said =
+            ANNOUNCED.iter().find(|said| rest.len() > said.len() && said.iter().zip(rest).all(|(a, b)| a == b))?;
+        let rest = rest.get(said.len()..)?;
+        let verb = rest.iter().position(|word| !BETWEEN.contains(&word.as_str()) || is_act(word, rest))?;
+        let word = rest.get(verb)?;
+        let verb_word = if is_verb(word) { word.as_str() } else { of_gerund(word)? };
+        of_verb(verb_word, rest.get(verb + 1..)?)
+    })
+}
+
+/// "Start" is a verb of its own before a thing, and none in "start by restarting".
+fn is_act(word: &str, rest: &[String]) -> bool {
+    let after = rest.iter().position(|other| other == word).and_then(|at| rest.get(at + 1..)).unwrap_or_default();
+    word == "start" && after.first().is_some_and(|next| next != "by")
+}
+
+#[cfg(test)]
+#[path = "actuation_tests.rs"]
+mod tests;

@@ -1,0 +1,126 @@
+//! What sight asks of a home: how much it holds, and whether it changed behind gently's back.
+
+use std::path::Path;
+
+use crate::config;
+use crate::record::commitment::{Role, Scheme, commit};
+use crate::record::entry::{Event, Line};
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::recorder::{RecorderError, check};
+use crate::sight::index_changed::{Compared, Part};
+use crate::sight::index_status::Counted;
+use crate::store::sqlite::Sqlite;
+use crate::store::{HomeFile, Read, StoreError};
+
+use super::{Home, HomeError};
+
+/// Files that are no evidence and that nobody but gently and its owner changes.
+const FILES: [&str; 5] =
+    [config::FILE, "keys/allowed_signers", "keys/auth.key", "keys/signing.key", "keys/signing.key.pub"];
+/// How often a comparison is begun again because another process wrote meanwhile.
+const ATTEMPTS: usize = 3;
+
+impl Home {
+    /// Counts what the database holds.
+    pub fn counted(&self) -> Result<Counted, StoreError> {
+        let store = Sqlite::open_read_only(&self.paths().database())?;
+        store.begin_read()?;
+        let (rows, head) = (store.row_counts()?, store.head()?);
+        Ok(Counted {
+            sessions: rows.sessions,
+            sessions_open: rows.sessions_open,
+            exchanges: rows.exchanges,
+            artifacts: rows.artifacts,
+            search_entries: None,
+            log_lines: head.lines,
+            ledger_commits: head.commits,
+            last_record_at: head.time,
+        })
+    }
+
+    /// Compares log, ledger, kernel and files with what the database knows of them; changes nothing.
+    pub fn compared(&self) -> Result<Compared, HomeError> {
+        let store = Sqlite::open_read_only(&self.paths().database())?;
+        let (log, ledger) = self.compare_evidence(&store)?;
+        let (noted, noted_at) = store.home_files()?;
+        let part = |prefix: &str| match files_changed(&self.root, &noted, prefix) {
+            _ if noted_at.is_none() => Part::Unknown,
+            Some(false) => Part::Same,
+            Some(true) => Part::Changed,
+            None => Part::Unknown,
+        };
+        let kernel = if kernel_is_committed(&store)? { Part::Same } else { Part::Changed };
+        Ok(Compared { log, ledger, kernel, config: part(config::FILE), keys: part("keys/"), noted_at })
+    }
+
+    /// Log and ledger, while nobody writes: the head is the same before and after.
+    fn compare_evidence(&self, store: &Sqlite) -> Result<(Part, Part), HomeError> {
+        for _ in 0..ATTEMPTS {
+            let head = store.head()?;
+            let found = check(store, &head, &self.paths());
+            if store.head()? == head {
+                return Ok(evidence_parts(found));
+            }
+        }
+        Ok((Part::Unknown, Part::Unknown))
+    }
+
+    /// Notes what the files of the home are like now; true when they were not noted so before.
+    ///
+    /// Called when a turn has ended, and whenever gently itself has changed one of them.
+    pub fn note_files(&self, now: Seconds) -> Result<bool, HomeError> {
+        let files = files_now(&self.root);
+        let (noted, _) = Sqlite::open_read_only(&self.paths().database())?.home_files()?;
+        if noted == files {
+            return Ok(false);
+        }
+        Sqlite::open(&self.paths().database())?.note_files(&files, now)?;
+        Ok(true)
+    }
+}
+
+fn files_now(root: &Path) -> Vec<HomeFile> {
+    let digest = |name: &str| std::fs::read(root.join(name)).ok().map(|bytes| Hash32::digest(&bytes));
+    let file = |name: &str| Some(HomeFile { name: name.to_owned(), sha256: digest(name)? });
+    let mut files: Vec<HomeFile> = FILES.iter().filter_map(|name| file(name)).collect();
+    files.sort();
+    files
+}
+
+/// Whether the files under a prefix are not what was noted; none when one is there and can't be read.
+fn files_changed(root: &Path, noted: &[HomeFile], prefix: &str) -> Option<bool> {
+    let names = || FILES.iter().filter(|name| name.starts_with(prefix));
+    if names().any(|name| root.join(name).exists() && std::fs::File::open(root.join(name)).is_err()) {
+        return None;
+    }
+    let now = files_now(root);
+    let of = |files: &[HomeFile], name: &str| files.iter().find(|file| file.name == name).map(|file| file.sha256);
+    Some(names().any(|name| of(&now, name) != of(noted, name)))
+}
+
+/// Which of the two is not where the database knows it. The log is looked at first.
+fn evidence_parts(found: Result<(), RecorderError>) -> (Part, Part) {
+    let Err(error) = found else { return (Part::Same, Part::Same) };
+    let names = |part: &str| match &error {
+        RecorderError::Disagree { ahead, behind, .. } => *ahead == part || *behind == part,
+        RecorderError::Unapplied { what, .. } => what.contains(part),
+        _ => false,
+    };
+    match (names("audit.log"), names("ledger.git")) {
+        (true, _) => (Part::Changed, Part::Unknown),
+        (false, true) => (Part::Same, Part::Changed),
+        (false, false) => (Part::Unknown, Part::Unknown),
+    }
+}
+
+/// Whether the newest kernel opens its commitment, and its line carries that commitment.
+fn kernel_is_committed(store: &Sqlite) -> Result<bool, HomeError> {
+    let scheme: Scheme = Home::genesis(store)?.commitments;
+    let Some(row) = store.newest_artifact("kernel")? else { return Ok(false) };
+    let (Some(document), Some(salt)) = (&row.document, &row.salt) else { return Ok(false) };
+    let line = store.lines(row.line, row.line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
+    let event = Event::Artifact { kind: row.kind.clone(), id: row.id.clone(), hash: row.commitment };
+    let opens = commit(scheme, salt, Role::Artifact, document.as_bytes()) == row.commitment;
+    Ok(opens && line.is_some_and(|line| line.event == event))
+}

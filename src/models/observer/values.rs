@@ -1,0 +1,197 @@
+//! Values of sight as sentences; what has none of its own follows by name.
+
+use std::collections::BTreeMap;
+
+use crate::record::bundle::Reading;
+
+/// Values that no line has named so far.
+type Left = BTreeMap<String, Reading>;
+
+/// The values in the order in which a person would ask for them; those without a sentence of their
+/// own follow by name.
+pub(super) fn lines(values: &BTreeMap<String, Reading>) -> Vec<String> {
+    let mut left = values.clone();
+    let mut lines = machine(&mut left);
+    lines.extend(disks(&mut left));
+    lines.extend(holdings(&mut left));
+    lines.extend(changes(&mut left));
+    lines.extend(left.iter().map(|(name, value)| format!("  {name} {value}")));
+    lines
+}
+
+/// `sys_health`.
+fn machine(left: &mut Left) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut take = |name: &str| left.remove(name);
+    let (one, five, fifteen) = (take("cpu_load"), take("cpu_load_5m"), take("cpu_load_15m"));
+    let cores = take("cores");
+    if let Some(one) = one {
+        let longer = both(five, fifteen).map(|(a, b)| format!(" ({a} over 5 minutes, {b} over 15)"));
+        let cores = cores.as_ref().map(|n| format!(" on {n} {}", plural(n, "core", "cores")));
+        lines.push(format!("  load     {one}{}{}", cores.unwrap_or_default(), longer.unwrap_or_default()));
+    }
+    let (total, used, available) = (take("mem_total_mb"), take("mem_used_mb"), take("mem_available_mb"));
+    if let Some((used, total)) = both(used, total) {
+        let available = available.map(|a| format!(", {} available", size(&a)));
+        lines.push(format!("  memory   {} of {} used{}", size(&used), size(&total), available.unwrap_or_default()));
+    }
+    if let Some((used, total)) = both(take("swap_used_mb"), take("swap_total_mb")) {
+        lines.push(match total {
+            Reading::Count(0) => "  swap     none".to_owned(),
+            _ => format!("  swap     {} of {} used", size(&used), size(&total)),
+        });
+    }
+    let (free, total, share) = (take("disk_free_mb"), take("disk_total_mb"), take("disk_free_pct"));
+    if let Some(share) = share {
+        let sizes = both(free, total).map(|(f, t)| format!(" ({} of {})", size(&f), size(&t)));
+        lines.push(format!("  disk     {share} % free{}", sizes.unwrap_or_default()));
+    }
+    if let Some(share) = take("root_disk_free_pct") {
+        lines.push(format!("  root     {share} % of the root disk free"));
+    }
+    if let Some(up) = take("uptime_s") {
+        lines.push(format!("  up       {}", duration(&up)));
+    }
+    lines
+}
+
+/// `disk_usage`: a line a disk.
+fn disks(left: &mut Left) -> Vec<String> {
+    let mut lines = Vec::new();
+    for n in 1.. {
+        let Some(mount) = left.remove(&format!("disk{n}_mount")) else { break };
+        let mut take = |name: &str| left.remove(&format!("disk{n}_{name}"));
+        let (used, free, total) = (take("used_pct"), take("free_mb"), take("total_mb"));
+        let used = used.map_or_else(|| "use unknown".to_owned(), |share| format!("{share} % used"));
+        let sizes = both(free, total).map(|(f, t)| format!(" ({} of {} free)", size(&f), size(&t)));
+        lines.push(format!("  {:8} {used}{}", mount.to_string(), sizes.unwrap_or_default()));
+    }
+    lines
+}
+
+/// `index_status`.
+fn holdings(left: &mut Left) -> Vec<String> {
+    let mut list = |names: &[(&str, &str)], show: fn(&Reading) -> String| {
+        let part = |(name, word): &(&str, &str)| Some(format!("{} {word}", show(&left.remove(*name)?)));
+        names.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+    };
+    let rows = [
+        ("sessions", "sessions"),
+        ("sessions_open", "of them open"),
+        ("exchanges", "exchanges"),
+        ("artifacts", "artifacts"),
+        ("search_entries", "search entries"),
+        ("log_lines", "lines"),
+        ("ledger_commits", "commits"),
+    ];
+    let rows = list(&rows, Reading::to_string);
+    let files = [("database_bytes", "database"), ("ledger_bytes", "ledger"), ("log_bytes", "log")];
+    let files = list(&files, bytes);
+    let newest = left.remove("last_record_at").map(|at| at.to_string()).unwrap_or_default();
+    [("holds", rows), ("sizes", files), ("newest", newest)]
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(name, text)| format!("  {name:8} {text}"))
+        .collect()
+}
+
+/// `index_changed`: what is the same on one line, what is not on another.
+fn changes(left: &mut Left) -> Vec<String> {
+    let mut lines = Vec::new();
+    for state in ["changed", "same"] {
+        let is = |value: &Reading| *value == Reading::Text(state.to_owned());
+        let names: Vec<String> = left.iter().filter(|(_, value)| is(value)).map(|(name, _)| name.clone()).collect();
+        left.retain(|_, value| !is(value));
+        if !names.is_empty() {
+            lines.push(format!("  {state:8} {}", names.join(", ")));
+        }
+    }
+    let noted = left.remove("noted_at").map(|at| format!("  since    {at}"));
+    lines.into_iter().chain(noted).collect()
+}
+
+fn both(a: Option<Reading>, b: Option<Reading>) -> Option<(Reading, Reading)> {
+    Some((a?, b?))
+}
+
+fn plural<'a>(n: &Reading, one: &'a str, many: &'a str) -> &'a str {
+    if *n == Reading::Count(1) { one } else { many }
+}
+
+/// MiB as a person reads them.
+fn size(mebibytes: &Reading) -> String {
+    match mebibytes.number() {
+        Some(n) if n >= 1024.0 * 1024.0 => format!("{:.1} TiB", n / 1024.0 / 1024.0),
+        Some(n) if n >= 1024.0 => format!("{:.1} GiB", n / 1024.0),
+        Some(n) => format!("{n:.0} MiB"),
+        None => mebibytes.to_string(),
+    }
+}
+
+/// Bytes as a person reads them.
+fn bytes(bytes: &Reading) -> String {
+    match bytes.number() {
+        Some(n) if n >= 1024.0 * 1024.0 => size(&Reading::Fraction(n / 1024.0 / 1024.0)),
+        Some(n) if n >= 1024.0 => format!("{:.0} KiB", n / 1024.0),
+        Some(n) => format!("{n:.0} B"),
+        None => bytes.to_string(),
+    }
+}
+
+/// Seconds as their two largest units.
+fn duration(seconds: &Reading) -> String {
+    let Reading::Count(seconds) = *seconds else { return seconds.to_string() };
+    let units = [(seconds / 86_400, "day"), (seconds / 3600 % 24, "hour"), (seconds / 60 % 60, "minute")];
+    let named = |(n, unit): &(u64, &str)| format!("{n} {unit}{}", if *n == 1 { "" } else { "s" });
+    let parts: Vec<String> = units.iter().skip_while(|(n, _)| *n == 0).take(2).map(named).collect();
+    if parts.is_empty() { format!("{seconds} s") } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_told_once() {
+        let text = |text: &str| Reading::Text(text.to_owned());
+        let told = |values: &[(&str, Reading)]| {
+            lines(&values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+        };
+        let disks = [
+            ("disk1_mount", text("/")),
+            ("disk1_total_mb", Reading::Count(2048)),
+            ("disk1_free_mb", Reading::Count(512)),
+            ("disk1_used_pct", Reading::Count(75)),
+            ("disk2_mount", text("/srv")),
+        ];
+        assert_eq!(told(&disks), ["  /        75 % used (512 MiB of 2.0 GiB free)", "  /srv     use unknown"]);
+        let holds = [
+            ("exchanges", Reading::Count(3)),
+            ("log_lines", Reading::Count(9)),
+            ("log_bytes", Reading::Count(2048)),
+            ("database_bytes", Reading::Count(5 * 1024 * 1024)),
+        ];
+        assert_eq!(told(&holds), ["  holds    3 exchanges, 9 lines", "  sizes    5 MiB database, 2 KiB log"]);
+        let changes =
+            [("log", text("same")), ("config", text("changed")), ("keys", text("same")), ("noted_at", text("t"))];
+        assert_eq!(told(&changes), ["  changed  config", "  same     keys, log", "  since    t"]);
+        assert_eq!(told(&[("nginx.service", text("active (running)"))]), ["  nginx.service active (running)"]);
+        assert!(told(&[]).is_empty());
+    }
+
+    #[test]
+    fn durations_and_sizes() {
+        for (seconds, text) in [
+            (5, "5 s"),
+            (60, "1 minute"),
+            (3660, "1 hour, 1 minute"),
+            (86_400, "1 day, 0 hours"),
+            (200_000, "2 days, 7 hours"),
+        ] {
+            assert_eq!(duration(&Reading::Count(seconds)), text);
+        }
+        assert_eq!(size(&Reading::Count(1024)), "1.0 GiB");
+        assert_eq!(size(&Reading::Text("?".into())), "?");
+        assert_eq!((bytes(&Reading::Count(12)), bytes(&Reading::Count(1 << 30))), ("12 B".into(), "1.0 GiB".into()));
+    }
+}

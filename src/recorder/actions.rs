@@ -1,0 +1,67 @@
+//! Actuation intents on record: what somebody wanted to have done (AEGIS 7.1). Nothing executes them.
+
+use crate::govern::actuation::{ActClass, Acts};
+use crate::govern::sanitize::redact;
+use crate::record::commitment::Salt;
+use crate::record::time::Seconds;
+
+use super::RecorderError;
+use super::artifacts::{ArtifactId, Field, NewArtifact, put};
+use super::draft::Draft;
+use super::turn::TurnIds;
+
+/// The kind of their artifacts.
+pub const KIND: &str = "action";
+/// The only state there is: a person has to approve, and there is no way yet to go on from there.
+pub const AWAITING: &str = "awaiting approval";
+
+/// An intent that was put on record with a prompt or a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// `action:000001`.
+    pub id: String,
+    /// What kind of act.
+    pub class: ActClass,
+    /// What was said, without secrets.
+    pub what: String,
+}
+
+/// Records the intents of a text, in the batch that records the text: `source` is `prompt` or `reply`.
+///
+/// `salts` is fresh randomness, and gives up one for each.
+pub(super) fn record(
+    draft: &mut Draft<'_>,
+    ids: &TurnIds,
+    source: &'static str,
+    found: Acts,
+    salts: &mut Vec<Salt>,
+    now: Seconds,
+) -> Result<Vec<Action>, RecorderError> {
+    let mut recorded = Vec::new();
+    for act in found.acts {
+        let salt = salts.pop().ok_or_else(|| RecorderError::Unrecordable {
+            what: "an actuation intent",
+            reason: "the turn brought no salt for it".to_owned(),
+        })?;
+        let what = redact(&act.what).clean;
+        let text = what.as_str().to_owned();
+        let new = NewArtifact {
+            kind: KIND,
+            id: ArtifactId::Next { prefix: KIND },
+            content: vec![
+                ("class", Field::Word(act.class.name().to_owned())),
+                ("exchange", Field::Word(ids.exchange.to_string())),
+                ("more_in_text", Field::Number(u64::try_from(found.more).unwrap_or(u64::MAX))),
+                ("seq", Field::Number(ids.seq)),
+                ("source", Field::Word(source.to_owned())),
+                ("state", Field::Word(AWAITING.to_owned())),
+                ("what", Field::Text(what)),
+            ],
+            session: Some(ids.session),
+            salt,
+            now,
+        };
+        recorded.push(Action { id: put(draft, new)?.document.id, class: act.class, what: text });
+    }
+    Ok(recorded)
+}

@@ -1,0 +1,193 @@
+//! Erasing: text and salt are destroyed, commitments stay, a tombstone says so (format, sections 2 and 11.6).
+//!
+//! ```text
+//! tombstone   {"contexts":["UUID",…],"ids":["UUID","note:000001",…],"reason":"…"}     an artifact outside of any session
+//! ```
+//! `ids` are exchanges and artifacts that are gone; `contexts` are exchanges that had one of them put before their
+//! model, and whose compiled prompt, and bundle if it stood in there, is therefore gone too.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::govern::sanitize::Clean;
+use crate::record::canon;
+use crate::record::commitment::Salt;
+use crate::record::documents::Format;
+use crate::record::exchange::ArtifactDoc;
+use crate::record::item::CONFLICT_RESOLVED;
+use crate::record::params::Params;
+use crate::record::time::Seconds;
+use crate::store::sqlite::Sqlite;
+use crate::store::{ExchangeRow, Read, StoreError};
+
+use super::draft::Draft;
+use super::{Recorder, RecorderError, actions};
+
+/// The kind of the artifact that says what was erased.
+pub const TOMBSTONE: &str = "tombstone";
+/// What a home can't do without, and what says that something else is gone.
+const KEPT: [&str; 5] = ["kernel", "auth_key", TOMBSTONE, "adopt", CONFLICT_RESOLVED];
+
+/// What is to be erased.
+#[derive(Clone, Debug)]
+pub struct Erasure {
+    /// Exchanges.
+    pub exchanges: Vec<Uuid>,
+    /// Ids of artifacts: `note:000001`.
+    pub artifacts: Vec<String>,
+    /// Why; it stays on record.
+    pub reason: Clean,
+}
+
+/// What was erased.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// Exchanges whose text and salt are gone; without those that were erased before.
+    pub exchanges: Vec<Uuid>,
+    /// Ids of artifacts whose document and salt are gone.
+    pub artifacts: Vec<String>,
+    /// Exchanges whose compiled prompt can't be rendered any more, as something in it is erased.
+    pub contexts: Vec<Uuid>,
+    /// Whether no copy is left in the write-ahead log. False while another program reads: the next start finishes it.
+    pub scrubbed: bool,
+}
+
+/// What a tombstone says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// Exchanges whose compiled prompt is gone.
+    #[serde(default)]
+    pub contexts: Vec<String>,
+    /// Exchanges and artifacts that are gone.
+    pub ids: Vec<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Every tombstone on record whose text is there, with the number of its line.
+pub fn tombstones<R: Read + ?Sized>(store: &R) -> Result<Vec<(u64, Tombstone)>, StoreError> {
+    let read = |text: &String| {
+        let document: ArtifactDoc = canon::parse(text.as_bytes()).ok()?;
+        serde_json::from_value(document.content).ok()
+    };
+    let rows = store.artifacts_of(TOMBSTONE)?;
+    Ok(rows.iter().filter_map(|row| Some((row.line, read(row.document.as_ref()?)?))).collect())
+}
+
+/// Empties the write-ahead log if that is still to be done; false while another program reads.
+pub(super) fn finish(store: &mut Sqlite) -> Result<bool, StoreError> {
+    if store.is_to_scrub()? { store.scrub() } else { Ok(true) }
+}
+
+impl Recorder {
+    /// Erases: tombstone and destruction in one transaction, then the write-ahead log is emptied.
+    ///
+    /// [`RecorderError::NotAllowed`] for what is not there, still waits for its answer, or can't be done without.
+    /// Nothing is recorded when all of it was erased before.
+    pub async fn erase(&self, what: Erasure, salt: Salt, now: Seconds) -> Result<Erased, RecorderError> {
+        let mut erased = self.record(now, move |draft| erase(draft, &what, &salt, now)).await?;
+        erased.scrubbed = finish(&mut Sqlite::open(&self.paths.database())?)?;
+        Ok(erased)
+    }
+}
+
+fn refused(reason: String) -> RecorderError {
+    RecorderError::NotAllowed { reason }
+}
+
+fn erase(draft: &mut Draft<'_>, what: &Erasure, salt: &Salt, now: Seconds) -> Result<Erased, RecorderError> {
+    let mut erased = Erased::default();
+    let mut contexts = BTreeSet::new();
+    for id in &what.exchanges {
+        let row = draft.tx.exchange(*id)?.ok_or_else(|| refused(format!("there is no exchange {id}")))?;
+        if row.outcome.is_none() {
+            return Err(refused(format!("exchange {id} still waits for its answer; close its session, then erase it")));
+        }
+        if row.salt.is_none() && !has_text(draft, &row)? {
+            continue;
+        }
+        contexts.extend(erase_exchange(draft, &row)?);
+        erased.artifacts.extend(erase_actions(draft, *id)?);
+        erased.exchanges.push(*id);
+    }
+    for id in &what.artifacts {
+        let rows = draft.tx.artifacts_called(id)?;
+        let Some(first) = rows.first() else { return Err(refused(format!("there is no artifact '{id}'"))) };
+        if KEPT.contains(&first.kind.as_str()) {
+            return Err(refused(format!("'{id}' is of kind {}: a home can't do without it", first.kind)));
+        }
+        if rows.iter().all(|row| row.document.is_none() && row.salt.is_none()) {
+            continue;
+        }
+        for row in &rows {
+            draft.tx.erase_artifact(row.line)?;
+        }
+        for exchange in draft.tx.injected_into(id)? {
+            draft.tx.erase_context(exchange, true)?;
+            contexts.insert(exchange);
+        }
+        erased.artifacts.push(id.clone());
+    }
+    erased.contexts = contexts.into_iter().filter(|id| !erased.exchanges.contains(id)).collect();
+    if !(erased.exchanges.is_empty() && erased.artifacts.is_empty()) {
+        put_tombstone(draft, &erased, &what.reason, salt, now)?;
+    }
+    Ok(erased)
+}
+
+fn has_text(draft: &Draft<'_>, row: &ExchangeRow) -> Result<bool, RecorderError> {
+    Ok(draft.tx.turn(row.turn_user)?.is_some_and(|turn| turn.content.is_some()))
+}
+
+/// Destroys an exchange's texts; returns the exchanges that were shown one of its turns.
+fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>, RecorderError> {
+    let unrecordable = |e: canon::CanonError| RecorderError::Unrecordable { what: "params", reason: e.to_string() };
+    let params = row.params.as_deref().map(Params::parse).transpose().map_err(unrecordable)?;
+    // The owner's part of the system message is a text; the other settings are numbers.
+    let params =
+        params.map(|params| Params { system: None, ..params }.canonical()).transpose().map_err(unrecordable)?;
+    draft.tx.erase_exchange(row, params.as_deref())?;
+    let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+    let mut shown = Vec::new();
+    for turn in [Some(row.turn_user), aurora].into_iter().flatten() {
+        for exchange in draft.tx.injected_into(&turn.to_string())? {
+            draft.tx.erase_context(exchange, false)?;
+            shown.push(exchange);
+        }
+    }
+    Ok(shown)
+}
+
+/// Intents quote the text that they were found in.
+fn erase_actions(draft: &mut Draft<'_>, exchange: Uuid) -> Result<Vec<String>, RecorderError> {
+    let quoted = format!("\"exchange\":\"{exchange}\"");
+    let rows = draft.tx.artifacts_of(actions::KIND)?;
+    let mut ids = Vec::new();
+    for row in rows.iter().filter(|row| row.document.as_ref().is_some_and(|text| text.contains(&quoted))) {
+        draft.tx.erase_artifact(row.line)?;
+        ids.push(row.id.clone());
+    }
+    Ok(ids)
+}
+
+fn put_tombstone(
+    draft: &mut Draft<'_>,
+    erased: &Erased,
+    reason: &Clean,
+    salt: &Salt,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    let exchanges = erased.exchanges.iter().map(Uuid::to_string);
+    let content = Tombstone {
+        contexts: erased.contexts.iter().map(Uuid::to_string).collect(),
+        ids: exchanges.chain(erased.artifacts.iter().cloned()).collect(),
+        reason: reason.as_str().to_owned(),
+    };
+    let content = serde_json::to_value(&content)
+        .map_err(|e| RecorderError::Unrecordable { what: "a tombstone", reason: e.to_string() })?;
+    let id = format!("{TOMBSTONE}-{}", draft.head.hash.short16());
+    let doc = ArtifactDoc { content, format: Format, id, kind: TOMBSTONE.to_owned() };
+    draft.artifact(now, None, &doc, salt.clone()).map(|_| ())
+}

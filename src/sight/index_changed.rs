@@ -1,0 +1,112 @@
+//! `index_changed`: whether anything of this home changed behind gently's back since it last wrote. It only looks.
+//!
+//! | value | |
+//! |---|---|
+//! | `log` | whether `audit.log` ends with the line that the database knows, at the length it knows |
+//! | `ledger` | whether every ref of `ledger.git` is where the database knows it, and there is no other |
+//! | `kernel` | whether the kernel in force opens the commitment that its line carries |
+//! | `config`, `keys` | whether `gently.toml` and the files of `keys/` are what they were |
+//! | `noted_at` | when those files were last looked at: at the end of the newest turn, or when gently changed them itself |
+//!
+//! Each is `same` or `changed`. Rows and older lines are not read here: `gently audit verify` does that.
+
+use std::sync::Arc;
+
+use crate::record::bundle::SightEntry;
+use crate::record::time::Seconds;
+
+use super::{Looked, Tool};
+
+/// The tool's name in kernel and bundle.
+pub const NAME: &str = "index_changed";
+
+/// What is not looked at.
+const NEVER_KNOWN: [&str; 2] = ["database_rows", "older_lines_and_commits"];
+
+/// One part of the home, compared with what the database knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// As it was.
+    Same,
+    /// Not as it was, or gone.
+    Changed,
+    /// It could not be told.
+    Unknown,
+}
+
+/// All parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// `audit.log`.
+    pub log: Part,
+    /// `ledger.git`.
+    pub ledger: Part,
+    /// The kernel in force.
+    pub kernel: Part,
+    /// `gently.toml`.
+    pub config: Part,
+    /// The files of `keys/`.
+    pub keys: Part,
+    /// When the files were noted; none when they never were.
+    pub noted_at: Option<Seconds>,
+}
+
+/// Compares; an error in words when the database can't be read.
+pub type Compare = Arc<dyn Fn() -> Result<Compared, String> + Send + Sync>;
+
+/// The tool.
+#[derive(Clone)]
+pub struct IndexChanged {
+    /// Compares the home with its database.
+    pub compare: Compare,
+}
+
+impl Tool for IndexChanged {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn observe(&self, now: Seconds) -> SightEntry {
+        let mut looked = Looked::default();
+        let compared = (self.compare)().ok();
+        let mut part = |name: &str, of: fn(&Compared) -> Part| match compared.as_ref().map_or(Part::Unknown, of) {
+            Part::Same => looked.text(name, "same"),
+            Part::Changed => looked.text(name, "changed"),
+            Part::Unknown => looked.unknowns.push(name.to_owned()),
+        };
+        part("log", |c| c.log);
+        part("ledger", |c| c.ledger);
+        part("kernel", |c| c.kernel);
+        part("config", |c| c.config);
+        part("keys", |c| c.keys);
+        if let Some(noted) = compared.and_then(|compared| compared.noted_at) {
+            looked.text("noted_at", &noted.to_string());
+        }
+        looked.unknowns.extend(NEVER_KNOWN.map(str::to_owned));
+        looked.entry(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::bundle::NoSight;
+
+    #[test]
+    fn same_changed_or_unknown() {
+        let compared = Compared {
+            log: Part::Same,
+            ledger: Part::Changed,
+            kernel: Part::Same,
+            config: Part::Unknown,
+            keys: Part::Unknown,
+            noted_at: None,
+        };
+        let entry = IndexChanged { compare: Arc::new(move || Ok(compared)) }.observe(Seconds::ZERO);
+        let SightEntry::Seen { values, unknowns, .. } = entry else { panic!("{entry:?}") };
+        assert_eq!((values["log"].to_string(), values["ledger"].to_string()), ("same".into(), "changed".into()));
+        assert_eq!(unknowns, ["config", "keys", "database_rows", "older_lines_and_commits"]);
+        let entry = IndexChanged { compare: Arc::new(|| Err("locked".into())) }.observe(Seconds::ZERO);
+        assert!(matches!(entry, SightEntry::Unavailable { reason: NoSight::ToolError, .. }));
+    }
+}
