@@ -7,6 +7,8 @@
 #                                      rate, bytes, git fsck, git verify-commit and gently audit verify side by side
 #   scripts/bench.sh make N HOME       only makes such a ledger, and keeps it; one that is there is gone on with
 #   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
+#   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
+#                                      is given) and 1000 sessions; RUNS (200) questions
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -23,16 +25,20 @@ usage() {
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   measure) (($# > 0)) || usage ;;
   *) usage ;;
 esac
 if (($# == 0)); then
-  if [[ "$part" == ask ]]; then set -- 10 10000; else set -- 10000; fi
+  case "$part" in
+  ask) set -- 10 10000 ;;
+  ledgers) set -- 10000 ;;
+  context) set -- 100000 ;;
+  esac
 fi
 program=ledgers
-if [[ "$part" == ask ]]; then program=bench; fi
+if [[ "$part" == ask || "$part" == context ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -57,6 +63,14 @@ elif [[ "$part" == ledgers ]]; then
   for count in "$@"; do
     echo
     "$bench" --ledgers "$count" "$work/$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == context ]]; then
+  echo "                              median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" context "$work/$count" "$count" "${RUNS:-200}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

@@ -1,5 +1,7 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
+pub mod recall;
+
 use std::collections::BTreeMap;
 use std::pin::pin;
 
@@ -11,7 +13,7 @@ use crate::govern::authority::{Decision, Normative, decide};
 use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
 use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
-use crate::record::bundle::SightEntry;
+use crate::record::bundle::{ArtifactRef, SightEntry};
 use crate::record::commitment::Salt;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
@@ -19,6 +21,8 @@ use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
 };
 use crate::session::{House, Resumed, resume_or_open};
+
+use recall::{Declared, recall};
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
@@ -78,8 +82,19 @@ pub struct Asked {
     pub resumed: Resumed,
     /// Secrets that were removed from the prompt before anything else saw it.
     pub removed: Vec<Finding>,
+    /// What was put before the model, and why; nothing when none was to be called.
+    pub context: Vec<ArtifactRef>,
     /// What somebody wanted to have done: on record, awaiting approval, done by nobody.
     pub actions: Vec<Action>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// As it was typed.
+    pub text: &'a str,
+    /// What is declared as its context.
+    pub declared: &'a Declared,
 }
 
 /// What a turn can't go on without.
@@ -106,7 +121,7 @@ pub struct Seen {
     pub action_salts: Vec<Salt>,
 }
 
-/// Asks: resume, redact, decide, compile, render, record, call, judge, record.
+/// Asks: resume, redact, decide, recall, compile, render, record, call, judge, record.
 ///
 /// `gather` takes the turn's observations. The answer that comes back is durable in the database and
 /// written to git and log. An error means that nothing may be shown. When `patience` ends before the prompt
@@ -115,11 +130,11 @@ pub async fn ask(
     house: &House<'_>,
     auth_key_hash: Hash32,
     model: &Model,
-    question: &str,
+    question: Question<'_>,
     gather: impl FnOnce() -> Seen,
     patience: &impl Patience,
 ) -> Result<Asked, AskError> {
-    let Redaction { clean: text, found: removed } = redact(question);
+    let Redaction { clean: text, found: removed } = redact(question.text);
     let own = model.system().map(|text| redact(text.trim()).clean);
     let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
     let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
@@ -140,9 +155,11 @@ pub async fn ask(
             let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
             let on_record = on_record.map_err(AskError::Prompt)?;
             let actions = on_record.actions.clone();
-            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, actions });
+            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, actions, context: Vec::new() });
         }
     };
+    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, question.declared);
+    let recalled = recalled.map_err(|e| AskError::Prompt(e.into()))?;
     let bundle = match compile(&Inputs {
         session_id: session.uuid,
         user_input: &text,
@@ -151,6 +168,7 @@ pub async fn ask(
         model_id: model.id(),
         now,
         sight,
+        recalled: &recalled,
     }) {
         Ok(bundle) => bundle,
         Err(fault) => {
@@ -161,9 +179,16 @@ pub async fn ask(
             let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
             let on_record = on_record.map_err(AskError::Prompt)?;
             let actions = on_record.actions.clone();
-            return Ok(Asked { turn: Turn::Refused(on_record, Some(fault)), resumed, removed, actions });
+            return Ok(Asked {
+                turn: Turn::Refused(on_record, Some(fault)),
+                resumed,
+                removed,
+                actions,
+                context: Vec::new(),
+            });
         }
     };
+    let context = bundle.refs().to_vec();
     let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
     let params = model.params(own.as_ref().map(Clean::as_str));
     let prompt = Prompt {
@@ -198,5 +223,5 @@ pub async fn ask(
             Turn::Failed(failure, fault)
         }
     };
-    Ok(Asked { turn, resumed, removed, actions })
+    Ok(Asked { turn, resumed, removed, actions, context })
 }

@@ -10,7 +10,7 @@ use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, resumable};
-use crate::store::{Read, SessionRow};
+use crate::store::{Recall, SessionRow};
 
 /// How often a prompt in flight is looked at while its session waits to be closed.
 const POLL: Duration = Duration::from_millis(50);
@@ -23,7 +23,7 @@ pub struct House<'a> {
     /// The one door.
     pub recorder: &'a Recorder,
     /// Queries; another connection than the recorder's.
-    pub store: &'a dyn Read,
+    pub store: &'a dyn Recall,
     /// In force.
     pub kernel: &'a Kernel,
     /// Id of the model that sessions run under.

@@ -10,8 +10,11 @@ use crate::record::commitment::Scheme;
 use super::audit::AuditCommand;
 use super::choose::CallArgs;
 use super::config::ConfigCommand;
+use super::conflict::ConflictCommand;
+use super::context::{ContextCommand, RefArgs};
 use super::drift::DriftCommand;
 use super::hook::HookCommand;
+use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
 
@@ -51,6 +54,24 @@ pub enum Command {
     /// Check the evidence
     #[command(subcommand)]
     Audit(Audit),
+    /// Facts that may be put before a model, once a person ratified them
+    #[command(subcommand)]
+    Fact(FactCommand),
+    /// Notes for the questions to come
+    #[command(subcommand)]
+    Note(NoteCommand),
+    /// What was decided
+    #[command(subcommand)]
+    Decision(DecisionCommand),
+    /// What the work at hand is for
+    #[command(subcommand)]
+    Intent(IntentCommand),
+    /// What disagrees, and which of it holds
+    #[command(subcommand)]
+    Conflict(ConflictCommand),
+    /// What was put before a model, or would be
+    #[command(subcommand)]
+    Context(ContextCommand),
     /// Show and edit gently.toml
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -182,6 +203,8 @@ pub struct AskArgs {
     pub model: Option<String>,
     #[command(flatten)]
     pub call: CallArgs,
+    #[command(flatten)]
+    pub refs: RefArgs,
 }
 
 /// `gently sanitize`.
@@ -225,6 +248,12 @@ pub enum SessionCommand {
         /// Only open ones
         #[arg(long)]
         open: bool,
+    },
+    /// Facts, theories and decisions of a session, as they are on record; no model is asked
+    Summary {
+        /// As `session show` takes it
+        #[arg(default_value = "last")]
+        session: String,
     },
     /// Show one session: what it ran under, its exchanges, blocks and commits
     Show {

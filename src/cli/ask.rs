@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::ask::{AskError, Asked, Turn, ask};
+use crate::ask::recall::Declared;
+use crate::ask::{AskError, Asked, Question, Turn, ask};
 use crate::govern::authority;
 use crate::govern::drift::{Judgement, Verdict};
 use crate::govern::sanitize::redact;
@@ -15,6 +16,7 @@ use crate::store::SessionRow;
 
 use super::args::AskArgs;
 use super::choose::{Chosen, choose};
+use super::context;
 use super::session::block_name;
 use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
@@ -41,16 +43,18 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let Chosen { model, notes } =
         choose(args.model.as_deref(), &args.call, &opened.config, &opened.home.paths().database()).await?;
     notes.iter().for_each(|note| told.say(note));
+    let declared = args.refs.declared(&opened.config, &opened.store)?;
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(model.id(), &say_on);
     let person = Person::listen(model.id()).map_err(|e| WireError::Signals { reason: e.to_string() })?;
-    let outcome = ask(&house, key, &model, &question, move || seen, &person).await;
+    let question = Question { text: &question, declared: &declared };
+    let outcome = ask(&house, key, &model, question, move || seen, &person).await;
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
     // From here on a signal ends the process, whoever is slow to read what is printed.
     drop(person);
     let told_all = match outcome {
-        Ok(asked) => Ok(show(&asked, model.note(), json, made, signalled, &told)),
+        Ok(asked) => Ok(show(&asked, &declared, model.note(), json, made, signalled, &told)),
         Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
         Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
         Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
@@ -111,12 +115,21 @@ fn piped() -> Result<Vec<u8>, String> {
 }
 
 /// `source` is where the answer is from, if it is a replay.
-fn show(asked: &Asked, source: Option<String>, json: bool, made: bool, signalled: u8, told: &Told) -> u8 {
+fn show(
+    asked: &Asked,
+    declared: &Declared,
+    source: Option<String>,
+    json: bool,
+    made: bool,
+    signalled: u8,
+    told: &Told,
+) -> u8 {
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
+        facts["context"] = context::asked(declared, &asked.context);
         facts["actions"] = asked.actions.iter().map(action::facts_of).collect();
         print(&format!("{facts}\n"))
     };
@@ -208,18 +221,22 @@ fn show_answer(
         let look = format!("{} show {} --withheld", program(), answer.ids.exchange);
         say(&format!("the answer is recorded and withheld: the kernel blocks this drift; to see it: {look}"));
     }
-    say(&recorded_line(answer, source));
+    if let Some(line) = context::disclosed(&asked.context) {
+        say(&line);
+    }
+    say(&recorded_line(answer, source, context::turns_in(&asked.context)));
     code.max(printed)
 }
 
-/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 812 tokens · $0.0041`
-fn recorded_line(answer: &RecordedAnswer, source: Option<&str>) -> String {
+/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 4 earlier turns · 812 tokens · $0.0041`
+fn recorded_line(answer: &RecordedAnswer, source: Option<&str>, turns: Option<String>) -> String {
     let tokens = match (answer.usage.prompt_tokens, answer.usage.completion_tokens) {
         (None, None) => None,
         (asked, said) => Some(format!("{} tokens", asked.unwrap_or(0).saturating_add(said.unwrap_or(0)))),
     };
     let cost = answer.cost.as_ref().map(ToString::to_string);
-    let extras = [tokens, cost, source.map(str::to_owned)].into_iter().flatten().map(|text| format!(" · {text}"));
+    let extras =
+        [turns, tokens, cost, source.map(str::to_owned)].into_iter().flatten().map(|text| format!(" · {text}"));
     format!(
         "recorded interaction-{} · chain {}… · {}{}",
         answer.ids.seq,

@@ -25,7 +25,7 @@ const EVENT_WIDTH: usize = 13;
 /// Shows the lines.
 pub fn run(args: &LogArgs, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
-    let since = match args.since.as_deref().map(|text| since(text, wire::clock_or_epoch())).transpose() {
+    let since = match args.since.as_deref().map(|text| when("--since", text, wire::clock_or_epoch())).transpose() {
         Ok(since) => since,
         Err(why) => {
             say(&format!("error: {why}"));
@@ -67,8 +67,8 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// `2025-12-31T04:25:37Z`, `2025-12-31` (its first second, UTC), or an age: `90s`, `15m`, `2h`, `3d`, `1w`.
-fn since(text: &str, now: Seconds) -> Result<Seconds, String> {
-    let wrong = || format!("--since takes 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d; not '{text}'");
+pub fn when(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
+    let wrong = || format!("{flag} takes 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d; not '{text}'");
     if let Ok(time) = text.parse() {
         return Ok(time);
     }
@@ -173,7 +173,7 @@ mod tests {
             ("9999999999999999999w", None),
             ("2025-12-31 04:25:37", None),
         ] {
-            assert_eq!(since(text, now).ok().map(|t| t.to_string()).as_deref(), expected, "{text}");
+            assert_eq!(when("--since", text, now).ok().map(|t| t.to_string()).as_deref(), expected, "{text}");
         }
     }
 

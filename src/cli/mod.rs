@@ -8,12 +8,15 @@ pub mod audit;
 mod backup;
 mod choose;
 pub mod config;
+mod conflict;
+mod context;
 mod doctor;
 mod drift;
 mod erase;
 mod find;
 mod hook;
 mod init;
+mod items;
 mod kernel;
 mod key;
 mod log;
@@ -27,6 +30,7 @@ mod secrets;
 mod session;
 mod show;
 mod sight;
+mod summary;
 mod terminal;
 mod walk;
 mod wire;
@@ -104,6 +108,12 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
         }
+        Command::Fact(command) => items::fact(command, json).await,
+        Command::Note(command) => items::note(command, json).await,
+        Command::Decision(command) => items::decision(command, json).await,
+        Command::Intent(command) => items::intent(command, json).await,
+        Command::Conflict(command) => conflict::run(command, json).await,
+        Command::Context(command) => context::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
         Command::Drift(command) => drift::run(command, json).await,

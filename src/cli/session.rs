@@ -17,6 +17,7 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
         SessionCommand::Open { model } => open(model, json).await,
         SessionCommand::Close { session } => close(session, json).await,
         SessionCommand::List { open } => list(open, json),
+        SessionCommand::Summary { session } => super::summary::run(&session, json),
         SessionCommand::Show { session } => super::show::session::run(&session, json),
     }
 }

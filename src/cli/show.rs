@@ -6,7 +6,8 @@ mod facts;
 pub mod session;
 mod text;
 
-use crate::continuity::prompt::render_again;
+use crate::continuity::prompt::{PriorTurn, render_again};
+use crate::continuity::turns::TURN;
 use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
@@ -92,16 +93,17 @@ impl Account {
             None => Err("its kernel is not here".to_owned()),
         };
         let text = prompt.as_ref().and_then(|turn| turn.content.as_deref());
+        let refs = store.artifact_refs(exchange.exchange_id)?;
+        let turns = prior_turns(store, &refs)?;
         let compiled = exchange.bundle_json.as_deref().map(|bundle| {
             let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is erased")?);
             let params = exchange.params.as_deref().map(Params::parse).transpose().map_err(|e| e.to_string())?;
             let system = params.and_then(|params| params.system);
-            render_again(kernel, bundle, system.as_deref(), text).map_err(|e| e.to_string())
+            render_again(kernel, bundle, system.as_deref(), &turns.clone()?, text).map_err(|e| e.to_string())
         });
         // A kernel that can't be read blocks: what it withheld is not shown on a guess.
         let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, d)));
         let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
-        let refs = store.artifact_refs(exchange.exchange_id)?;
         let erased = if text.is_none() { erased(store, &exchange)? } else { None };
         Ok(Account {
             session,
@@ -141,6 +143,21 @@ impl Account {
     fn name(&self) -> String {
         super::session::turn_name(&self.exchange)
     }
+}
+
+/// The earlier turns that references name, or which of them is gone.
+fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
+    let mut turns = Vec::new();
+    for row in refs.iter().filter(|row| row.artifact_type == TURN) {
+        let turn = row.artifact_id.parse().ok().map(|id| store.turn(id)).transpose()?.flatten();
+        let prior =
+            turn.and_then(|turn| PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref()));
+        match prior {
+            Some(prior) => turns.push(prior),
+            None => return Ok(Err(format!("the text of the earlier turn {} in it is erased", row.artifact_id))),
+        }
+    }
+    Ok(Ok(turns))
 }
 
 /// Time and reason of the tombstone that names an exchange.

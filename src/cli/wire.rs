@@ -1,5 +1,6 @@
 //! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{KeyError, Signer, os_random};
 use crate::models::ModelFault;
 use crate::record::block::Network;
+use crate::record::bundle::SightEntry;
 use crate::record::commitment::Salt;
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
@@ -261,9 +263,8 @@ impl Opened {
 
     /// A turn's own observations: sight, and a salt.
     pub fn gather(&self) -> Result<Seen, WireError> {
-        let tools = tools(&self.home, &self.config);
         let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect::<Result<_, _>>()?;
-        Ok(Seen { sight: observe_all(&tools, self.kernel.tools(), clock()?), salt: fresh_salt()?, action_salts })
+        Ok(Seen { sight: sight(&self.home, &self.config, &self.kernel)?, salt: fresh_salt()?, action_salts })
     }
 }
 
@@ -306,6 +307,11 @@ pub fn note_files() {
 pub fn signer(home: &Home, config: &Config) -> Result<Signer, WireError> {
     let socket = env(SOCKET_ENV).map(PathBuf::from);
     Ok(home.signer(config.signer, socket.as_deref())?)
+}
+
+/// What each observational tool shows now.
+pub fn sight(home: &Home, config: &Config, kernel: &Kernel) -> Result<BTreeMap<String, SightEntry>, WireError> {
+    Ok(observe_all(&tools(home, config), kernel.tools(), clock()?))
 }
 
 /// Puts the next signing key in place, when a rotation is on record whose process died before it did.

@@ -23,6 +23,11 @@ pub(super) const MODEL: Rule = Rule {
     accepts: |text| text == "auto" || is_model_id(text) || super::named::is_alias(text),
     shows: true,
 };
+pub(super) const REFS: Rule = Rule {
+    says: "\"none\", or \"last:N\" with N from 1 to 64",
+    accepts: |text| text == "none" || text.strip_prefix("last:").is_some_and(is_few),
+    shows: true,
+};
 pub(super) const DECIMAL: Rule = Rule {
     says: "a decimal from \"0\" to \"2\" with at most 3 places, as in \"0.2\"",
     accepts: |text| text.parse::<Temperature>().is_ok(),
@@ -36,6 +41,10 @@ pub(super) const COMMAND: Rule =
 pub(super) const ROLE: Rule =
     Rule { says: "a string that is not blank", accepts: |text| text.trim() == text && !text.is_empty(), shows: true };
 
+/// A count of earlier turns, spelled as a number is.
+fn is_few(text: &str) -> bool {
+    text.parse::<u32>().is_ok_and(|n| (1..=64).contains(&n) && n.to_string() == text)
+}
 /// What systemd takes for a unit's name (systemd.unit(5)), and no option.
 pub(super) const UNIT: Rule = Rule {
     says: "a systemd unit with its ending, as in \"nginx.service\"",

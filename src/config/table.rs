@@ -3,7 +3,7 @@
 use toml_edit::Value as Toml;
 
 use super::ConfigError;
-use super::rules::{COMMAND, DECIMAL, MODEL, PATH, ROLE, SOURCE, UNIT, URL, USER, VARIABLE, is_prose};
+use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE, is_prose};
 pub use super::value::Value;
 
 /// One key of `gently.toml`.
@@ -224,6 +224,12 @@ pub static KEYS: &[Key] = &[
         kind: Kind::Text(ROLE),
         default: Default::Text("workstation"),
         doc: "what this machine is; public in the ledger",
+    },
+    Key {
+        name: "context.refs",
+        kind: Kind::Text(REFS),
+        default: Default::Text("last:6"),
+        doc: "which earlier turns of the session gently ask declares as context, unless --ref or --no-ref says so",
     },
     Key {
         name: "sight.units",
@@ -453,6 +459,8 @@ mod tests {
                 "replay:00000000-0000-8000-8000-000000000000",
                 text("replay:00000000-0000-8000-8000-000000000000"),
             ),
+            ("context.refs", "none", text("none")),
+            ("context.refs", "last:64", text("last:64")),
             ("model.temperature", "0.2", text("0.2")),
             ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
@@ -486,6 +494,11 @@ mod tests {
             ("model.default", "GPT"),
             ("model.default", "mistral/large"),
             ("model.default", "ollama/a b"),
+            ("context.refs", "last"),
+            ("context.refs", "last:0"),
+            ("context.refs", "last:65"),
+            ("context.refs", "last:06"),
+            ("context.refs", "all"),
             ("model.temperature", "warm"),
             ("model.temperature", "2.5"),
             ("model.seed", "-1"),

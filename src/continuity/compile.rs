@@ -1,7 +1,7 @@
 //! Compiling the context bundle: what is put before the model, from explicit artifacts (AEGIS 6).
 //!
-//! Ring 0 only for now: phase, tier, kernel hash, constraints, sight, the system's intent. What is
-//! not given is not inferred.
+//! Ring 0 always: phase, tier, kernel hash, constraints, sight, the system's intent. Rings 1 and 2, and the turns that
+//! the client declared, from what was found on record ([`super::select`]). What is not given is not inferred.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,14 @@ use uuid::Uuid;
 
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::{ArtifactRef, Bundle, Constraint, Exclusion, Intent, Moment, NamedHash, SightEntry};
+use crate::record::bundle::{ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, SightEntry};
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
+
+use super::candidate::{Confidence, Recalled};
+use super::prompt::PriorTurn;
+use super::select::select;
 
 /// Everything a compile looks at; observations were taken before it.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct Inputs<'a> {
     pub now: Seconds,
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
+    /// What was found on record for the question.
+    pub recalled: &'a Recalled,
 }
 
 /// Why no bundle was compiled; no model is called then (AEGIS 10.3).
@@ -89,13 +95,14 @@ impl CompileFault {
 ///
 /// ```compile_fail
 /// # use gently::continuity::compile::ContextBundle;
-/// let remembered = ContextBundle { bundle: todo!(), json: String::new(), refs: vec![] };
+/// let remembered = ContextBundle { bundle: todo!(), json: String::new(), refs: vec![], turns: vec![] };
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextBundle {
     bundle: Bundle,
     json: String,
     refs: Vec<ArtifactRef>,
+    turns: Vec<PriorTurn>,
 }
 
 impl ContextBundle {
@@ -119,6 +126,25 @@ impl ContextBundle {
         &self.refs
     }
 
+    /// All that the model is shown, for judging its reply: the bundle with the earlier turns among its facts, since a
+    /// reply may repeat what was said.
+    pub fn shown(&self) -> Bundle {
+        let mut shown = self.bundle.clone();
+        shown.facts.extend(self.turns.iter().map(|turn| Fact {
+            id: format!("turn:{}", turn.turn),
+            claim: turn.text.clone(),
+            source: turn.speaker.to_owned(),
+            observed_at: turn.at,
+            confidence: Confidence::Low.name().to_owned(),
+        }));
+        shown
+    }
+
+    /// Earlier turns that are shown beside it, oldest first; its `refs` name them, in this order.
+    pub fn turns(&self) -> &[PriorTurn] {
+        &self.turns
+    }
+
     /// What was kept out, and why.
     pub fn exclusions(&self) -> &[Exclusion] {
         &self.bundle.exclusions
@@ -128,10 +154,15 @@ impl ContextBundle {
 /// Bytes that count as one token.
 const BYTES_PER_TOKEN: usize = 4;
 
+/// Tokens of so many bytes.
+pub(super) fn tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX)
+}
+
 /// Compiles the bundle; a function of its inputs and nothing else.
 pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     let sight = sight(inputs)?;
-    let bundle = Bundle {
+    let mut bundle = Bundle {
         session_id: inputs.session_id,
         phase: inputs.kernel.phase().to_owned(),
         tier: inputs.kernel.tier(),
@@ -146,10 +177,16 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
         intent: vec![Intent { intent: inputs.kernel.rules().prompt.intent.clone(), source: "system".to_owned() }],
         exclusions: Vec::new(),
     };
+    cap(&bundle, &bundle.print()?, inputs.kernel.rules().rings.ring0)?;
+    let mut refs = refs(&bundle)?;
+    let chosen = select(inputs.kernel, inputs.user_input, inputs.recalled, inputs.now);
+    bundle.facts = chosen.facts;
+    bundle.open_items = chosen.open_items;
+    bundle.intent.extend(chosen.intent);
+    bundle.exclusions = chosen.exclusions;
+    refs.extend(chosen.refs);
     let json = bundle.print()?;
-    cap(&bundle, &json, inputs.kernel.rules().rings.ring0)?;
-    let refs = refs(&bundle)?;
-    Ok(ContextBundle { bundle, json, refs })
+    Ok(ContextBundle { bundle, json, refs, turns: chosen.turns })
 }
 
 /// Holds each tool's entry against the tier, and sets its age at this moment.
@@ -181,7 +218,7 @@ fn constraints(kernel: &Kernel) -> Vec<Constraint> {
 fn cap(bundle: &Bundle, json: &str, caps: RingCaps) -> Result<(), CompileFault> {
     let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
     let items = count(bundle.constraints.len() + bundle.sight.len() + bundle.intent.len());
-    let tokens = count(json.len().div_ceil(BYTES_PER_TOKEN));
+    let tokens = tokens(json.len());
     for (unit, expected, actual) in [("items", caps.items, items), ("tokens", caps.tokens, tokens)] {
         if actual > expected {
             return Err(CompileFault::Ring0TooLarge { unit, expected, actual });
@@ -255,6 +292,7 @@ mod tests {
             model_id: "observer",
             now: Seconds::new(100).unwrap(),
             sight: sight.iter().map(|(name, entry)| ((*name).to_owned(), entry.clone())).collect(),
+            recalled: &Recalled::default(),
         })
     }
 

@@ -1,4 +1,13 @@
 //! What the model is told: pure selection.
 
+pub mod candidate;
 pub mod compile;
+pub mod conflict;
+pub mod gates;
 pub mod prompt;
+pub mod score;
+pub mod select;
+#[cfg(test)]
+mod select_tests;
+pub mod turns;
+pub mod words;

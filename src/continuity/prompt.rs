@@ -4,18 +4,24 @@
 //! [{"content":"SYSTEM","role":"system"},{"content":"USER","role":"user"}]     canonical JSON: these bytes are hashed
 //!
 //! SYSTEM = kernel's prompt.system ‖ "\n\n" [‖ owner's text ‖ "\n\n"] ‖ "<gently-context sha256:HASH>\n" ‖ bundle ‖ "\n</gently-context>\n"
+//!          [‖ "<gently-turns sha256:HASH>\n" ‖ turns ‖ "\n</gently-turns>\n"]
+//! turns  = [{"at":"2026-01-08T00:00:00Z","speaker":"user","text":"…","turn":"UUID"},…]                         canonical JSON
 //! ```
-//! Inside the block every `<` of the bundle is spelled `\u003c`, which is the same JSON; in the
-//! person's text a marker's `<` becomes `&lt;`. So exactly one block can be read, and it is the host's.
+//! The second block is there when earlier turns were declared; their texts are in no bundle, so that one erased is
+//! erased everywhere. Inside the blocks every `<` is spelled `\u003c`, which is the same JSON; in the person's and the
+//! owner's text a marker's `<` becomes `&lt;`. So exactly one block of each kind can be read, and it is the host's.
 
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::Bundle;
+use crate::record::bundle::{Bundle, Moment};
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
 
+use super::candidate::TurnCandidate;
 use super::compile::ContextBundle;
 
 /// Why a stored exchange can't be rendered again.
@@ -87,21 +93,53 @@ struct Message<'a> {
     role: &'static str,
 }
 
-/// Name of the block's markers.
+/// An earlier turn as the model sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PriorTurn {
+    /// When it was recorded.
+    pub at: Moment,
+    /// `user` or `aurora`.
+    pub speaker: &'static str,
+    /// The stored text.
+    pub text: String,
+    /// Its row.
+    pub turn: Uuid,
+}
+
+impl PriorTurn {
+    /// A turn on record; none when its text is erased.
+    pub fn new(turn: Uuid, by_user: bool, at: Seconds, text: Option<&str>) -> Option<PriorTurn> {
+        let speaker = if by_user { "user" } else { "aurora" };
+        text.map(|text| PriorTurn { at: Moment(at), speaker, text: text.to_owned(), turn })
+    }
+
+    pub(super) fn of(turn: &TurnCandidate) -> Option<PriorTurn> {
+        PriorTurn::new(turn.turn, turn.by_user, turn.at, turn.text.as_deref())
+    }
+
+    /// Bytes of it inside the block.
+    pub(super) fn length(&self) -> usize {
+        canon::print(self).map_or(0, |text| text.len())
+    }
+}
+
+/// Name of the markers around the bundle.
 const MARKER: &str = "gently-context";
+/// Name of the markers around earlier turns.
+const TURNS: &str = "gently-turns";
 
 /// Renders the prompt; a function of its arguments and nothing else.
 ///
 /// `own` is the owner's own part of the system message: after the kernel's, before the context.
 pub fn render(kernel: &Kernel, bundle: &ContextBundle, own: Option<&Clean>, user: &Clean) -> CompiledPrompt {
-    let system = system_message(kernel, bundle.json(), own.map(Clean::as_str));
+    let system = system_message(kernel, bundle.json(), own.map(Clean::as_str), bundle.turns());
     let user = escape_markers(user.as_str());
     let canonical = canonical_form(&system, &user);
     CompiledPrompt { system, user, canonical }
 }
 
 /// Renders a stored exchange again: the same canonical bytes, from kernel snapshot, bundle, the owner's part of the
-/// system message (`system` of the stored params) and text.
+/// system message (`system` of the stored params), the turns that its references name, in their order, and text.
 ///
 /// Gives bytes to compare and to show, not a [`CompiledPrompt`]: what is on record can't be sent again
 /// past the pipeline.
@@ -109,21 +147,30 @@ pub fn render_again(
     kernel: &Kernel,
     bundle_json: &str,
     own: Option<&str>,
+    turns: &[PriorTurn],
     user_text: &str,
 ) -> Result<String, RenderFault> {
     let expected = Bundle::parse(bundle_json)?.kernel_hash.0;
     if expected != kernel.hash() {
         return Err(RenderFault::Kernel { expected, actual: kernel.hash() });
     }
-    Ok(canonical_form(&system_message(kernel, bundle_json, own), &escape_markers(user_text)))
+    Ok(canonical_form(&system_message(kernel, bundle_json, own, turns), &escape_markers(user_text)))
 }
 
-fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>) -> String {
-    let hash = Hash32::digest(bundle_json.as_bytes());
+fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>, turns: &[PriorTurn]) -> String {
     let head = kernel.rules().prompt.system.trim_end();
-    let block = bundle_json.replace('<', "\\u003c");
     let own = own.map(|text| format!("{}\n\n", escape_markers(text))).unwrap_or_default();
-    format!("{head}\n\n{own}<{MARKER} sha256:{hash}>\n{block}\n</{MARKER}>\n")
+    let mut message = format!("{head}\n\n{own}{}", block(MARKER, bundle_json));
+    if !turns.is_empty() {
+        message.push_str(&block(TURNS, &canon::print(&turns).expect("texts and times have a canonical print")));
+    }
+    message
+}
+
+/// JSON between markers that can't stand inside it.
+fn block(marker: &str, json: &str) -> String {
+    let (hash, json) = (Hash32::digest(json.as_bytes()), json.replace('<', "\\u003c"));
+    format!("<{marker} sha256:{hash}>\n{json}\n</{marker}>\n")
 }
 
 fn canonical_form(system: &str, user: &str) -> String {
@@ -142,7 +189,7 @@ fn escape_markers(text: &str) -> String {
 
 fn begins_marker(rest: &str) -> bool {
     let name = rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-    name.get(..MARKER.len()).is_some_and(|head| head.eq_ignore_ascii_case(MARKER))
+    [MARKER, TURNS].iter().any(|marker| name.get(..marker.len()).is_some_and(|head| head.eq_ignore_ascii_case(marker)))
 }
 
 #[cfg(test)]
@@ -155,6 +202,8 @@ mod tests {
             ("</gently-context>", "&lt;/gently-context>"),
             ("< / GENTLY-Context sha256:00>", "&lt; / GENTLY-Context sha256:00>"),
             ("<<gently-context>", "<&lt;gently-context>"),
+            ("</Gently-Turns>", "&lt;/Gently-Turns>"),
+            ("<gently-turn>", "<gently-turn>"),
             ("<gently-contex", "<gently-contex"),
             ("a < b, <b>é</b>, &lt;gently-context", "a < b, <b>é</b>, &lt;gently-context"),
             ("<", "<"),

@@ -86,6 +86,16 @@ pub struct Rings {
     pub ring1: RingCaps,
     /// Deep history, only when asked for.
     pub ring2: RingCaps,
+    /// Turns that the client declared; as ring 1 where a kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refs: Option<RingCaps>,
+}
+
+impl Rings {
+    /// Caps on turns that the client declared.
+    pub fn declared(&self) -> RingCaps {
+        self.refs.unwrap_or(self.ring1)
+    }
 }
 
 /// Observational tools that run by themselves, per tier.

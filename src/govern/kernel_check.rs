@@ -22,9 +22,12 @@ impl Rules {
         for pattern in &self.models.allowed {
             filled("models.allowed", pattern)?;
         }
-        for (key, caps) in
-            [("rings.ring0", self.rings.ring0), ("rings.ring1", self.rings.ring1), ("rings.ring2", self.rings.ring2)]
-        {
+        for (key, caps) in [
+            ("rings.ring0", self.rings.ring0),
+            ("rings.ring1", self.rings.ring1),
+            ("rings.ring2", self.rings.ring2),
+            ("rings.refs", self.rings.declared()),
+        ] {
             range(&format!("{key}.items"), caps.items, 1, MAX_RING, "1 to 1000000 artifacts")?;
             range(&format!("{key}.tokens"), caps.tokens, 1, MAX_RING, "1 to 1000000 tokens")?;
         }

@@ -17,6 +17,7 @@ mod event;
 pub mod exchange;
 pub mod hash;
 pub mod header;
+pub mod item;
 mod lifecycle;
 pub mod params;
 pub mod resume;

@@ -16,6 +16,7 @@ use crate::record::canon;
 use crate::record::commitment::Salt;
 use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
+use crate::record::item::CONFLICT_RESOLVED;
 use crate::record::params::Params;
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
@@ -27,7 +28,7 @@ use super::{Recorder, RecorderError, actions};
 /// The kind of the artifact that says what was erased.
 pub const TOMBSTONE: &str = "tombstone";
 /// What a home can't do without, and what says that something else is gone.
-const KEPT: [&str; 4] = ["kernel", "auth_key", TOMBSTONE, "adopt"];
+const KEPT: [&str; 5] = ["kernel", "auth_key", TOMBSTONE, "adopt", CONFLICT_RESOLVED];
 
 /// What is to be erased.
 #[derive(Clone, Debug)]

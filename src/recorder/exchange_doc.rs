@@ -1,6 +1,7 @@
 //! The exchange document, made from the rows that are being written (format, section 7).
 
-use crate::continuity::prompt::render_again;
+use crate::continuity::prompt::{PriorTurn, render_again};
+use crate::continuity::turns::TURN;
 use crate::govern::kernel::Kernel;
 use crate::record::bundle::Exclusion;
 use crate::record::canon::CanonError;
@@ -104,8 +105,25 @@ fn compiled_commitment(
     let kernel = Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
     let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
     let system = stored_params(row)?.and_then(|p| p.system);
-    let text = render_again(&kernel, bundle, system.as_deref(), &user).map_err(|e| wrong(e.to_string()))?;
+    let Some(turns) = prior_turns(draft, row)? else { return Ok(None) };
+    let text = render_again(&kernel, bundle, system.as_deref(), &turns, &user).map_err(|e| wrong(e.to_string()))?;
     Ok(Some(commit_to(Role::CompiledPrompt, &text)))
+}
+
+/// The earlier turns that were put before the model, in their order; none when one was erased while the prompt waited
+/// for its answer: what nobody can render again is not committed to, and the session can be closed.
+fn prior_turns(draft: &Draft<'_>, row: &ExchangeRow) -> Result<Option<Vec<PriorTurn>>, RecorderError> {
+    let wrong = |reason: String| RecorderError::Unrecordable { what: "an earlier turn", reason };
+    let mut turns = Vec::new();
+    for reference in draft.tx.artifact_refs(row.exchange_id)?.into_iter().filter(|r| r.artifact_type == TURN) {
+        let id = reference.artifact_id.parse().map_err(|e: uuid::Error| wrong(e.to_string()))?;
+        let turn = draft.tx.turn(id)?.ok_or_else(|| wrong(format!("{id} is not here")))?;
+        match PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref()) {
+            Some(prior) => turns.push(prior),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(turns))
 }
 
 fn stored_params(row: &ExchangeRow) -> Result<Option<Params>, RecorderError> {

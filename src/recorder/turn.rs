@@ -239,7 +239,7 @@ impl Reply {
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
         let shape = prompt.params.expect.as_deref().map(Shape::recorded);
-        let judgement = judge(kernel, prompt.bundle.bundle(), &prompt.text, shape.as_ref(), &self.text);
+        let judgement = judge(kernel, &prompt.bundle.shown(), &prompt.text, shape.as_ref(), &self.text);
         let stored = redact(&self.text);
         Judged { text: self.text, stored, usage: self.usage, cost: self.cost, judgement }
     }

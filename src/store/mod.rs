@@ -5,10 +5,12 @@
 //! [`Store::transact`], which is *the* commit point of a turn.
 
 mod find;
+mod recall;
 mod rows;
 pub mod sqlite;
 
 pub use find::Find;
+pub use recall::{OpenDrift, Recall};
 pub use rows::{
     Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
     HomeFile, Outcome, OutcomeUpdate, RowCounts, SessionProgress, SessionRow, TurnRow,
@@ -22,6 +24,7 @@ use uuid::Uuid;
 use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
+use crate::record::item::Item;
 use crate::record::time::Seconds;
 
 /// Why the database could not be read or written.
@@ -121,6 +124,13 @@ pub trait Read {
     fn artifacts_of(&self, kind: &str) -> Result<Vec<ArtifactRow>, StoreError>;
     /// The newest artifact of a kind.
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
+    /// One item of continuity by its id.
+    fn item(&self, id: &str) -> Result<Option<Item>, StoreError>;
+    /// Calls `each` for every item of continuity, in the order of lines; for none in a database that has no table of
+    /// them yet.
+    fn each_item(&self, each: &mut dyn FnMut(Item) -> Result<(), StoreError>) -> Result<(), StoreError>;
+    /// The exchange that a turn is of.
+    fn exchange_of_turn(&self, turn: Uuid) -> Result<Option<ExchangeRow>, StoreError>;
     /// A kernel's canonical JSON.
     fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError>;
     /// All auth keys, revoked ones too.

@@ -6,6 +6,7 @@ use crate::record::canon;
 use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
 use crate::record::exchange::ArtifactDoc;
+use crate::record::item::Items;
 use crate::store::Read;
 
 use super::VerifyError;
@@ -26,7 +27,9 @@ impl Checker<'_> {
         if level {
             self.cell(None, "artifact", "rows", self.lines.artifacts, u64::try_from(rows.len()).unwrap_or(u64::MAX));
         }
+        let mut items = Items::default();
         for row in rows {
+            items.take(row.line, &row.kind, &row.id, row.document.as_deref(), row.commitment);
             counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
             if let Some(line) = self.line_of(store, row.line)? {
@@ -49,7 +52,7 @@ impl Checker<'_> {
                 }
             }
         }
-        Ok(())
+        self.check_items(store, items.into_map())
     }
 
     /// Reads every tombstone that opens its commitment.

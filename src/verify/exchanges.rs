@@ -3,10 +3,10 @@
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
 
-use crate::continuity::prompt::render_again;
+use crate::continuity::prompt::{PriorTurn, render_again};
 use crate::govern::kernel::Kernel;
 use crate::govern::output::told;
-use crate::record::bundle::{Bundle, Exclusion};
+use crate::record::bundle::Exclusion;
 use crate::record::canon;
 use crate::record::commitment::{Role, Salt, Scheme, commit};
 use crate::record::documents::Format;
@@ -18,6 +18,7 @@ use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, Session
 
 use super::VerifyError;
 use super::checker::Checker;
+use super::continuity::Injected;
 use super::database::DatabaseCounts;
 use super::report::Question;
 
@@ -30,6 +31,8 @@ pub(super) struct Rows<'a> {
     refs: Vec<ArtifactRefRow>,
     pub drift: Vec<DriftRow>,
     pub kernel: Option<String>,
+    /// Earlier turns that its references name, in their order; none for one that is erased.
+    turns: Vec<Option<PriorTurn>>,
 }
 
 impl Rows<'_> {
@@ -42,11 +45,13 @@ impl Rows<'_> {
 
     /// The compiled prompt, rendered again; none when nothing was compiled.
     fn compiled(&self, user: &str) -> Result<Option<String>, String> {
+        let turns: Option<Vec<PriorTurn>> = self.turns.iter().cloned().collect();
+        let turns = turns.ok_or("an earlier turn in it is erased, and no tombstone names it for that")?;
         let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
         let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
         let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
         let system = self.params()?.and_then(|params| params.system);
-        render_again(&kernel, bundle, system.as_deref(), user).map(Some).map_err(|e| e.to_string())
+        render_again(&kernel, bundle, system.as_deref(), &turns, user).map(Some).map_err(|e| e.to_string())
     }
 
     /// What the call was made with; none when no call was to be made.
@@ -140,6 +145,7 @@ impl Checker<'_> {
         for exchange in &exchanges {
             counts.exchanges += 1;
             self.progress.step();
+            let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
             let rows = Rows {
                 session,
                 exchange,
@@ -148,11 +154,14 @@ impl Checker<'_> {
                     Some(id) => self.rows(store.turn(id))?.flatten(),
                     None => None,
                 },
-                refs: self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default(),
+                turns: self.prior_turns(store, session, &refs)?,
+                refs,
                 drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
                 kernel: kernel.clone(),
             };
             self.check_ids(&rows);
+            let place = rows.place();
+            self.check_injected(store, &Injected { session, exchange, refs: &rows.refs, place })?;
             self.check_prompt(store, &rows)?;
             self.check_texts(&rows, counts)?;
             self.check_outcome(store, &rows, counts)?;
@@ -174,7 +183,6 @@ impl Checker<'_> {
         for (i, row) in rows.refs.iter().enumerate() {
             self.cell(id, &place, "context_artifact_ref.ref_id", derived(&format!("artifact_ref/{i}")), row.ref_id);
         }
-        self.check_ref_hashes(rows, &place);
         for (i, row) in rows.drift.iter().enumerate() {
             self.cell(
                 id,
@@ -183,19 +191,6 @@ impl Checker<'_> {
                 derived(&format!("drift/{i}")).to_string(),
                 row.drift_id.clone(),
             );
-        }
-    }
-
-    /// `artifact_hash` is that of the kernel, or of the artifact as it stands in the bundle.
-    fn check_ref_hashes(&mut self, rows: &Rows<'_>, place: &str) {
-        let Some(Ok(bundle)) = rows.exchange.bundle_json.as_deref().map(Bundle::parse) else { return };
-        for row in &rows.refs {
-            let in_sight = bundle.sight.get(&row.artifact_type).and_then(|entry| canon::digest(entry).ok());
-            let expected = in_sight.or((row.artifact_type == "kernel").then_some(rows.session.kernel_hash));
-            if expected.is_some() {
-                let what = format!("context_artifact_ref.artifact_hash of {}", row.artifact_id);
-                self.cell_opt(Some(rows.session.id), place, &what, expected, row.artifact_hash);
-            }
         }
     }
 

@@ -14,6 +14,7 @@ mod assertions;
 mod blocks;
 mod checker;
 mod commits;
+mod continuity;
 mod database;
 mod documents;
 mod exchanges;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
@@ -198,6 +199,7 @@ impl House {
             model_id: self.model.id(),
             now,
             sight: self.sight.borrow().clone(),
+            recalled: &Recalled::default(),
         };
         let bundle = compile(&inputs).unwrap();
         let compiled = render(&self.kernel, &bundle, None, &text);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
+use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
@@ -87,6 +88,7 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             model_id: "observer",
             now,
             sight: house.sight.clone(),
+            recalled: &Recalled::default(),
         })
         .unwrap();
         let compiled = render(house.kernel, &bundle, None, &text);

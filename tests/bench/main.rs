@@ -4,12 +4,15 @@
 //! bench history HOME SESSIONS        makes a home with that many closed sessions of one or two turns
 //! bench ask GENTLY HOME PAIRS        gently ask against a bare call of the same instant server
 //! bench start GENTLY RUNS            gently --help
+//! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
+//!                                    of the contexts of so many questions
 //! ```
 //!
 //! All times are of the wall clock, in milliseconds: median, then the 90th percentile.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that fails has nothing to say but where")]
 
+mod context;
 mod history;
 mod server;
 
@@ -28,9 +31,12 @@ fn main() {
     match arguments.as_slice() {
         ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
+        ["context", home, items, runs] => compile(Path::new(home), items.parse().unwrap(), runs.parse().unwrap()),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
-            eprintln!("usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS");
+            eprintln!(
+                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS"
+            );
             std::process::exit(2);
         }
     }
@@ -92,6 +98,18 @@ fn turn(gently: &str, home: &str, address: SocketAddr) -> (Duration, Duration) {
     let shown = begun.elapsed();
     assert!(child.wait().unwrap().success());
     (shown, begun.elapsed())
+}
+
+/// Sessions before the items: their turns are searched for open drift, and for deep history.
+const SESSIONS: u64 = 1000;
+
+fn compile(home: &Path, items: u64, runs: usize) {
+    history::make(home, SESSIONS);
+    context::fill(home, items);
+    for (name, mut times) in context::measure(home, runs) {
+        print(&format!("compile, {name}"), &mut times);
+        println!("{:34} {:8.2}", "  slowest", times.last().unwrap().as_secs_f64() * 1000.0);
+    }
 }
 
 fn start(gently: &str, runs: usize) {

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gently::anchor::agree::Policy;
-use gently::ask::{Endless, Seen, Turn, ask};
+use gently::ask::recall::Declared;
+use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
@@ -165,7 +166,8 @@ async fn silent_turn(person: &Person) {
         say: &say,
     };
     let gather = || Seen { sight: BTreeMap::new(), salt: Salt::new([5; 32]), action_salts: Vec::new() };
-    let asked = ask(&house, key, &model, QUESTION, gather, &Endless).await.unwrap();
+    let question = Question { text: QUESTION, declared: &Declared::default() };
+    let asked = ask(&house, key, &model, question, gather, &Endless).await.unwrap();
     assert!(matches!(asked.turn, Turn::Refused(_, Some(_))), "{:?}", asked.turn);
 }
 

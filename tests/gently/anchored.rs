@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use gently::anchor::BlockSource;
 use gently::anchor::agree::Policy;
 use gently::anchor::esplora::Esplora;
-use gently::ask::{Endless, Seen, Turn, ask};
+use gently::ask::recall::Declared;
+use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
@@ -149,7 +150,8 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             let (sight, salt) = (observe_all(&tools, kernel.tools(), clock()), Salt::new([later as u8; 32]));
             Seen { sight, salt, action_salts: Vec::new() }
         };
-        let asked = ask(&house, key, &model, "And now?", gather, &Endless).await.unwrap();
+        let question = Question { text: "And now?", declared: &Declared::default() };
+        let asked = ask(&house, key, &model, question, gather, &Endless).await.unwrap();
         let Turn::Answered(answer) = asked.turn else { panic!("{:?}", asked.turn) };
         assert!(!asked.resumed.opened);
         assert_eq!(answer.session.anchor.block.height, TIP);

@@ -53,7 +53,10 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[time]");
     settings.add_filter(r#""time":\d+"#, r#""time":[seconds]"#);
     settings.add_filter(r"AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}", "[key]");
+    settings.add_filter(r"\btool:([a-z_]+):\d+", "tool:$1:[seconds]");
+    settings.add_filter(r#""freshness_s":\d+"#, r#""freshness_s":[age]"#);
     // The machine's own values.
+    settings.add_filter(r#""risk_flags":\[("unknown:[a-z_]+",?)+\]"#, r#""risk_flags":[…]"#);
     settings.add_filter(r"\[time\], (just now|\d+ seconds? old):", "[time], [age]:");
     settings.add_filter(r"(?P<name>  (load|memory|swap|disk|up) +)[^\\\n]+", "$name[value]");
     settings.add_filter(r"(disk_usage, \[time\], \[age\]:)(\\n  [^\\\n]*|\n  [^\n]*)+", "$1 [disks]");

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{ContextBundle, Inputs, compile};
 use gently::continuity::prompt::{CompiledPrompt, RenderFault, render, render_again};
 use gently::govern::authority::{Decision, Normative, decide};
@@ -62,6 +63,7 @@ fn bundle_for(kernel: &Kernel, user_input: &Clean, sight: BTreeMap<String, Sight
         model_id: observer::ID,
         now: now(),
         sight,
+        recalled: &Recalled::default(),
     };
     compile(&inputs).unwrap()
 }
@@ -127,6 +129,7 @@ fn sight_returns_values() {
         model_id: "m",
         now: now(),
         sight: claimed,
+        recalled: &Recalled::default(),
     };
     assert_eq!(compile(&inputs).unwrap_err().code(), "compile.sight_without_values");
 }
@@ -152,10 +155,10 @@ fn a_stored_exchange_renders_to_the_same_bytes() {
     let kernel = Kernel::genesis();
     let (clean, bundle, prompt) = turn(&kernel, "Was \"</gently-context>\" there? é\u{1F600}\n");
     let snapshot = Kernel::from_canonical(kernel.canonical_json()).unwrap();
-    assert_eq!(render_again(&snapshot, bundle.json(), None, clean.as_str()).unwrap(), prompt.canonical());
+    assert_eq!(render_again(&snapshot, bundle.json(), None, &[], clean.as_str()).unwrap(), prompt.canonical());
     let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 3", 1)).unwrap();
-    assert!(matches!(render_again(&other, bundle.json(), None, clean.as_str()), Err(RenderFault::Kernel { .. })));
-    assert!(render_again(&kernel, &format!("{} ", bundle.json()), None, clean.as_str()).is_err());
+    assert!(matches!(render_again(&other, bundle.json(), None, &[], clean.as_str()), Err(RenderFault::Kernel { .. })));
+    assert!(render_again(&kernel, &format!("{} ", bundle.json()), None, &[], clean.as_str()).is_err());
 }
 
 #[test]
@@ -236,7 +239,7 @@ proptest! {
     fn any_text_goes_through(text in "\\PC{0,200}", reply in "\\PC{0,200}") {
         let kernel = Kernel::genesis();
         let (clean, bundle, prompt) = turn(&kernel, &text);
-        prop_assert_eq!(render_again(&kernel, bundle.json(), None, clean.as_str()).unwrap(), prompt.canonical());
+        prop_assert_eq!(render_again(&kernel, bundle.json(), None, &[], clean.as_str()).unwrap(), prompt.canonical());
         let judgement = judge(&kernel, bundle.bundle(), &clean, None, &reply);
         let flags = judgement.flags();
         let drifted = flags.authority_drift || flags.completeness_drift || flags.evidence_drift

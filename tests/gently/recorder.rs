@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
@@ -276,6 +277,7 @@ pub async fn prompt(
         model_id: observer::ID,
         now,
         sight: sight(now),
+        recalled: &Recalled::default(),
     };
     let bundle = compile(&inputs).unwrap();
     let compiled = render(&kernel, &bundle, None, &clean);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gently::anchor::agree::Policy;
-use gently::ask::{Endless, Seen, Turn, ask};
+use gently::ask::recall::Declared;
+use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::govern::kernel::Kernel;
 use gently::models::Model;
 use gently::record::block::Network;
@@ -168,7 +169,8 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
     let all: BTreeMap<String, SightEntry> = kernel.tools().iter().map(|tool| (tool.clone(), empty())).collect();
     for sight in [BTreeMap::new(), all] {
         let gather = || Seen { sight, salt: Salt::new([1; 32]), action_salts: Vec::new() };
-        let asked = wait(ask(&house, rig.terms().auth_key_hash, &model, "How is it?", gather, &Endless)).unwrap();
+        let question = Question { text: "How is it?", declared: &Declared::default() };
+        let asked = wait(ask(&house, rig.terms().auth_key_hash, &model, question, gather, &Endless)).unwrap();
         let Turn::Refused(_, Some(fault)) = asked.turn else { panic!("{:?}", asked.turn) };
         assert_eq!(fault.code(), "compile.sight_without_values");
         assert!(fault.to_string().contains("completeness drift"), "{fault}");

@@ -39,6 +39,10 @@ impl Columns<'_, '_> {
         self.raw(place, "bytes")
     }
 
+    pub fn real(&self, place: &'static str) -> Result<f64, StoreError> {
+        self.raw(place, "a number")
+    }
+
     pub fn flag(&self, place: &'static str) -> Result<bool, StoreError> {
         self.raw(place, "0 or 1")
     }

@@ -4,6 +4,7 @@ mod columns;
 mod erase;
 mod find;
 mod read;
+mod recall;
 mod rows;
 mod write;
 
@@ -26,6 +27,7 @@ const COPY_PAGES: std::ffi::c_int = 4096;
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
 const MIGRATIONS: &[(&str, &str)] = &[
     ("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql")),
+    ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
     ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
     ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
 ];

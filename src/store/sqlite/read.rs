@@ -8,12 +8,14 @@ use uuid::Uuid;
 
 use super::columns::{Columns, int};
 use super::rows::{
-    OPEN_DRIFT, artifact, artifact_ref, assertion, commit, drift, drift_state, exchange, head, log_line, session, turn,
+    OPEN_DRIFT, artifact, artifact_ref, assertion, commit, drift, drift_state, exchange, head, item, log_line, session,
+    turn,
 };
 use super::{Handle, failed, optional};
 use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
+use crate::record::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
     ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
@@ -27,7 +29,7 @@ pub(super) const REFS: &str = "WITH RECURSIVE known(ref) AS (
      SELECT ref FROM known WHERE ref IS NOT NULL ORDER BY ref";
 
 impl<C: Deref<Target = Connection>> Handle<C> {
-    fn each<T>(
+    pub(super) fn each<T>(
         &self,
         what: &'static str,
         sql: &str,
@@ -194,6 +196,24 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError> {
         let sql = "SELECT * FROM artifact WHERE kind = ?1 ORDER BY line DESC LIMIT 1";
         self.one("read an artifact", sql, [kind], artifact)
+    }
+
+    fn item(&self, id: &str) -> Result<Option<Item>, StoreError> {
+        self.one("read an item", "SELECT * FROM continuity_item WHERE id = ?1", [id], item)
+    }
+
+    fn each_item(&self, take: &mut dyn FnMut(Item) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let known = "SELECT 1 AS known FROM sqlite_schema WHERE type = 'table' AND name = 'continuity_item'";
+        match self.one("look for items", known, [], |_| Ok(()))? {
+            Some(()) => self.each("read items", "SELECT * FROM continuity_item ORDER BY line", [], item, take),
+            None => Ok(()),
+        }
+    }
+
+    fn exchange_of_turn(&self, of: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
+        let sql = "SELECT * FROM llm_exchange WHERE turn_user_id = ?1
+                   UNION ALL SELECT * FROM llm_exchange WHERE turn_aurora_id = ?1 LIMIT 1";
+        self.one("read a turn's exchange", sql, [of.to_string()], exchange)
     }
 
     fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError> {

@@ -1,6 +1,7 @@
 //! One row of each table, read strictly.
 
 use crate::record::commit::CommitKind;
+use crate::record::item::Item;
 use crate::store::{
     Applied, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
     OutcomeUpdate, SessionRow, StoreError, TurnRow,
@@ -234,5 +235,27 @@ pub(super) fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
         raw: c.blob("ledger_commit.raw")?,
         tree_of: c.count_opt("ledger_commit.tree_of")?,
         segment,
+    })
+}
+
+pub(super) fn item(c: &Columns<'_, '_>) -> Result<Item, StoreError> {
+    let tier = c.count_opt("continuity_item.tier")?.map(|tier| {
+        let place = "continuity_item.tier";
+        u8::try_from(tier).map_err(|_| StoreError::Corrupt { place, expected: "a tier", actual: tier.to_string() })
+    });
+    Ok(Item {
+        line: c.count("continuity_item.line")?,
+        id: c.text("continuity_item.id")?,
+        kind: c.parsed("continuity_item.kind", "a kind of item")?,
+        state: c.parsed("continuity_item.state", "a state of an item")?,
+        state_line: c.count("continuity_item.state_line")?,
+        subject: c.text_opt("continuity_item.subject")?,
+        source: c.text_opt("continuity_item.source")?,
+        observed_at: c.time_opt("continuity_item.observed_at")?,
+        confidence: c.text_opt("continuity_item.confidence")?,
+        phase: c.text_opt("continuity_item.phase")?,
+        tier: tier.transpose()?,
+        session: c.hash_opt("continuity_item.session")?,
+        hash: c.hash("continuity_item.hash")?,
     })
 }

@@ -1,0 +1,248 @@
+//! What is looked for on record for a question: bounded queries, and nothing that was not declared.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::continuity::candidate::{Candidate, Class, Confidence, Recalled, TurnCandidate};
+use crate::continuity::words::words;
+use crate::govern::drift::{DriftClass, Effect, rule_of};
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::Clean;
+use crate::record::bundle::OpenItem;
+use crate::record::canon;
+use crate::record::hash::Hash32;
+use crate::record::item::{Item, ItemKind, ItemState};
+use crate::record::time::Seconds;
+use crate::store::{ExchangeRow, OpenDrift, Recall, StoreError, TurnRow};
+
+/// So many artifacts beyond a ring's cap are looked at, so that what is kept out can be named.
+const OVER: u64 = 24;
+/// A ring's cap may be larger than anything that is worth looking at.
+const MOST: u64 = 200;
+/// So many artifacts in force on one subject are shown when they disagree.
+const MOST_RIVALS: u32 = 8;
+/// So many facts that nobody ratified are named as kept out.
+const MOST_PROPOSED: u32 = 8;
+/// So many open drift events are looked at.
+const MOST_DRIFT: u32 = 24;
+
+/// One declared reference to earlier turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// The last turns of the session.
+    Last(u32),
+    /// The turns of one exchange.
+    Exchange(Uuid),
+}
+
+impl std::fmt::Display for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reference::Last(most) => write!(f, "last:{most}"),
+            Reference::Exchange(id) => id.fmt(f),
+        }
+    }
+}
+
+/// What whoever asks declares as context. Nothing is added to it here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    /// Earlier turns.
+    pub refs: Vec<Reference>,
+    /// Whether deep history may be searched (ring 2).
+    pub deep: bool,
+}
+
+/// Looks for what a question could need, for a session that is open, or for one that is not yet.
+pub fn recall(
+    store: &dyn Recall,
+    kernel: &Kernel,
+    session: Option<Uuid>,
+    text: &Clean,
+    declared: &Declared,
+) -> Result<Recalled, StoreError> {
+    let question = words(text.as_str());
+    let rings = kernel.rules().rings;
+    let mut found = Vec::new();
+    for (item, text) in store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)? {
+        found.extend(text.map(|text| candidate(item, text, 0)));
+    }
+    for (item, text, relevance) in store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)? {
+        found.push(candidate(item, text, relevance));
+    }
+    let here = session.unwrap_or_default();
+    for open in store.drift_about(here, &question, MOST_DRIFT)? {
+        found.push(drift(open, here)?);
+    }
+    let rivals = rivals(store, &found)?;
+    let mut turns = Turns { store, kernels: HashMap::new() };
+    let declared_turns = declared_turns(&mut turns, session, &declared.refs)?;
+    let mut deep = Vec::new();
+    if declared.deep {
+        for (turn, relevance) in store.turns_like(&question, most(rings.ring2.items))? {
+            deep.extend(turns.candidate(turn, relevance, "deep")?);
+        }
+    }
+    Ok(Recalled { found, rivals, declared: declared_turns, deep })
+}
+
+fn most(cap: u64) -> u32 {
+    u32::try_from(cap.saturating_add(OVER).min(MOST)).unwrap_or(u32::MAX)
+}
+
+fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
+    let (class, confidence) = match item.kind {
+        ItemKind::Fact => (Class::Fact, Confidence::read(item.confidence.as_deref())),
+        ItemKind::Note => (Class::Note, Confidence::Low),
+        ItemKind::Decision => (Class::Decision, Confidence::High),
+        ItemKind::Intent => (Class::Intent, Confidence::High),
+    };
+    Candidate {
+        id: item.id,
+        class,
+        text,
+        subject: item.subject,
+        source: item.source,
+        observed_at: item.observed_at.unwrap_or(Seconds::ZERO),
+        confidence,
+        counts: item.state.in_force(),
+        phase: item.phase,
+        tier: item.tier.unwrap_or(u8::MAX),
+        hash: item.hash,
+        relevance,
+        here: false,
+    }
+}
+
+/// An open drift event; its summary holds codes, no word of a reply.
+fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
+    let OpenDrift { drift, session, relevance } = open;
+    let id = format!("driftwatch:{}", drift.drift_id);
+    let issue = format!("{} ({}): {}", drift.class, drift.severity, drift.summary);
+    let entry = OpenItem { id: id.clone(), issue: issue.clone(), status: "open".to_owned() };
+    let hash = canon::digest(&entry);
+    Ok(Candidate {
+        id,
+        class: Class::Drift,
+        text: issue,
+        subject: None,
+        source: Some("driftwatch".to_owned()),
+        observed_at: drift.created_at,
+        confidence: Confidence::High,
+        counts: true,
+        phase: None,
+        tier: 1,
+        hash: hash.map_err(|e| StoreError::Sqlite { what: "print a drift event", reason: e.to_string() })?,
+        relevance,
+        here: session == here,
+    })
+}
+
+/// What else is in force on the subjects of what was found.
+fn rivals(store: &dyn Recall, found: &[Candidate]) -> Result<Vec<Candidate>, StoreError> {
+    let mut rivals: Vec<Candidate> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for subject in found.iter().filter(|one| one.counts).filter_map(|one| one.subject.as_deref()) {
+        if seen.contains(&subject) {
+            continue;
+        }
+        seen.push(subject);
+        for (item, text) in store.items_on(subject, MOST_RIVALS)? {
+            if found.iter().all(|known| known.id != item.id) {
+                rivals.push(candidate(item, text, 0));
+            }
+        }
+    }
+    Ok(rivals)
+}
+
+fn declared_turns(
+    turns: &mut Turns<'_>,
+    session: Option<Uuid>,
+    declared: &[Reference],
+) -> Result<Vec<TurnCandidate>, StoreError> {
+    let mut found: Vec<TurnCandidate> = Vec::new();
+    for reference in declared {
+        let rows = match reference {
+            Reference::Last(most) => match session {
+                Some(session) => turns.store.last_turns(session, *most)?,
+                None => Vec::new(),
+            },
+            Reference::Exchange(id) => turns.of_exchange(*id)?,
+        };
+        let name = match reference {
+            Reference::Last(_) => reference.to_string(),
+            Reference::Exchange(_) => "exchange".to_owned(),
+        };
+        for row in rows {
+            if found.iter().all(|known| known.turn != row.turn_id) {
+                found.extend(turns.candidate(row, 0, &name)?);
+            }
+        }
+    }
+    found.sort_by_key(|turn| turn.line);
+    Ok(found)
+}
+
+/// Turns as candidates, with the kernels that say what was withheld.
+struct Turns<'a> {
+    store: &'a dyn Recall,
+    kernels: HashMap<Hash32, Option<Kernel>>,
+}
+
+impl Turns<'_> {
+    fn of_exchange(&self, id: Uuid) -> Result<Vec<TurnRow>, StoreError> {
+        let Some(exchange) = self.store.exchange(id)? else { return Ok(Vec::new()) };
+        let aurora = exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+        let mut rows = Vec::new();
+        for turn in [Some(exchange.turn_user), aurora].into_iter().flatten() {
+            rows.extend(self.store.turn(turn)?);
+        }
+        Ok(rows)
+    }
+
+    /// None for a turn without an exchange: a home that `audit verify` has to look at.
+    fn candidate(&mut self, row: TurnRow, relevance: u64, name: &str) -> Result<Option<TurnCandidate>, StoreError> {
+        let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else { return Ok(None) };
+        let outcome = exchange.outcome.as_ref();
+        let (line, hash) = if row.by_user {
+            (Some(exchange.prompt_line), Some(exchange.prompt_commitment))
+        } else {
+            (outcome.map(|o| o.outcome_line), outcome.and_then(|o| o.response_commitment))
+        };
+        let (Some(line), Some(hash)) = (line, hash) else { return Ok(None) };
+        let withheld = exchange.decision == "deny" || (!row.by_user && self.is_withheld(&exchange)?);
+        Ok(Some(TurnCandidate {
+            turn: row.turn_id,
+            by_user: row.by_user,
+            at: row.created_at,
+            line,
+            text: row.content,
+            hash,
+            withheld,
+            relevance,
+            declared: name.to_owned(),
+        }))
+    }
+
+    /// Whether the kernel of its session blocks a drift of this answer; one that can't be read blocks.
+    fn is_withheld(&mut self, exchange: &ExchangeRow) -> Result<bool, StoreError> {
+        let drift = self.store.drift(exchange.exchange_id)?;
+        if drift.is_empty() {
+            return Ok(false);
+        }
+        let mut sessions = self.store.sessions_like(&exchange.session.to_string(), 1)?;
+        let Some(session) = sessions.pop() else { return Ok(true) };
+        if !self.kernels.contains_key(&session.kernel_hash) {
+            let kernel = self.store.kernel(session.kernel_hash)?;
+            let kernel = kernel.and_then(|json| Kernel::from_canonical(&json).ok());
+            self.kernels.insert(session.kernel_hash, kernel);
+        }
+        let Some(Some(kernel)) = self.kernels.get(&session.kernel_hash) else { return Ok(true) };
+        Ok(drift.iter().any(|event| {
+            let class = DriftClass::ALL.into_iter().find(|class| class.name() == event.class);
+            class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
+        }))
+    }
+}

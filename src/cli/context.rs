@@ -1,0 +1,239 @@
+//! `gently context`: what was, or would be, put before a model, why, and what was kept out; and what `ask` declares.
+
+mod view;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::ask::recall::{Declared, Reference, recall};
+use crate::config::Config;
+use crate::continuity::compile::{ContextBundle, Inputs, compile};
+use crate::continuity::turns::TURN;
+use crate::govern::authority::{Decision, Normative, decide};
+use crate::govern::sanitize::redact;
+use crate::home::Home;
+use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
+use crate::record::canon;
+use crate::store::sqlite::Sqlite;
+use crate::store::{ArtifactRefRow, Find, Read, SessionRow, StoreError};
+
+use super::choose;
+use super::session::turn_name;
+use super::wire::{self, WireError, env};
+use super::{NEGATIVE, could_not, find, print, say};
+
+use view::View;
+pub use view::disclosed;
+
+/// What `gently context` is asked to do.
+#[derive(Debug, Subcommand)]
+pub enum ContextCommand {
+    /// Show what was put before the model in an exchange, with each part of each score, and what was kept out
+    Show {
+        /// As gently show takes it
+        #[arg(default_value = "last")]
+        exchange: String,
+    },
+    /// Compile the context of a question; calls no model, records nothing
+    Preview(PreviewArgs),
+}
+
+/// `gently context preview`.
+#[derive(Debug, Args)]
+pub struct PreviewArgs {
+    /// The question
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// For which model
+    #[arg(long, short, value_name = "ID")]
+    model: Option<String>,
+    #[command(flatten)]
+    refs: RefArgs,
+}
+
+/// What a question declares as its context.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RefArgs {
+    /// Earlier turns to show the model: last:N turns of the session, or an exchange; again for more. Wins over
+    /// context.refs
+    #[arg(long = "ref", value_name = "REF")]
+    pub refs: Vec<String>,
+    /// Show the model no earlier turns
+    #[arg(long, conflicts_with = "refs")]
+    pub no_ref: bool,
+    /// Search the turns of all sessions, too; what was added is said
+    #[arg(long)]
+    pub deep: bool,
+}
+
+/// So many of the last turns can be declared at once.
+const MOST: u32 = 64;
+
+impl RefArgs {
+    /// What is declared: the flags, else the configuration.
+    pub fn declared(&self, config: &Config, store: &dyn Find) -> Result<Declared, WireError> {
+        let given: Vec<&str> = match (self.no_ref, self.refs.is_empty(), config.refs.as_str()) {
+            (true, ..) | (_, true, "none") => Vec::new(),
+            (_, true, configured) => vec![configured],
+            (_, false, _) => self.refs.iter().map(String::as_str).collect(),
+        };
+        let refs = given.into_iter().map(|text| reference(store, text)).collect::<Result<_, _>>()?;
+        Ok(Declared { refs, deep: self.deep })
+    }
+}
+
+fn reference(store: &dyn Find, text: &str) -> Result<Reference, WireError> {
+    let Some(count) = text.strip_prefix("last:") else {
+        return Ok(Reference::Exchange(find::exchange(store, text)?.exchange_id));
+    };
+    let most = count.parse().ok().filter(|n: &u32| (1..=MOST).contains(n) && n.to_string() == count);
+    most.map(Reference::Last).ok_or_else(|| WireError::Setting {
+        flag: "--ref",
+        reason: format!("last:N takes N from 1 to {MOST}; not '{text}'"),
+    })
+}
+
+/// How many earlier turns are among what was put before a model, in words; none when there are none.
+pub fn turns_in(refs: &[ArtifactRef]) -> Option<String> {
+    let count = refs.iter().filter(|one| one.artifact_type == TURN).count();
+    (count > 0).then(|| format!("{count} earlier turn{}", if count == 1 { "" } else { "s" }))
+}
+
+/// What was declared for a question, and what came of it.
+pub fn asked(declared: &Declared, refs: &[ArtifactRef]) -> Value {
+    let view = View { title: String::new(), refs, texts: vec![None; refs.len()], exclusions: &[] };
+    let mut injected = view.facts()["injected"].take();
+    injected.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut).for_each(|one| {
+        one.remove("text");
+    });
+    json!({
+        "declared": declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>(), "deep": declared.deep,
+        "injected": injected, "disclosure": disclosed(refs),
+    })
+}
+
+/// Does it.
+pub async fn run(command: ContextCommand, json: bool) -> Result<u8, WireError> {
+    match command {
+        ContextCommand::Show { exchange } => show(&exchange, json),
+        ContextCommand::Preview(args) => preview(&args, json).await,
+    }
+}
+
+/// References as they stand on record.
+pub fn refs_of(rows: &[ArtifactRefRow]) -> Vec<ArtifactRef> {
+    let flags = |row: &ArtifactRefRow| row.risk_flags.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    rows.iter()
+        .map(|row| ArtifactRef {
+            artifact_type: row.artifact_type.clone(),
+            artifact_id: row.artifact_id.clone(),
+            artifact_hash: row.artifact_hash,
+            included_reason: row.included_reason.clone(),
+            observed_at: row.observed_at,
+            freshness_s: row.freshness_s,
+            risk_flags: flags(row).unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn show(id: &str, json: bool) -> Result<u8, WireError> {
+    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    store.begin_read()?;
+    let exchange = find::exchange(&store, id)?;
+    let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
+    let bundle = exchange.bundle_json.as_deref().and_then(|text| Bundle::parse(text).ok());
+    let exclusions: Vec<Exclusion> = canon::parse(exchange.exclusions.as_bytes()).unwrap_or_default();
+    let said = |reference: &ArtifactRef| match (reference.artifact_type.as_str(), &bundle) {
+        (TURN, _) => turn_text(&store, &reference.artifact_id),
+        (_, bundle) => Ok(bundle.as_ref().and_then(|bundle| view::said_in(bundle, &reference.artifact_id))),
+    };
+    let texts = refs.iter().map(said).collect::<Result<Vec<_>, _>>()?;
+    let title = format!("context of {} ({})", turn_name(&exchange), exchange.exchange_id);
+    let view = View { title, refs: &refs, texts, exclusions: &exclusions };
+    if !json {
+        if bundle.is_none() {
+            say("nothing was compiled for it: no model was to be called, or its bundle is not here");
+        }
+        return Ok(print(&view.text()));
+    }
+    let mut facts = view.facts();
+    facts["exchange"] = json!(exchange.exchange_id.to_string());
+    facts["bundle_hash"] = json!(exchange.bundle_hash.map(|hash| hash.to_string()));
+    facts["bundle"] = json!(exchange.bundle_json.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()));
+    Ok(print(&format!("{facts}\n")))
+}
+
+fn turn_text(store: &dyn Read, id: &str) -> Result<Option<String>, StoreError> {
+    let Ok(id) = id.parse() else { return Ok(None) };
+    let turn = store.turn(id)?;
+    Ok(turn.and_then(|turn| {
+        let speaker = if turn.by_user { "user" } else { "aurora" };
+        turn.content.map(|text| format!("{speaker}: {text}"))
+    }))
+}
+
+async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
+    let home = wire::existing_home()?;
+    let config = Config::load(home.root(), &env)?;
+    let database = home.paths().database();
+    let store = Sqlite::open_read_only(&database)?;
+    let kernel = Home::kernel(&store)?;
+    let declared = args.refs.declared(&config, &store)?;
+    let none = choose::CallArgs::default();
+    let model = choose::choose(args.model.as_deref(), &none, &config, &database).await?.model;
+    let text = redact(&args.words.join(" ")).clean;
+    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: 0 };
+    if let Decision::Deny { reason, .. } = decide(&kernel, &normative) {
+        if json {
+            print(&format!("{}\n", json!({"denied": reason, "exit": NEGATIVE})));
+        }
+        say(&format!("policy would deny it ({reason}): nothing would be compiled"));
+        return Ok(NEGATIVE);
+    }
+    // Whose session it would be is not asked: no key is needed for a look.
+    let fits = |s: &&SessionRow| {
+        s.kernel_hash == kernel.hash() && s.model == model.id() && s.host_role == config.session.host_role
+    };
+    let session = store.open_sessions()?.iter().rev().find(fits).map(|session| session.uuid);
+    let sight = wire::sight(&home, &config, &kernel)?;
+    let recalled = recall(&store, &kernel, session, &text, &declared)?;
+    let compiled = compile(&Inputs {
+        session_id: session.unwrap_or_default(),
+        user_input: &text,
+        kernel: &kernel,
+        host_role: &config.session.host_role,
+        model_id: model.id(),
+        now: wire::clock()?,
+        sight,
+        recalled: &recalled,
+    });
+    match compiled {
+        Ok(bundle) => Ok(print_preview(&bundle, session, &declared, json)),
+        Err(fault) => Ok(could_not(&fault.to_string(), json)),
+    }
+}
+
+fn print_preview(bundle: &ContextBundle, session: Option<Uuid>, declared: &Declared, json: bool) -> u8 {
+    let said = |reference: &ArtifactRef| {
+        let turn = bundle.turns().iter().find(|turn| turn.turn.to_string() == reference.artifact_id);
+        let turn = turn.map(|turn| format!("{}: {}", turn.speaker, turn.text));
+        turn.or_else(|| view::said_in(bundle.bundle(), &reference.artifact_id))
+    };
+    let texts = bundle.refs().iter().map(said).collect();
+    let title = "context of this question; no model was called, nothing is recorded".to_owned();
+    let view = View { title, refs: bundle.refs(), texts, exclusions: bundle.exclusions() };
+    if !json {
+        if session.is_none() {
+            say("no session that fits is open: one would be opened, without earlier turns");
+        }
+        return print(&view.text());
+    }
+    let mut facts = view.facts();
+    facts["session_uuid"] = json!(session.map(|id| id.to_string()));
+    facts["bundle_hash"] = json!(bundle.hash().to_string());
+    facts["bundle"] = json!(bundle.bundle());
+    facts["declared"] = json!(declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>());
+    facts["deep"] = json!(declared.deep);
+    print(&format!("{facts}\n"))
+}

@@ -1,0 +1,122 @@
+//! A context as people and programs read it.
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::screen::{beginning, quiet};
+use crate::continuity::score::Parts;
+use crate::continuity::turns::{DECLARED, TURN, disclosure};
+use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
+
+/// How much of a text stands in a line.
+const EXCERPT: usize = 70;
+
+/// What was put before a model, and what was kept out.
+pub struct View<'a> {
+    /// What it is the context of.
+    pub title: String,
+    /// What was put.
+    pub refs: &'a [ArtifactRef],
+    /// What each of them says, where it says anything.
+    pub texts: Vec<Option<String>>,
+    /// What was kept out.
+    pub exclusions: &'a [Exclusion],
+}
+
+/// What an artifact says in a bundle.
+pub fn said_in(bundle: &Bundle, id: &str) -> Option<String> {
+    let fact = bundle.facts.iter().find(|fact| fact.id == id).map(|fact| &fact.claim);
+    let item = bundle.open_items.iter().find(|item| item.id == id).map(|item| &item.issue);
+    // A person has one intent in force, and the bundle does not name it.
+    let intent = bundle.intent.iter().filter(|_| id.starts_with("intent:")).find(|intent| intent.source == "user");
+    fact.or(item).or(intent.map(|intent| &intent.intent)).cloned()
+}
+
+/// The disclosure of a list of references, if deep history is among them.
+pub fn disclosed(refs: &[ArtifactRef]) -> Option<String> {
+    disclosure(refs.iter().map(|one| (one.artifact_id.as_str(), one.included_reason.as_str())))
+}
+
+/// Which ring a reference belongs to, or how it was declared.
+fn group(reference: &ArtifactRef) -> String {
+    let reason = &reference.included_reason;
+    match reason.strip_prefix(DECLARED) {
+        Some(declared) => format!("declared ({declared})"),
+        None => match reason.split_once('.') {
+            Some((ring, _)) if ring.starts_with("ring") => format!("{} {}", &ring[..4], &ring[4..]),
+            _ => reason.clone(),
+        },
+    }
+}
+
+impl View<'_> {
+    /// Each artifact in a line, under its ring; scores in columns.
+    pub fn text(&self) -> String {
+        let mut out = format!("{}\n", self.title);
+        let mut last = String::new();
+        let width = self.refs.iter().map(|one| one.artifact_id.len()).max().unwrap_or(0);
+        for (one, said) in self.refs.iter().zip(&self.texts) {
+            let group = group(one);
+            if group != last {
+                out.push_str(&format!("\n{group}\n"));
+                last = group;
+            }
+            out.push_str(&line(one, said.as_deref(), width));
+        }
+        if !self.exclusions.is_empty() {
+            out.push_str("\nkept out\n");
+            let lines =
+                self.exclusions.iter().map(|one| format!("    {}  {}\n", quiet(&one.artifact), quiet(&one.reason)));
+            out.extend(lines);
+        }
+        if let Some(said) = disclosed(self.refs) {
+            out.push_str(&format!("\n{}\n", quiet(&said)));
+        }
+        out
+    }
+
+    /// The same as JSON.
+    pub fn facts(&self) -> Value {
+        let put = self.refs.iter().zip(&self.texts).map(|(one, said)| {
+            json!({
+                "artifact_type": one.artifact_type, "artifact_id": one.artifact_id,
+                "artifact_hash": one.artifact_hash.map(|hash| hash.to_string()),
+                "included_reason": one.included_reason, "score": score(one), "freshness_s": one.freshness_s,
+                "observed_at": one.observed_at.map(|at| at.to_string()), "risk_flags": one.risk_flags, "text": said,
+            })
+        });
+        let put: Vec<Value> = put.collect();
+        json!({"injected": put, "exclusions": self.exclusions, "disclosure": disclosed(self.refs)})
+    }
+}
+
+fn score(reference: &ArtifactRef) -> Value {
+    let Some((_, parts)) = Parts::read(&reference.included_reason) else { return Value::Null };
+    let mut score: Map<String, Value> =
+        parts.named().iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    score.insert("total".to_owned(), json!(parts.total()));
+    Value::Object(score)
+}
+
+fn line(one: &ArtifactRef, said: Option<&str>, width: usize) -> String {
+    let mut line = format!("    {:width$}", quiet(&one.artifact_id));
+    if let Some((why, parts)) = Parts::read(&one.included_reason) {
+        let named: Vec<String> = parts.named().iter().map(|(name, value)| format!("{name} {value}")).collect();
+        line.push_str(&format!("  {} = {}", parts.total(), named.join(", ")));
+        if let Some((_, why)) = why.split_once('.') {
+            line.push_str(&format!(", for {why}"));
+        }
+    }
+    if let Some(age) = one.freshness_s {
+        line.push_str(&format!("  {age} s old"));
+    }
+    if !one.risk_flags.is_empty() {
+        line.push_str(&format!("  {}", quiet(&one.risk_flags.join(" "))));
+    }
+    match said {
+        Some(said) => line.push_str(&format!("\n        {}", beginning(said, EXCERPT))),
+        None if one.artifact_type == TURN => line.push_str("\n        (erased)"),
+        None => {}
+    }
+    line.push('\n');
+    line
+}

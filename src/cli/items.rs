@@ -1,0 +1,380 @@
+//! `gently fact`, `note`, `decision`, `intent`: what a person puts on record for continuity (AEGIS 6).
+
+mod list;
+
+pub use list::{facts, line};
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+
+use crate::continuity::candidate::Confidence;
+use crate::continuity::gates::is_blob;
+use crate::govern::sanitize::{Clean, redact};
+use crate::record::hash::Hash32;
+use crate::record::item::{FACT_RATIFIED, Item, ItemKind, ItemState, subject};
+use crate::record::time::Seconds;
+use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError, always};
+use crate::store::{Read, Recall};
+
+use super::screen::quiet;
+use super::wire::{self, Opened, WireError, fresh_salt};
+use super::{could_not, log, print, say};
+
+/// `gently fact`.
+#[derive(Debug, Subcommand)]
+pub enum FactCommand {
+    /// Propose a fact; it counts once it is ratified
+    Add(FactArgs),
+    /// Make a proposed fact count: from now on it may be put before a model
+    Ratify {
+        /// As in ledger:000183
+        id: String,
+    },
+    /// Take a fact back
+    Retire(EndArgs),
+    /// List facts
+    List(ListArgs),
+}
+
+/// `gently note`.
+#[derive(Debug, Subcommand)]
+pub enum NoteCommand {
+    /// Put a note on record
+    Add(NoteArgs),
+    /// Take a note back
+    Retire(EndArgs),
+    /// List notes
+    List(ListArgs),
+}
+
+/// `gently decision`.
+#[derive(Debug, Subcommand)]
+pub enum DecisionCommand {
+    /// Put a decision on record
+    Add(DecisionArgs),
+    /// Take a decision back
+    Retire(EndArgs),
+    /// List decisions
+    List(ListArgs),
+}
+
+/// `gently intent`.
+#[derive(Debug, Subcommand)]
+pub enum IntentCommand {
+    /// Declare what the work at hand is for; in force until another one is set, or it is cleared
+    Set {
+        /// The intent
+        text: String,
+    },
+    /// Show the intent in force
+    Show,
+    /// Take it out of force
+    Clear,
+}
+
+/// `gently fact add`.
+#[derive(Debug, Args)]
+pub struct FactArgs {
+    /// The claim
+    text: String,
+    /// What it is about: two facts in force on one subject that do not say the same are a conflict
+    #[arg(long, value_name = "WORDS")]
+    subject: Option<String>,
+    /// How sure it is
+    #[arg(long, value_enum, default_value = "medium")]
+    confidence: Sure,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// `gently note add`.
+#[derive(Debug, Args)]
+pub struct NoteArgs {
+    /// The note
+    text: String,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// `gently decision add`.
+#[derive(Debug, Args)]
+pub struct DecisionArgs {
+    /// What was decided
+    text: String,
+    /// What it is about: what else is in force on it and does not say the same is a conflict
+    #[arg(long, value_name = "WORDS")]
+    subject: Option<String>,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// What every one of them takes.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    /// Where it is from: a person, a document, an exchange
+    #[arg(long, value_name = "WORDS", default_value = "user")]
+    source: String,
+    /// When it was observed, if not now: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    #[arg(long, value_name = "TIME")]
+    observed_at: Option<String>,
+    /// The tier from which on it may be put before a model
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: u8,
+}
+
+/// Taking something back.
+#[derive(Debug, Args)]
+pub struct EndArgs {
+    /// Its id
+    id: String,
+    /// Why
+    #[arg(long, value_name = "WORDS")]
+    reason: Option<String>,
+}
+
+/// Listing.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Those that are no longer in force, too
+    #[arg(long)]
+    all: bool,
+}
+
+/// `--confidence`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Sure {
+    High,
+    Medium,
+    Low,
+}
+
+impl Sure {
+    fn confidence(self) -> Confidence {
+        match self {
+            Sure::High => Confidence::High,
+            Sure::Medium => Confidence::Medium,
+            Sure::Low => Confidence::Low,
+        }
+    }
+}
+
+/// `gently fact`.
+pub async fn fact(command: FactCommand, json: bool) -> Result<u8, WireError> {
+    match command {
+        FactCommand::Add(args) => {
+            let said = Said::new(ItemKind::Fact, &args.text, args.subject.as_deref(), Some(args.common));
+            add(said, Some(args.confidence.confidence()), json).await
+        }
+        FactCommand::Ratify { id } => ratify(id, json).await,
+        FactCommand::Retire(args) => end(ItemKind::Fact, args, json).await,
+        FactCommand::List(args) => list::run(ItemKind::Fact, args.all, json),
+    }
+}
+
+/// `gently note`.
+pub async fn note(command: NoteCommand, json: bool) -> Result<u8, WireError> {
+    match command {
+        NoteCommand::Add(args) => add(Said::new(ItemKind::Note, &args.text, None, Some(args.common)), None, json).await,
+        NoteCommand::Retire(args) => end(ItemKind::Note, args, json).await,
+        NoteCommand::List(args) => list::run(ItemKind::Note, args.all, json),
+    }
+}
+
+/// `gently decision`.
+pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, WireError> {
+    match command {
+        DecisionCommand::Add(args) => {
+            let said = Said::new(ItemKind::Decision, &args.text, args.subject.as_deref(), Some(args.common));
+            add(said, None, json).await
+        }
+        DecisionCommand::Retire(args) => end(ItemKind::Decision, args, json).await,
+        DecisionCommand::List(args) => list::run(ItemKind::Decision, args.all, json),
+    }
+}
+
+/// `gently intent`.
+pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, WireError> {
+    match command {
+        IntentCommand::Set { text } => add(Said::new(ItemKind::Intent, &text, None, None), None, json).await,
+        IntentCommand::Show => list::intent(json),
+        IntentCommand::Clear => {
+            let opened = Opened::open(wire::existing_home()?)?;
+            let found = opened.store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?.pop();
+            match found {
+                None => Ok(could_not("no intent is declared: gently intent set \"…\"", json)),
+                Some((item, _)) => end_in(&opened, ItemKind::Intent, EndArgs { id: item.id, reason: None }, json).await,
+            }
+        }
+    }
+}
+
+/// A subject is a name, in bytes.
+const MAX_SUBJECT: usize = 200;
+
+/// What somebody said, without its secrets.
+struct Said {
+    kind: ItemKind,
+    text: Clean,
+    subject: Option<Clean>,
+    common: CommonArgs,
+    removed: Vec<String>,
+}
+
+impl Said {
+    fn new(kind: ItemKind, text: &str, about: Option<&str>, common: Option<CommonArgs>) -> Said {
+        let common = common.unwrap_or(CommonArgs { source: "user".to_owned(), observed_at: None, tier: 1 });
+        let (text, about) = (redact(text.trim()), about.map(|about| redact(&subject(about))));
+        let found = text.found.iter().chain(about.iter().flat_map(|about| &about.found));
+        let mut removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
+        removed.dedup();
+        Said { kind, text: text.clean, subject: about.map(|about| about.clean), common, removed }
+    }
+
+    /// Why it is nothing that can be put on record.
+    fn fault(&self) -> Option<String> {
+        let name = self.kind.name();
+        if self.text.as_str().is_empty() {
+            return Some(format!("the {name} says nothing"));
+        }
+        if is_blob(self.text.as_str()) {
+            return Some(format!(
+                "this is a log, a dump of settings, a binary or a whole document, and no {name}: it would never be put \
+                 before a model. Say in a sentence or two what follows from it, and name it with --source"
+            ));
+        }
+        match self.subject.as_ref().map(|subject| subject.as_str().len()) {
+            Some(0) => return Some("--subject names nothing".to_owned()),
+            Some(length) if length > MAX_SUBJECT => {
+                return Some(format!("--subject has {length} bytes, at most {MAX_SUBJECT} are a name"));
+            }
+            _ => {}
+        }
+        self.common.source.trim().is_empty().then(|| "--source names nothing".to_owned())
+    }
+
+    fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
+        let given = self.common.observed_at.as_deref().map(|text| log::when("--observed-at", text, now)).transpose()?;
+        match given {
+            Some(at) if at > now => Err(format!("--observed-at {at} is in the future; it is {now}")),
+            given => Ok(given.unwrap_or(now)),
+        }
+    }
+}
+
+async fn add(said: Said, confidence: Option<Confidence>, json: bool) -> Result<u8, WireError> {
+    if let Some(fault) = said.fault() {
+        return Ok(could_not(&fault, json));
+    }
+    let opened = Opened::open(wire::existing_home()?)?;
+    let key = opened.authorize().await?;
+    let now = wire::clock()?;
+    let observed_at = match said.observed_at(now) {
+        Ok(at) => at,
+        Err(fault) => return Ok(could_not(&fault, json)),
+    };
+    let session = session(&opened, key)?;
+    let source = redact(said.common.source.trim()).clean;
+    let content = vec![
+        ("confidence", confidence.map_or(Field::Null, |sure| Field::Word(sure.name().to_owned()))),
+        ("observed_at", Field::Number(observed_at.get())),
+        ("phase", Field::Word(opened.kernel.phase().to_owned())),
+        ("session", session.map_or(Field::Null, Field::Hash)),
+        ("source", Field::Text(source)),
+        ("subject", said.subject.clone().map_or(Field::Null, Field::Text)),
+        ("text", Field::Text(said.text.clone())),
+        ("tier", Field::Number(said.common.tier.into())),
+    ];
+    let id = ArtifactId::Next { prefix: said.kind.prefix() };
+    let new = NewArtifact { kind: said.kind.name(), id, content, session, salt: fresh_salt()?, now };
+    let recorded = opened.recorder.artifact(new, always).await?;
+    for kind in &said.removed {
+        say(&format!("removed before it was stored: {kind}"));
+    }
+    let state = if said.kind == ItemKind::Fact { ItemState::Proposed } else { ItemState::Declared };
+    let printed = told(&recorded, state, said.text.as_str(), &said.removed, json);
+    if said.kind == ItemKind::Fact {
+        say(&format!("it counts once it is ratified: {} fact ratify {}", super::program(), recorded.document.id));
+    }
+    Ok(printed)
+}
+
+/// The newest open session of a key.
+pub fn session(opened: &Opened, key: Hash32) -> Result<Option<Hash32>, WireError> {
+    let open = opened.store.open_sessions()?;
+    Ok(open.into_iter().rev().find(|session| session.auth_key_hash == key).map(|session| session.id))
+}
+
+fn told(recorded: &RecordedArtifact, state: ItemState, text: &str, removed: &[String], json: bool) -> u8 {
+    let id = &recorded.document.id;
+    if json {
+        let facts = json!({
+            "id": id, "kind": recorded.document.kind, "state": state.name(), "content": recorded.document.content,
+            "recorded_at": recorded.time.to_string(), "log_line": recorded.line + 1, "removed": removed,
+        });
+        return print(&format!("{facts}\n"));
+    }
+    print(&format!("{id}  {state}  {}\n", quiet(text)))
+}
+
+async fn ratify(id: String, json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    let key = opened.authorize().await?;
+    let text = text_of(&opened, &id)?;
+    let named = id.clone();
+    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+        Ok(match known(store, ItemKind::Fact, &named)? {
+            Err(fault) => Some(fault),
+            Ok(item) if item.state == ItemState::Proposed => None,
+            Ok(item) => Some(format!("{named} is {} already; only a proposed fact can be ratified", item.state)),
+        })
+    };
+    let session = session(&opened, key)?;
+    let content = vec![("by", Field::Hash(key))];
+    let (id, salt, now) = (ArtifactId::Of(id), fresh_salt()?, wire::clock()?);
+    let new = NewArtifact { kind: FACT_RATIFIED, id, content, session, salt, now };
+    let recorded = opened.recorder.artifact(new, allowed).await?;
+    Ok(told(&recorded, ItemState::Ratified, &text, &[], json))
+}
+
+async fn end(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, WireError> {
+    end_in(&Opened::open(wire::existing_home()?)?, kind, args, json).await
+}
+
+async fn end_in(opened: &Opened, kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, WireError> {
+    let key = opened.authorize().await?;
+    let text = text_of(opened, &args.id)?;
+    let named = args.id.clone();
+    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+        Ok(match known(store, kind, &named)? {
+            Err(fault) => Some(fault),
+            Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
+            Ok(item) => Some(format!("{named} is {} already", item.state)),
+        })
+    };
+    let session = session(opened, key)?;
+    let reason = args.reason.map_or(Field::Null, |reason| Field::Text(redact(reason.trim()).clean));
+    let content = vec![("by", Field::Hash(key)), ("reason", reason)];
+    let (id, salt, now) = (ArtifactId::Of(args.id), fresh_salt()?, wire::clock()?);
+    let new = NewArtifact { kind: kind.ended(), id, content, session, salt, now };
+    let recorded = opened.recorder.artifact(new, allowed).await?;
+    let state = if kind == ItemKind::Intent { ItemState::Cleared } else { ItemState::Retired };
+    Ok(told(&recorded, state, &text, &[], json))
+}
+
+/// The text of an item, for saying what was done to it; empty when there is none such.
+fn text_of(opened: &Opened, id: &str) -> Result<String, WireError> {
+    let Some(item) = opened.store.item(id)? else { return Ok(String::new()) };
+    Ok(opened.store.item_text(item.line)?.unwrap_or_default())
+}
+
+/// An item of a kind by its id, or why there is none such.
+pub fn known(store: &dyn Read, kind: ItemKind, id: &str) -> Result<Result<Item, String>, RecorderError> {
+    let name = kind.name();
+    Ok(match store.item(id)? {
+        Some(item) if item.kind == kind => Ok(item),
+        Some(item) => {
+            Err(format!("{id} is a {}, no {name}: {name}s are called {}:NUMBER", item.kind.name(), kind.prefix()))
+        }
+        None => Err(format!("no {name} {id} is on record: gently {name} list")),
+    })
+}

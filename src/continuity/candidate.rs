@@ -1,0 +1,132 @@
+//! What could be put before a model, as it was found on record: inputs of a compile, not yet judged.
+
+use uuid::Uuid;
+
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+/// What a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A claim.
+    Fact,
+    /// A note.
+    Note,
+    /// A decision.
+    Decision,
+    /// A declared intent.
+    Intent,
+    /// An open DriftWatch event.
+    Drift,
+}
+
+impl Class {
+    /// `artifact_type` of its reference (AEGIS 5.2).
+    pub const fn artifact_type(self) -> &'static str {
+        match self {
+            Class::Fact => "ledger_fact",
+            Class::Note => "note",
+            Class::Decision => "decision",
+            Class::Intent => "intent",
+            Class::Drift => "driftwatch",
+        }
+    }
+}
+
+/// How sure whoever recorded a fact is of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Not sure.
+    Low,
+    /// Fairly.
+    Medium,
+    /// Sure.
+    High,
+}
+
+impl Confidence {
+    /// The spelling in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+
+    /// Reads it; what is no confidence is the lowest.
+    pub fn read(text: Option<&str>) -> Confidence {
+        match text {
+            Some("high") => Confidence::High,
+            Some("medium") => Confidence::Medium,
+            _ => Confidence::Low,
+        }
+    }
+}
+
+/// One artifact beside the turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// `ledger:000183`, `driftwatch:ID`.
+    pub id: String,
+    /// What it is.
+    pub class: Class,
+    /// What it says.
+    pub text: String,
+    /// What it is about, as it is compared.
+    pub subject: Option<String>,
+    /// Where it is from; none: not known, so that it is not let in.
+    pub source: Option<String>,
+    /// When it was observed.
+    pub observed_at: Seconds,
+    /// Of a fact; what a person decided or declared is certain to be so.
+    pub confidence: Confidence,
+    /// Whether it counts: a fact that nobody ratified does not.
+    pub counts: bool,
+    /// The phase in which it may be shown; none: in every one.
+    pub phase: Option<String>,
+    /// The tier from which on it may be shown.
+    pub tier: u8,
+    /// What its log line commits to, or the hash of a drift event's document.
+    pub hash: Hash32,
+    /// How well it fits the words of the question: SQLite's BM25 as a whole number; 0: not at all.
+    pub relevance: u64,
+    /// Whether it is of the session that asks.
+    pub here: bool,
+}
+
+/// One turn of an earlier exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnCandidate {
+    /// Its row.
+    pub turn: Uuid,
+    /// True for the user, false for aurora.
+    pub by_user: bool,
+    /// When it was recorded.
+    pub at: Seconds,
+    /// Number of its line: turns are shown in this order.
+    pub line: u64,
+    /// What was said, as it is stored; none once erased.
+    pub text: Option<String>,
+    /// The ledger's commitment to it.
+    pub hash: Hash32,
+    /// Whether policy denied it, or its kernel withheld it.
+    pub withheld: bool,
+    /// How well it fits the words of the question.
+    pub relevance: u64,
+    /// Which declaration named it: `last:6`, `exchange`; `deep` for deep history.
+    pub declared: String,
+}
+
+/// What was found for a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recalled {
+    /// Intent, facts, notes, decisions, open drift.
+    pub found: Vec<Candidate>,
+    /// What is in force on the subjects of those, and not among them.
+    pub rivals: Vec<Candidate>,
+    /// Turns that the client declared, oldest first.
+    pub declared: Vec<TurnCandidate>,
+    /// Turns of deep history, best first; only when the client asked for it.
+    pub deep: Vec<TurnCandidate>,
+}

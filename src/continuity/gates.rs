@@ -1,0 +1,230 @@
+//! The hard gates (AEGIS 6.2): what fails one is kept out, whatever its score, and the reason is on record.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::redact;
+
+use super::candidate::{Candidate, TurnCandidate};
+
+/// Why something was kept out. The codes stand in `exclusions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It does not say where it is from.
+    NotSourced,
+    /// Phase or tier do not allow it, or it was denied or withheld.
+    AuthorityIncompatible,
+    /// The sanitizer finds a secret in it.
+    Sensitive,
+    /// A dump or a binary, not a statement.
+    EvidenceBlob,
+    /// A fact that nobody ratified.
+    Unratified,
+    /// Its text is erased.
+    Erased,
+    /// The ring holds as many artifacts as the kernel allows.
+    RingCapItems,
+    /// The ring has no room left for it.
+    RingCapTokens,
+}
+
+impl Kept {
+    /// The code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Kept::NotSourced => "not_sourced",
+            Kept::AuthorityIncompatible => "authority_incompatible",
+            Kept::Sensitive => "sensitive",
+            Kept::EvidenceBlob => "evidence_blob_disallowed",
+            Kept::Unratified => "unratified",
+            Kept::Erased => "erased",
+            Kept::RingCapItems => "ring_cap_items",
+            Kept::RingCapTokens => "ring_cap_tokens",
+        }
+    }
+}
+
+/// Holds an artifact against the gates, in the order of the document; none: it may be let in.
+pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<Kept> {
+    let Candidate { text, source, phase, tier, counts, .. } = candidate;
+    if !is_sourced(&candidate.id, source.as_deref()) {
+        return Some(Kept::NotSourced);
+    }
+    if !counts {
+        return Some(Kept::Unratified);
+    }
+    if !is_compatible(kernel, phase.as_deref(), *tier) {
+        return Some(Kept::AuthorityIncompatible);
+    }
+    text_gate(text)
+}
+
+/// The same for a turn, whose source is its own row and line.
+pub fn gate_turn(turn: &TurnCandidate) -> Option<Kept> {
+    if turn.withheld {
+        return Some(Kept::AuthorityIncompatible);
+    }
+    turn.text.as_deref().map_or(Some(Kept::Erased), text_gate)
+}
+
+fn text_gate(text: &str) -> Option<Kept> {
+    // The cheaper one first: a dump of megabytes is not searched for secrets only to be kept out.
+    if is_blob(text) {
+        return Some(Kept::EvidenceBlob);
+    }
+    (!redact(text).found.is_empty()).then_some(Kept::Sensitive)
+}
+
+/// Whether an artifact names a ledger id, and where what it says is from.
+pub fn is_sourced(id: &str, source: Option<&str>) -> bool {
+    let named = id.split_once(':').is_some_and(|(kind, number)| !kind.is_empty() && !number.is_empty());
+    named && source.is_some_and(|source| !source.trim().is_empty())
+}
+
+/// Whether this kernel's phase and tier allow an artifact.
+pub fn is_compatible(kernel: &Kernel, phase: Option<&str>, tier: u8) -> bool {
+    phase.is_none_or(|phase| phase == kernel.phase()) && tier <= kernel.tier()
+}
+
+/// More bytes than this are a document, not a statement.
+const MAX_BYTES: usize = 16 * 1024;
+/// Fewer lines than this are no dump, whatever they look like.
+const MIN_LINES: usize = 5;
+/// From this share of lines on, in percent, a text is a dump.
+const SHARE: usize = 60;
+/// More of these in a thousand characters and it is binary.
+const CONTROLS_IN_1000: usize = 10;
+/// A word of this length is encoded data: no language has such words, and no path or address is as long.
+const MAX_WORD: usize = 512;
+
+static STAMPED: LazyLock<Regex> = LazyLock::new(|| {
+    let stamp = r"^[^\pL\d]{0,3}(\d{4}[-/]\d\d[-/]\d\d|\d\d[:.]\d\d[:.]\d\d|\d{10,13}\b|\w{3} +\d{1,2} \d\d:\d\d)|^\[[^\]]{0,40}\d{2,}[:.]\d{2,}[^\]]{0,20}\]|^\S{1,40} .{0,30}\[\d\d/\w{3}/\d{4}:";
+    Regex::new(stamp).expect("a test compiles it")
+});
+static ASSIGNED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\s*(export +|set +)?[A-Za-z_][A-Za-z0-9_.-]*\s?=").expect("a test compiles it"));
+
+/// Whether a text is a raw log, a dump of settings, a document or a binary: by its structure, never by its words.
+pub fn is_blob(text: &str) -> bool {
+    if text.len() > MAX_BYTES || text.contains('\0') {
+        return true;
+    }
+    let chars = text.chars().count();
+    let odd = text.chars().filter(|c| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || *c == '\u{fffd}').count();
+    if odd * 1000 > chars * CONTROLS_IN_1000 || text.split_whitespace().any(|word| word.len() > MAX_WORD) {
+        return true;
+    }
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let share = |regex: &Regex| lines.iter().filter(|line| regex.is_match(line)).count() * 100 / lines.len().max(1);
+    lines.len() >= MIN_LINES && (share(&STAMPED) >= SHARE || share(&ASSIGNED) >= SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::continuity::candidate::{Class, Confidence};
+    use crate::record::hash::Hash32;
+    use crate::record::time::Seconds;
+
+    fn fact(text: &str) -> Candidate {
+        Candidate {
+            id: "ledger:000001".into(),
+            class: Class::Fact,
+            text: text.into(),
+            subject: None,
+            source: Some("ledger".into()),
+            observed_at: Seconds::ZERO,
+            confidence: Confidence::High,
+            counts: true,
+            phase: Some("beta".into()),
+            tier: 1,
+            hash: Hash32::ZERO,
+            relevance: 1,
+            here: false,
+        }
+    }
+
+    #[test]
+    fn each_gate_has_its_reason() {
+        let kernel = Kernel::genesis();
+        let plain = fact("The backup runs at night.");
+        for (candidate, kept) in [
+            (plain.clone(), None),
+            (Candidate { source: None, ..plain.clone() }, Some("not_sourced")),
+            (Candidate { source: Some(" ".into()), ..plain.clone() }, Some("not_sourced")),
+            (Candidate { id: "000001".into(), ..plain.clone() }, Some("not_sourced")),
+            (Candidate { id: "ledger:".into(), ..plain.clone() }, Some("not_sourced")),
+            (Candidate { counts: false, ..plain.clone() }, Some("unratified")),
+            (Candidate { phase: Some("alpha".into()), ..plain.clone() }, Some("authority_incompatible")),
+            (Candidate { phase: None, ..plain.clone() }, None),
+            (Candidate { tier: 2, ..plain.clone() }, None),
+            (Candidate { tier: 3, ..plain.clone() }, Some("authority_incompatible")),
+            (fact("the password is password=hunter2hunter2"), Some("sensitive")),
+            (fact("the password was [redacted:password]"), None),
+            (fact(&"word ".repeat(4000)), Some("evidence_blob_disallowed")),
+        ] {
+            assert_eq!(gate(&kernel, &candidate).map(Kept::code), kept, "{candidate:?}");
+        }
+    }
+
+    #[test]
+    fn turns_that_were_withheld_or_erased_stay_out() {
+        let turn = TurnCandidate {
+            turn: uuid::Uuid::nil(),
+            by_user: true,
+            at: Seconds::ZERO,
+            line: 1,
+            text: Some("Hello?".into()),
+            hash: Hash32::ZERO,
+            withheld: false,
+            relevance: 0,
+            declared: "last:6".into(),
+        };
+        for (turn, kept) in [
+            (turn.clone(), None),
+            (TurnCandidate { withheld: true, ..turn.clone() }, Some("authority_incompatible")),
+            (TurnCandidate { text: None, ..turn.clone() }, Some("erased")),
+            (TurnCandidate { text: Some("a\0b".into()), ..turn.clone() }, Some("evidence_blob_disallowed")),
+        ] {
+            assert_eq!(gate_turn(&turn).map(Kept::code), kept, "{turn:?}");
+        }
+    }
+
+    #[test]
+    fn dumps_are_told_by_their_structure() {
+        let lines = |line: &str, n: usize| {
+            (0..n).map(|i| format!("{}\n", line.replace('#', &(10 + i).to_string()))).collect::<String>()
+        };
+        for (name, text) in [
+            ("journal", lines("Jan  2 03:04:# host sshd[42]: connection closed", 6)),
+            ("iso", lines("2026-01-02T03:04:#Z INFO started", 5)),
+            ("kernel ring", lines("[  12.3456#] usb 1-1: new device", 6)),
+            ("web server", lines("10.0.0.# - - [02/Jan/2026:03:04:05 +0000] \"GET / HTTP/1.1\" 200", 6)),
+            ("epoch", lines("17678304# error", 6).replace("error", "00 error")),
+            ("env", lines("SETTING_#=value", 5)),
+            ("export", lines("export SETTING_#=value", 5)),
+            ("ini", lines("name# = value", 5)),
+            ("encoded", "QUJD".repeat(200)),
+            ("binary", "text\u{1}\u{2}\u{3} and more text".to_owned()),
+            ("large", "a short line\n".repeat(2000)),
+            ("not UTF-8 once", "caf\u{fffd}".to_owned()),
+        ] {
+            assert!(is_blob(&text), "{name}");
+        }
+        for (name, text) in [
+            ("claim", "The backup ran on 2026-01-02 at 03:04:05.".to_owned()),
+            ("four log lines", lines("2026-01-02T03:04:#Z INFO started", 4)),
+            ("list", lines("- item #: something to do", 20)),
+            ("prose with a setting", format!("Set PATH=/usr/bin.\n{}", lines("Then go on with step #.", 8))),
+            ("code", lines("    let x# = compute(y);\n    call(x#);\n    // done", 6)),
+            ("table", lines("| # | 3 | 4 |", 12)),
+            ("hash", format!("the head is {}", "ab".repeat(32))),
+            ("tabs", "a\tb\tc\r\nd\te\tf\r\n".repeat(10)),
+            ("nothing", String::new()),
+        ] {
+            assert!(!is_blob(&text), "{name}");
+        }
+    }
+}

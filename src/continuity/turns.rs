@@ -1,0 +1,138 @@
+//! Earlier turns: those that the client declared, and deep history when it asked for it.
+
+use crate::govern::kernel::Kernel;
+use crate::record::bundle::ArtifactRef;
+use crate::record::time::Seconds;
+
+use super::candidate::{Recalled, TurnCandidate};
+use super::gates::{Kept, gate_turn};
+use super::prompt::PriorTurn;
+use super::score::{Parts, score_turn};
+use super::select::{FOR_A_CONFLICT, Room, Selection};
+
+/// `artifact_type` of a turn.
+pub const TURN: &str = "turn";
+/// Why a turn of deep history is there.
+pub const DEEP: &str = "ring2.deep";
+/// How the reason of a declared turn begins; what was declared follows.
+pub const DECLARED: &str = "declared.";
+
+/// One turn that is put, and why.
+struct Put<'a> {
+    turn: &'a TurnCandidate,
+    reason: String,
+}
+
+/// Chooses turns: the newest of the declared that there is room for, then the best of deep history.
+pub(super) fn choose(
+    kernel: &Kernel,
+    question: &[String],
+    recalled: &Recalled,
+    now: Seconds,
+    mut deep: Room,
+    chosen: &mut Selection,
+) {
+    let mut put: Vec<Put<'_>> = Vec::new();
+    let mut room = Room::of(kernel.rules().rings.declared());
+    let mut declared: Vec<&TurnCandidate> = recalled.declared.iter().collect();
+    declared.sort_by_key(|turn| std::cmp::Reverse(turn.line));
+    for turn in declared {
+        offer(turn, &mut room, format!("{DECLARED}{}", turn.declared), &mut put, chosen);
+    }
+    let mut history: Vec<(&TurnCandidate, Parts)> =
+        recalled.deep.iter().map(|turn| (turn, score_turn(turn, question, now))).collect();
+    history.sort_by_key(|(turn, parts)| (std::cmp::Reverse(parts.total()), std::cmp::Reverse(turn.line)));
+    for (turn, parts) in history {
+        offer(turn, &mut deep, parts.code(DEEP), &mut put, chosen);
+    }
+    put.sort_by_key(|one| one.turn.line);
+    for Put { turn, reason } in put {
+        chosen.turns.extend(PriorTurn::of(turn));
+        chosen.refs.push(ArtifactRef {
+            artifact_type: TURN.to_owned(),
+            artifact_id: turn.turn.to_string(),
+            artifact_hash: Some(turn.hash),
+            included_reason: reason,
+            observed_at: Some(turn.at),
+            freshness_s: Some(now.since(turn.at)),
+            risk_flags: Vec::new(),
+        });
+    }
+}
+
+fn offer<'a>(turn: &'a TurnCandidate, room: &mut Room, reason: String, put: &mut Vec<Put<'a>>, chosen: &mut Selection) {
+    if put.iter().any(|one| one.turn.turn == turn.turn) {
+        return;
+    }
+    let length = PriorTurn::of(turn).map_or(0, |prior| prior.length());
+    let kept = match gate_turn(turn) {
+        Some(kept) => Some(kept),
+        None => room.take(length).err(),
+    };
+    match kept {
+        None => put.push(Put { turn, reason }),
+        Some(kept) => exclude(turn, kept, chosen),
+    }
+}
+
+/// A turn named by two declarations is kept out once.
+fn exclude(turn: &TurnCandidate, kept: Kept, chosen: &mut Selection) {
+    let name = format!("{TURN}:{}", turn.turn);
+    if chosen.exclusions.iter().all(|known| known.artifact != name) {
+        chosen.exclude(&name, kept);
+    }
+}
+
+/// The line that goes with an answer for which deep history was used (AEGIS 12.5): what was added, and why.
+///
+/// `refs` are `artifact_id` and `included_reason` of what was put, as they stand on record. None without ring 2.
+pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
+    let (mut history, mut conflicts) = (Vec::new(), Vec::new());
+    for (id, reason) in refs {
+        match Parts::read(reason) {
+            Some((why, _)) if why == DEEP => history.push(id),
+            Some((why, _)) if why == FOR_A_CONFLICT => conflicts.push(id),
+            _ => {}
+        }
+    }
+    let mut said = Vec::new();
+    if !history.is_empty() {
+        let turns = if history.len() == 1 { "turn" } else { "turns" };
+        let first: Vec<&str> = history.iter().map(|id| id.get(..8).unwrap_or(id)).collect();
+        said.push(format!("{} earlier {turns} ({}), as deep history was asked for", history.len(), first.join(", ")));
+    }
+    if !conflicts.is_empty() {
+        said.push(format!("{}, to show what disagrees with what was found", conflicts.join(", ")));
+    }
+    (!said.is_empty()).then(|| format!("added from deep history: {}", said.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_from_deep_history_is_said() {
+        let score = Parts::default().code("x").split_off(1);
+        let (deep, conflict, plain) =
+            (format!("{DEEP}{score}"), format!("{FOR_A_CONFLICT}{score}"), format!("ring1{score}"));
+        let turn = "6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77";
+        for (refs, said) in [
+            (vec![], None),
+            (vec![("kernel:1", "ring0.constraints"), ("ledger:1", plain.as_str()), (turn, "declared.last:6")], None),
+            (
+                vec![(turn, deep.as_str())],
+                Some("added from deep history: 1 earlier turn (6d1c0c30), as deep history was asked for"),
+            ),
+            (
+                vec![(turn, deep.as_str()), (turn, deep.as_str()), ("ledger:000002", conflict.as_str())],
+                Some(
+                    "added from deep history: 2 earlier turns (6d1c0c30, 6d1c0c30), as deep history was asked for; \
+                     ledger:000002, to show what disagrees with what was found",
+                ),
+            ),
+        ] {
+            assert_eq!(disclosure(refs.into_iter()).as_deref(), said);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Compiling a context from a long record: the queries and the selection of one question.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures_util::future::join_all;
+use gently::ask::recall::{Declared, Reference, recall};
+use gently::continuity::compile::{Inputs, compile};
+use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
+use gently::govern::sanitize::redact;
+use gently::home::Home;
+use gently::keys::os_random;
+use gently::record::commitment::Salt;
+use gently::record::item::{FACT_RATIFIED, ItemKind};
+use gently::record::time::Seconds;
+use gently::recorder::{ArtifactId, Field, NewArtifact, Recorder, always, unwatched};
+use gently::store::Find;
+use gently::store::sqlite::Sqlite;
+
+/// How many artifacts wait at the same moment.
+const AT_ONCE: u64 = 500;
+/// Different words of all texts; the first of them stand in most.
+const VOCABULARY: u64 = 20_000;
+/// Words of one text.
+const WORDS: u64 = 12;
+
+/// The same numbers in every run (Knuth's multiplier).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+
+    /// A word of the vocabulary; small numbers are common, as in a language.
+    fn word(&mut self) -> String {
+        let (a, b) = (self.next(VOCABULARY) + 1, self.next(VOCABULARY) + 1);
+        spelled(a * b / VOCABULARY / 4)
+    }
+
+    fn text(&mut self) -> String {
+        (0..WORDS).map(|_| self.word()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A pronounceable word for a number.
+fn spelled(mut n: u64) -> String {
+    let mut word = String::from("da");
+    while n > 0 {
+        word.push(char::from(b"bdfgklmnprstvz"[usize::try_from(n % 14).unwrap()]));
+        word.push(char::from(b"aeiou"[usize::try_from(n / 14 % 5).unwrap()]));
+        n /= 70;
+    }
+    word
+}
+
+fn salt() -> Salt {
+    let mut bytes = [0; 32];
+    os_random(&mut bytes).unwrap();
+    Salt::new(bytes)
+}
+
+/// Puts so many items on record: half notes, four tenths ratified facts, the rest decisions.
+pub fn fill(root: &Path, items: u64) {
+    let begun = Instant::now();
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let now = Seconds::new(clock).unwrap();
+    let home = Home::open(root).unwrap().unwrap();
+    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut numbers = Numbers(42);
+    let (mut done, mut facts) = (0, 0);
+    while done < items {
+        let count = AT_ONCE.min(items - done);
+        let mut batch = Vec::new();
+        let mut ratified = Vec::new();
+        for n in done..done + count {
+            let kind = match n % 10 {
+                0..4 => ItemKind::Fact,
+                4..9 => ItemKind::Note,
+                _ => ItemKind::Decision,
+            };
+            if kind == ItemKind::Fact {
+                facts += 1;
+                ratified.push(format!("ledger:{facts:06}"));
+            }
+            batch.push(item(kind, &mut numbers, now));
+        }
+        let end = ratified.into_iter().map(|id| NewArtifact {
+            kind: FACT_RATIFIED,
+            id: ArtifactId::Of(id),
+            content: Vec::new(),
+            session: None,
+            salt: salt(),
+            now,
+        });
+        let all: Vec<NewArtifact> = batch.into_iter().chain(end).collect();
+        let recorded = runtime.block_on(join_all(all.into_iter().map(|new| recorder.artifact(new, always))));
+        assert!(recorded.iter().all(Result::is_ok));
+        done += count;
+    }
+    drop(recorder);
+    println!("{items} items on record in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
+fn item(kind: ItemKind, numbers: &mut Numbers, now: Seconds) -> NewArtifact {
+    let age = numbers.next(60 * 86_400);
+    let subject = match kind {
+        ItemKind::Note => Field::Null,
+        _ => Field::Text(redact(&format!("{} {}", numbers.word(), numbers.next(20_000))).clean),
+    };
+    let confidence = if kind == ItemKind::Fact { Field::Word("high".to_owned()) } else { Field::Null };
+    let content = vec![
+        ("confidence", confidence),
+        ("observed_at", Field::Number(now.get() - age)),
+        ("phase", Field::Word("beta".to_owned())),
+        ("session", Field::Null),
+        ("source", Field::Word("user".to_owned())),
+        ("subject", subject),
+        ("text", Field::Text(redact(&numbers.text()).clean)),
+        ("tier", Field::Number(1)),
+    ];
+    let id = ArtifactId::Next { prefix: kind.prefix() };
+    NewArtifact { kind: kind.name(), id, content, session: None, salt: salt(), now }
+}
+
+/// Compiles the contexts of so many questions, with the last turns of a session; plain and deep.
+pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>)> {
+    let home = Home::open(root).unwrap().unwrap();
+    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    // Sight is looked at before, and is no part of a compile.
+    let kernel = GENESIS_KERNEL.lines().map(|line| if line.starts_with("tier2 = ") { "tier2 = []" } else { line });
+    let kernel = Kernel::from_toml(&kernel.collect::<Vec<_>>().join("\n")).unwrap();
+    let session = store.newest_session().unwrap().unwrap();
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let mut measured = Vec::new();
+    for (name, deep, words) in [("6 words", false, 6), ("24 words", false, 24), ("6 words, deep", true, 6)] {
+        let declared = Declared { refs: vec![Reference::Last(6)], deep };
+        let mut numbers = Numbers(7);
+        let mut times = Vec::new();
+        for _ in 0..runs {
+            let asked: Vec<String> = (0..words).map(|_| numbers.word()).collect();
+            let text = redact(&format!("{} of this machine?", asked.join(" "))).clean;
+            let begun = Instant::now();
+            let recalled = recall(&store, &kernel, Some(session.uuid), &text, &declared).unwrap();
+            let bundle = compile(&Inputs {
+                session_id: session.uuid,
+                user_input: &text,
+                kernel: &kernel,
+                host_role: "bench",
+                model_id: "observer",
+                now: Seconds::new(clock).unwrap(),
+                sight: Default::default(),
+                recalled: &recalled,
+            })
+            .unwrap();
+            times.push(begun.elapsed());
+            let rings = kernel.rules().rings;
+            assert!(bundle.bundle().facts.len() as u64 <= rings.ring1.items + rings.ring2.items);
+        }
+        measured.push((name, times));
+    }
+    measured
+}
