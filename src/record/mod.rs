@@ -18,6 +18,7 @@ pub mod exchange;
 pub mod hash;
 pub mod header;
 mod lifecycle;
+pub mod ots;
 pub mod params;
 pub mod rules;
 pub mod signature;
