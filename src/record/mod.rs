@@ -17,6 +17,7 @@ mod event;
 pub mod exchange;
 pub mod hash;
 pub mod header;
+pub mod headers;
 mod lifecycle;
 pub mod note;
 pub mod ots;
