@@ -138,7 +138,7 @@ impl HeaderChain {
         if let Some(expected) = self.table_hash(height).filter(|expected| *expected != hash) {
             return Err(ChainFault::Table { height, expected, actual: hash });
         }
-        if height % EPOCH_BLOCKS == 0 {
+        if height.is_multiple_of(EPOCH_BLOCKS) {
             self.epoch_start = Some(fields.time.get());
         }
         (self.before, self.last, self.next) = (Some(fields), Some(hash), height + 1);
@@ -160,7 +160,7 @@ impl HeaderChain {
                 _ => None,
             };
         };
-        if self.next % EPOCH_BLOCKS != 0 {
+        if !self.next.is_multiple_of(EPOCH_BLOCKS) {
             return Some(before.bits);
         }
         let took = before.time.get().saturating_sub(self.epoch_start?);
