@@ -9,6 +9,7 @@ pub mod canon;
 pub mod chain;
 pub mod commit;
 pub mod commitment;
+pub mod context;
 mod details;
 pub mod documents;
 pub mod entry;
