@@ -5,6 +5,8 @@ pub mod compile;
 pub mod conflict;
 pub mod gates;
 pub mod prompt;
+pub mod refs;
+pub mod refs;
 pub mod score;
 pub mod select;
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::hash::Hash32;
 use super::time::Seconds;
 
 /// A hash spelled `sha256:` and 64 digits, as AEGIS writes it inside the bundle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NamedHash(pub Hash32);
 
 const NAMED_HASH_PREFIX: &str = "sha256:";

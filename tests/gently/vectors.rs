@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders of the original that belong to formats gently does not write yet.
-const NOT_COPIED: [&str; 2] = ["ciris", "dbl"];
+const NOT_COPIED: [&str; 1] = ["ciris"];
 
 /// Vectors that this project adds, for its *Format questions*.
 const OURS: &str = "ours";

@@ -1,0 +1,258 @@
+//! INTENT, DECISION and EXECUTION: what a turn leaves in its thread.
+//!
+//! Three types, so that what policy may see (an [`Intent`]) cannot be confused with what a model said (an
+//! [`Execution`]).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::record::bundle::NamedHash;
+
+use super::json::{self, JsonFault};
+
+/// What kind of event it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Kind {
+    /// What the user said.
+    Intent,
+    /// What policy said.
+    Decision,
+    /// What the model said.
+    Execution,
+}
+
+impl Kind {
+    /// The spelling in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Intent => "INTENT",
+            Kind::Decision => "DECISION",
+            Kind::Execution => "EXECUTION",
+        }
+    }
+}
+
+/// `sha256:` of `{"correlation_id":…,"data":…,"event_kind":…}`, without observations at any depth.
+pub fn event_digest(kind: Kind, id: &str, data: Value) -> Result<NamedHash, JsonFault> {
+    let data = json::without_observations(data);
+    json::digest(&json!({"correlation_id": id, "data": data, "event_kind": kind.name()}))
+}
+
+/// Where an event stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// From 0, in the order in which the thread's events were recorded.
+    pub index: u64,
+    /// The event's own id; its correlation id in the digest.
+    pub id: String,
+    /// The turn that left it.
+    pub turn_id: String,
+    /// The thread of the turn.
+    pub thread_id: String,
+}
+
+/// What a user said: the only payload that policy may see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    place: Place,
+    digest: NamedHash,
+    message: String,
+}
+
+impl Intent {
+    /// From the stored text.
+    pub fn new(place: Place, message: String) -> Result<Self, JsonFault> {
+        let digest = event_digest(Kind::Intent, &place.id, json!({"message": message}))?;
+        Ok(Intent { place, digest, message })
+    }
+
+    /// The user's text as stored.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where it stands.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Its event digest.
+    pub fn digest(&self) -> NamedHash {
+        self.digest
+    }
+}
+
+/// What a model said: never policy's to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    place: Place,
+    digest: NamedHash,
+    output: String,
+}
+
+impl Execution {
+    /// From the stored text and the model's id.
+    pub fn new(place: Place, output: String, model: &str) -> Result<Self, JsonFault> {
+        let digest = event_digest(Kind::Execution, &place.id, json!({"model": model, "output_text": output}))?;
+        Ok(Execution { place, digest, output })
+    }
+
+    /// The model's text as stored.
+    pub fn output(&self) -> &str {
+        &self.output
+    }
+}
+
+/// What policy said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    place: Place,
+    digest: NamedHash,
+}
+
+/// The normative fields of a DECISION; nothing else is in its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Normative {
+    /// The configuration that resolved the references.
+    pub boundary: Boundary,
+    /// Over specification and assembled context; null when the references could not be resolved.
+    pub context_digest: Option<NamedHash>,
+    /// Which policy decided.
+    pub policy: Policy,
+    /// Why, by code.
+    pub reasons: Vec<Reason>,
+    /// `ALLOW` or `DENY`.
+    pub result: Verdict,
+}
+
+/// What is pinned in every DECISION.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Boundary {
+    /// Digest of `context.json`.
+    pub context_config_digest: NamedHash,
+}
+
+/// Which policy decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// `kernel`.
+    pub policy_id: String,
+    /// The kernel hash, `sha256:` and 64 digits.
+    pub policy_version: NamedHash,
+}
+
+/// Why it was decided so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// `[a-z0-9_.]+`, or a reference's code in capitals.
+    pub code: String,
+}
+
+/// What policy said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// The model may be called.
+    Allow,
+    /// It was not called.
+    Deny,
+}
+
+impl Decision {
+    /// From its normative fields; reasons count in the order of their codes.
+    pub fn new(place: Place, normative: &Normative) -> Result<Self, JsonFault> {
+        let mut sorted = normative.clone();
+        sorted.reasons.sort();
+        let digest = event_digest(Kind::Decision, &place.id, json::value(&sorted)?)?;
+        Ok(Decision { place, digest })
+    }
+}
+
+/// One event of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// What a user said.
+    Intent(Intent),
+    /// What policy said.
+    Decision(Decision),
+    /// What a model said.
+    Execution(Execution),
+}
+
+impl Event {
+    /// What kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Event::Intent(_) => Kind::Intent,
+            Event::Decision(_) => Kind::Decision,
+            Event::Execution(_) => Kind::Execution,
+        }
+    }
+
+    /// Where it stands.
+    pub fn place(&self) -> &Place {
+        match self {
+            Event::Intent(Intent { place, .. })
+            | Event::Decision(Decision { place, .. })
+            | Event::Execution(Execution { place, .. }) => place,
+        }
+    }
+
+    /// Its event digest.
+    pub fn digest(&self) -> NamedHash {
+        match self {
+            Event::Intent(Intent { digest, .. })
+            | Event::Decision(Decision { digest, .. })
+            | Event::Execution(Execution { digest, .. }) => *digest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::hash::Hash32;
+
+    fn place(id: &str) -> Place {
+        Place { index: 0, id: id.to_owned(), turn_id: "turn-1".to_owned(), thread_id: "t1".to_owned() }
+    }
+
+    #[test]
+    fn an_intent_has_the_digest_that_the_reference_implementation_gives_it() {
+        let intent = Intent::new(place("INTENT-1"), "What is 2+2?".to_owned()).unwrap();
+        let known = "b63efff05e9285c2e0090a63122752b664b6cefc0a8caa52cab215660a4f5db5";
+        assert_eq!(intent.digest().0.to_string(), known);
+    }
+
+    #[test]
+    fn a_digest_covers_kind_id_and_data_and_no_place() {
+        let first = Intent::new(place("a"), "x".to_owned()).unwrap();
+        let elsewhere = Place { index: 7, turn_id: "turn-2".to_owned(), thread_id: "t2".to_owned(), ..place("a") };
+        assert_eq!(Intent::new(elsewhere, "x".to_owned()).unwrap().digest(), first.digest());
+        assert_ne!(Intent::new(place("b"), "x".to_owned()).unwrap().digest(), first.digest());
+        assert_ne!(Intent::new(place("a"), "y".to_owned()).unwrap().digest(), first.digest());
+        let said = |model| Event::Execution(Execution::new(place("a"), "x".to_owned(), model).unwrap()).digest();
+        assert_ne!(said("m"), first.digest());
+        assert_ne!(said("m"), said("n"));
+    }
+
+    #[test]
+    fn a_decision_counts_its_reasons_in_one_order() {
+        let named = |text: &str| NamedHash(Hash32::digest(text.as_bytes()));
+        let normative = |codes: [&str; 2]| Normative {
+            boundary: Boundary { context_config_digest: named("config") },
+            context_digest: None,
+            policy: Policy { policy_id: "kernel".to_owned(), policy_version: named("kernel") },
+            reasons: codes.map(|code| Reason { code: code.to_owned() }).to_vec(),
+            result: Verdict::Deny,
+        };
+        let digest = |codes| Event::Decision(Decision::new(place("d"), &normative(codes)).unwrap()).digest();
+        assert_eq!(digest(["a", "b"]), digest(["b", "a"]));
+        assert_ne!(digest(["a", "b"]), digest(["a", "c"]));
+    }
+}

@@ -1,0 +1,332 @@
+//! What was declared and resolved (`context_spec`), what was put together from it (`assembled_context`),
+//! and the digest over both.
+//!
+//! The assembled context has two forms. The *sent* one holds every text. In the *hashed* one the text of an
+//! `execution_only` block is replaced by its event digest: two contexts that differ only in what a model
+//! once said have one digest if those digests are one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::record::bundle::NamedHash;
+
+use super::config::{ContextConfig, Rule, Sort};
+use super::event::{Event, Kind};
+use super::json::{self, JsonFault};
+
+/// The version of these documents.
+const SPEC_VERSION: &str = "ctxspec.2";
+/// How the context block begins and ends.
+const BEGIN: &str = "DBL_CONTEXT_REFS_BEGIN";
+const END: &str = "DBL_CONTEXT_REFS_END";
+const EXPLAINED: &str = "The following is referenced context from previous events in this conversation.";
+/// What ends one reference.
+const RULE: &str = "---";
+/// How the head of one reference begins.
+const HEAD: &str = "[ref_id=";
+/// What is put before a line of content that looks like one of ours.
+const ESCAPE: char = '\\';
+
+/// What an event was let in for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdmittedFor {
+    /// Policy and prompt.
+    Governance,
+    /// The prompt alone.
+    ExecutionOnly,
+}
+
+/// One reference as the client declared it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeclaredRef {
+    /// An event's id, or a turn's, which stands for its INTENT.
+    pub ref_id: String,
+    /// `event`.
+    pub ref_type: RefType,
+}
+
+/// What a reference refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefType {
+    /// An event of the thread.
+    Event,
+}
+
+impl DeclaredRef {
+    /// A reference to an event.
+    pub fn event(id: impl Into<String>) -> Self {
+        DeclaredRef { ref_id: id.into(), ref_type: RefType::Event }
+    }
+}
+
+/// One reference as it was resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResolvedRef {
+    /// What it was let in for.
+    pub admitted_for: AdmittedFor,
+    /// The event's digest.
+    pub event_digest: NamedHash,
+    /// The event's place in its thread.
+    pub event_index: u64,
+    /// As declared.
+    pub ref_id: String,
+    /// `event`.
+    pub ref_type: RefType,
+}
+
+/// A transformation that the rules made; sorting is named by its rule alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transformation {
+    /// `execution_only`, `left_out` or `named_twice`.
+    pub effect: Effect,
+    /// The reference that it was made to.
+    pub ref_id: String,
+    /// The rule, or the configuration's key.
+    pub rule: String,
+}
+
+/// What a rule did to a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Kept from policy.
+    ExecutionOnly,
+    /// Not resolved: the configuration keeps model output out of prompts.
+    LeftOut,
+    /// Names an event that another reference names; it counts once.
+    NamedTwice,
+}
+
+/// Where a turn stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// The turn that this one replies to, when it is not the newest of the thread.
+    pub parent_turn_id: Option<String>,
+    /// Its thread.
+    pub thread_id: String,
+    /// Itself.
+    pub turn_id: String,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IntentSpec {
+    /// `chat.message`.
+    pub intent_type: String,
+    /// The stored text, without white space at its ends.
+    pub user_input: String,
+}
+
+/// What was done to the references.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NormalizationRecord {
+    /// The configuration's rules.
+    pub applied_rules: Vec<Rule>,
+    /// The configuration's version.
+    pub boundary_version: String,
+    /// The configuration's digest.
+    pub config_digest: NamedHash,
+    /// What the rules changed, by `ref_id`; absent when they changed nothing but the order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transformations: Vec<Transformation>,
+}
+
+/// What was declared, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retrieval {
+    /// As the client declared them, sorted, each once.
+    pub declared_refs: Vec<DeclaredRef>,
+    /// What was done to them.
+    pub normalization: NormalizationRecord,
+    /// What they stand for, by `event_index`.
+    pub resolved_refs: Vec<ResolvedRef>,
+}
+
+/// How the context was put together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssemblyRules {
+    /// The configuration's order.
+    pub ordering: Sort,
+    /// `ctxspec.2`.
+    pub schema_version: String,
+}
+
+/// The specification of a context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextSpec {
+    /// How it was put together.
+    pub assembly_rules: AssemblyRules,
+    /// Where the turn stands.
+    pub identity: Identity,
+    /// What is asked.
+    pub intent: IntentSpec,
+    /// What was declared, and what came of it.
+    pub retrieval: Retrieval,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextMessage {
+    /// Its text.
+    pub content: String,
+    /// `system` for the context block, `user` for the question.
+    pub role: String,
+}
+
+/// What was put together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssembledContext {
+    /// The resolved references.
+    pub assembled_from: Vec<ResolvedRef>,
+    /// The context block, if anything was referred to, and the question.
+    pub model_messages: Vec<ContextMessage>,
+    /// Digests of the INTENTs, sorted.
+    pub normative_input_digests: Vec<NamedHash>,
+}
+
+/// References that were resolved, with their events, by `event_index`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// As declared, sorted, each once.
+    pub declared: Vec<DeclaredRef>,
+    /// What they stand for.
+    pub refs: Vec<(ResolvedRef, Event)>,
+    /// What the rules changed.
+    pub transformations: Vec<Transformation>,
+}
+
+/// Which of the two forms of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// With every text.
+    Sent,
+    /// With digests in place of what a model said.
+    Hashed,
+}
+
+/// White space as the reference implementation strips it.
+fn stripped(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+}
+
+impl ContextSpec {
+    /// The specification of a turn's context.
+    pub fn new(config: &ContextConfig, identity: Identity, intent_type: &str, text: &str, resolved: &Resolved) -> Self {
+        ContextSpec {
+            assembly_rules: AssemblyRules {
+                ordering: config.rules().canonical_sort,
+                schema_version: SPEC_VERSION.to_owned(),
+            },
+            identity,
+            intent: IntentSpec { intent_type: intent_type.to_owned(), user_input: stripped(text).to_owned() },
+            retrieval: Retrieval {
+                declared_refs: resolved.declared.clone(),
+                normalization: NormalizationRecord {
+                    applied_rules: config.normalization().to_vec(),
+                    boundary_version: config.version().to_owned(),
+                    config_digest: config.digest(),
+                    transformations: resolved.transformations.clone(),
+                },
+                resolved_refs: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
+            },
+        }
+    }
+}
+
+impl AssembledContext {
+    /// The context of a question, in one of its forms.
+    pub fn new(text: &str, resolved: &Resolved, form: Form) -> Self {
+        let block = context_block(resolved, form).map(|content| ContextMessage { content, role: "system".to_owned() });
+        let question = ContextMessage { content: stripped(text).to_owned(), role: "user".to_owned() };
+        let intents = resolved.refs.iter().filter(|(_, event)| event.kind() == Kind::Intent);
+        let mut normative_input_digests: Vec<NamedHash> = intents.map(|(_, event)| event.digest()).collect();
+        normative_input_digests.sort();
+        AssembledContext {
+            assembled_from: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
+            model_messages: block.into_iter().chain([question]).collect(),
+            normative_input_digests,
+        }
+    }
+}
+
+/// `context_digest`: over the specification and the hashed form.
+pub fn context_digest(spec: &ContextSpec, hashed: &AssembledContext) -> Result<NamedHash, JsonFault> {
+    json::digest(&json!({"assembled_context": json::value(hashed)?, "context_spec": json::value(spec)?}))
+}
+
+/// The context block of a prompt; none when nothing is referred to.
+///
+/// ```text
+/// DBL_CONTEXT_REFS_BEGIN
+/// The following is referenced context from previous events in this conversation.
+///
+/// [ref_id=ID kind=INTENT]
+/// the stored text
+/// ---
+/// DBL_CONTEXT_REFS_END
+/// ```
+/// A line of content that looks like one of these gets a `\` before it, so no content can end its block.
+pub fn context_block(resolved: &Resolved, form: Form) -> Option<String> {
+    let mut lines = vec![BEGIN.to_owned(), EXPLAINED.to_owned(), String::new()];
+    let before = lines.len();
+    for (reference, event) in &resolved.refs {
+        let content = content(event, reference.admitted_for, form);
+        if content.is_empty() {
+            continue;
+        }
+        lines.push(format!("{HEAD}{} kind={}]", reference.ref_id, event.kind().name()));
+        lines.push(content);
+        lines.push(RULE.to_owned());
+    }
+    if lines.len() == before {
+        return None;
+    }
+    lines.push(END.to_owned());
+    Some(lines.join("\n"))
+}
+
+fn content(event: &Event, admitted_for: AdmittedFor, form: Form) -> String {
+    if admitted_for == AdmittedFor::ExecutionOnly && form == Form::Hashed {
+        return json!(event.digest()).as_str().unwrap_or_default().to_owned();
+    }
+    match event {
+        Event::Intent(intent) => escaped(stripped(intent.message())),
+        Event::Execution(execution) => escaped(stripped(execution.output())),
+        Event::Decision(_) => String::new(),
+    }
+}
+
+/// Puts a `\` before every line that looks like one of the block's own, or like an escaped one.
+fn escaped(text: &str) -> String {
+    let is_ours = |line: &str| {
+        let line = line.trim_start_matches(ESCAPE).trim();
+        line == RULE || line.starts_with(HEAD) || line.starts_with(BEGIN) || line.starts_with(END)
+    };
+    // Not only \n ends a line for a reader.
+    let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive(ends) {
+        if is_ours(line) {
+            out.push(ESCAPE);
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "spec_tests.rs"]
+mod tests;
