@@ -6,7 +6,6 @@ pub mod conflict;
 pub mod gates;
 pub mod prompt;
 pub mod refs;
-pub mod refs;
 pub mod score;
 pub mod select;
 #[cfg(test)]
