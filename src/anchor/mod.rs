@@ -7,6 +7,7 @@ pub mod agree;
 pub mod bitcoind;
 pub mod esplora;
 pub mod headers_file;
+pub mod headers_store;
 mod http;
 
 use std::path::PathBuf;

@@ -15,6 +15,7 @@ mod rules;
 mod settings;
 pub mod table;
 mod value;
+mod words;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -223,15 +223,23 @@ pub fn check_header(header: &Header, block: &Block, ledger_network: Network) -> 
     if fields.time != block.time {
         return Err(HeaderFault::Time { expected: block.time, actual: fields.time });
     }
-    let target = target_of(fields.bits)?;
-    let limit = limit_of(block.network);
-    if target > target_of(limit)? {
-        return Err(HeaderFault::Limit { network: block.network, limit, actual: fields.bits });
-    }
-    if !target.is_met_by(header.parsed().block_hash()) {
-        return Err(HeaderFault::Work { hash, bits: fields.bits });
-    }
+    let target = check_work(header, block.network)?;
     if block.network == Network::Bitcoin { check_epoch(block.height, hash, fields.bits, target) } else { Ok(()) }
+}
+
+/// The target that a header's hash meets; a fault when its `bits` are no target of the network, or it has no work.
+pub(super) fn check_work(header: &Header, network: Network) -> Result<Target, HeaderFault> {
+    let parsed = header.parsed();
+    let bits = parsed.bits.to_consensus();
+    let target = target_of(bits)?;
+    let limit = limit_of(network);
+    if target > target_of(limit)? {
+        return Err(HeaderFault::Limit { network, limit, actual: bits });
+    }
+    if !target.is_met_by(parsed.block_hash()) {
+        return Err(HeaderFault::Work { hash: header.hash(), bits });
+    }
+    Ok(target)
 }
 
 /// Checks a block with or without a header: a real block needs one that [`check_header`] accepts, a

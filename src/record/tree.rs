@@ -54,7 +54,8 @@ pub fn leaf(line: &[u8]) -> Hash32 {
     Hash32::of_parts(&[&[0x00], line])
 }
 
-fn node(left: Hash32, right: Hash32) -> Hash32 {
+/// The hash of an inner node.
+pub fn node(left: Hash32, right: Hash32) -> Hash32 {
     Hash32::of_parts(&[&[0x01], left.as_bytes(), right.as_bytes()])
 }
 
@@ -75,7 +76,11 @@ impl Frontier {
 
     /// Adds one line of the log, given without its newline.
     pub fn push(&mut self, line: &[u8]) {
-        let mut hash = leaf(line);
+        self.push_leaf(leaf(line));
+    }
+
+    /// The same for a line whose leaf hash is known.
+    pub fn push_leaf(&mut self, mut hash: Hash32) {
         for _ in 0..self.size.trailing_ones() {
             let left = self.peaks.pop().expect("one peak for each 1-bit of size");
             hash = node(left, hash);
@@ -87,6 +92,11 @@ impl Frontier {
     /// Number of lines so far.
     pub const fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The roots of the complete subtrees, largest first: one for each 1-bit of the size.
+    pub fn peaks(&self) -> &[Hash32] {
+        &self.peaks
     }
 
     /// The tree's root; that of the empty tree is the hash of no bytes.

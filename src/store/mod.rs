@@ -4,16 +4,18 @@
 //! lists them column by column. [`Read`] is all that a verifier gets; [`Write`] exists only inside
 //! [`Store::transact`], which is *the* commit point of a turn.
 
+mod drift_rows;
 mod find;
 mod recall;
 mod rows;
 pub mod sqlite;
 
+pub use drift_rows::{AssertionRow, DriftRow, DriftState};
 pub use find::Find;
 pub use recall::{OpenDrift, Recall};
 pub use rows::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
-    HomeFile, Outcome, OutcomeUpdate, RowCounts, SessionProgress, SessionRow, TurnRow,
+    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, ExchangeRow, Head, HomeFile, Outcome, OutcomeUpdate,
+    RowCounts, SessionProgress, SessionRow, TurnRow,
 };
 
 use std::collections::BTreeMap;

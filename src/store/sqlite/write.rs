@@ -19,8 +19,8 @@ use crate::store::{
 /// Moves the applied mark; the caller decides about durability.
 pub fn mark_applied(connection: &Connection, applied: &Applied) -> Result<(), StoreError> {
     let sql = "UPDATE head SET applied_lines = ?1, applied_bytes = ?2, applied_commits = ?3 WHERE id = 1";
-    let values = params![int(applied.lines), int(applied.bytes), int(applied.commits)];
-    connection.execute(sql, values).map(|_| ()).map_err(failed("mark as applied"))
+    let Applied { lines, bytes, commits } = *applied;
+    connection.execute(sql, params![int(lines), int(bytes), int(commits)]).map(drop).map_err(failed("mark as applied"))
 }
 
 fn block_text(anchor: &Anchor) -> Result<String, StoreError> {
@@ -104,10 +104,8 @@ impl Write for Tx<'_> {
             return Ok(());
         }
         let actual = crate::store::Read::head(self)?;
-        Err(StoreError::HeadMoved {
-            expected: from.lines,
-            actual: format!("{} lines, head {}", actual.lines, actual.hash),
-        })
+        let actual = format!("{} lines, head {}", actual.lines, actual.hash);
+        Err(StoreError::HeadMoved { expected: from.lines, actual })
     }
 
     fn put_line(&mut self, n: u64, hash: Hash32, line: &str) -> Result<(), StoreError> {
