@@ -186,6 +186,9 @@ pub(super) fn sight(bundle: &Bundle) -> Vec<(String, f64)> {
 
 /// A value in the units that people say it in.
 fn other_units(name: &str, value: f64) -> Vec<f64> {
+    if name.ends_with("_bytes") {
+        return [1024.0_f64, 1000.0].iter().flat_map(|base| [value / base, value / base / base]).collect();
+    }
     if name.ends_with("_mb") {
         // Readers meet both kinds of unit, so either spelling of the value is right.
         let (two, ten) = (1024.0, 1000.0);
