@@ -201,10 +201,6 @@ fn other_units(name: &str, value: f64) -> Vec<f64> {
             value * two,
         ];
     }
-    if name.ends_with("_bytes") {
-        let steps = [1024.0, 1000.0].into_iter().flat_map(|step: f64| (1..4).map(move |power| step.powi(power)));
-        return steps.map(|unit| value / unit).collect();
-    }
     if name.ends_with("_pct") {
         return vec![value / 100.0];
     }
