@@ -158,8 +158,8 @@ fn take_string<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(string)
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::os::unix::net::UnixListener;
