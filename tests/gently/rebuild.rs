@@ -418,7 +418,7 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
     ),
     (
         "a HASH of log_line changed",
-        |rig| executed(rig, "UPDATE log_line SET hash = replace(hash, '0', '1') WHERE n = 7"),
+        |rig| executed(rig, "UPDATE log_line SET hash = iif(hash LIKE '0%', '1', '0') || substr(hash, 2) WHERE n = 7"),
         ["log line 8", "log_line.hash", "audit.log says '", "gently restore FILE"],
     ),
     (
@@ -428,7 +428,9 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
     ),
     (
         "the head's hash changed",
-        |rig| executed(rig, "UPDATE head SET hash = replace(hash, '0', '1')"),
+        |rig| {
+            executed(rig, "UPDATE head SET hash = iif(hash LIKE '0%', '1', '0') || substr(hash, 2)");
+        },
         ["head.hash", "", "in its own", "gently restore FILE"],
     ),
     (

@@ -154,7 +154,9 @@ fn direct(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let is = |word: &str, of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known));
     let called = is(last, &["with", "using", "and", "the", "pass"])
         || is(one_before, &["login", "user", "username", "as", "for"]);
-    let word = words(reach_after(text, end), end).next()?;
+    let rest = reach_after(text, end);
+    // `password=…` is an assignment, whose sign is no part of the value.
+    let word = words(rest, end).next().filter(|_| !rest.starts_with('='))?;
     let made = makeup(word.text);
     (called && made.letters() > 0 && (made.digits > 0 || made.others > 0) && word.may_be_password(false))
         .then(|| word.place())

@@ -159,6 +159,12 @@ pub(super) fn stands_in(value: &str) -> bool {
         || STAND_IN_STARTS.iter().any(|start| lower.starts_with(start))
         || STAND_IN_PARTS.iter().any(|part| lower.contains(part))
         || is_variable(value)
+        || is_flag(value)
+}
+
+/// `--password-file`: the name of an option, not its value.
+fn is_flag(value: &str) -> bool {
+    value.strip_prefix("--").is_some_and(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
 }
 
 /// `$NAME`, `%NAME%`, `@name@`, `:name`, `{name}`, `[name]`, `%s`.
@@ -230,6 +236,8 @@ pub(super) fn is_name(value: &str) -> bool {
     let called = ["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "passphrase"]
         .iter()
         .any(|word| lower.ends_with(word) || lower.starts_with(word));
+    // With a digit it is what people take for a password: hunter2-is-secret.
+    let called = called && !value.bytes().any(|b| b.is_ascii_digit());
     signs && wordiness(value) >= 60 && (shouted || called)
 }
 
