@@ -56,7 +56,7 @@ fn what_is_no_secret_stays() {
         "password=${DB_PASSWORD}",
         "token = get_token(session)",
         "see https://example.org:8080/path@v2",
-        "no key file /tmp/.tmpAb3dEf6hI/keys/auth.key",
+        "no key file /srv/.tmpAb3dEf6hI/keys/auth.key",
         "chmod 600 /var/lib/x7Qm2Lp9Vd4T/key",
         "a basic understanding of tokens",
         "The bearer of this letter",
