@@ -1,0 +1,69 @@
+//! Right edges of the log's tree, and the proofs that are made from them.
+
+use crate::record::hash::Hash32;
+use crate::record::proof::ProofMaker;
+use crate::record::tree::{Frontier, SignedNote, leaf};
+use crate::store::Read;
+use crate::store::sqlite::Sqlite;
+
+use super::WitnessError;
+
+/// Lines that are read at a time.
+const PORTION: u64 = 4096;
+
+/// The tree over the first `size` lines; reads those behind the nearest stored right edge.
+pub fn tree_at(store: &Sqlite, size: u64) -> Result<Frontier, WitnessError> {
+    let mut tree = match store.tree_mark(size)? {
+        Some(bytes) => Frontier::from_bytes(&bytes)?,
+        None => Frontier::new(),
+    };
+    each_leaf(store, tree.size(), size, &mut |leaf| tree.push_leaf(leaf))?;
+    Ok(tree)
+}
+
+/// The tree that a tree head is signed over, which is kept for the proofs to come.
+///
+/// Stored right edges are not evidence: when one leads elsewhere, all are forgotten and every line is read.
+pub fn tree_of(store: &mut Sqlite, head: &SignedNote) -> Result<Frontier, WitnessError> {
+    let mut tree = tree_at(store, head.size);
+    if !tree.as_ref().is_ok_and(|tree| tree.root() == head.root) {
+        store.drop_tree_marks()?;
+        tree = tree_at(store, head.size);
+    }
+    let tree = tree?;
+    if tree.root() != head.root {
+        let (expected, actual) = (head.root.to_string(), tree.root().to_string());
+        return Err(WitnessError::Lines { size: head.size, expected, actual });
+    }
+    store.put_tree_mark(tree.size(), &tree.to_bytes())?;
+    Ok(tree)
+}
+
+/// The proof that the tree of `size` lines continues the one of `old` lines; empty for nothing and for itself.
+pub fn proof(store: &Sqlite, old: u64, size: u64) -> Result<Vec<Hash32>, WitnessError> {
+    if old == 0 || old >= size {
+        return Ok(Vec::new());
+    }
+    let known = tree_at(store, old)?;
+    let short = |actual: u64| WitnessError::Lines {
+        size,
+        expected: format!("of {size} lines"),
+        actual: format!("of {actual} lines"),
+    };
+    let mut maker = ProofMaker::consistency(&known, size).map_err(|_| short(old))?;
+    each_leaf(store, old, size, &mut |leaf| maker.push(leaf))?;
+    maker.finish().map_err(|_| short(old))
+}
+
+/// Hands out the leaf hashes of lines `from..to`, in order.
+fn each_leaf(store: &Sqlite, from: u64, to: u64, each: &mut dyn FnMut(Hash32)) -> Result<(), WitnessError> {
+    let mut at = from;
+    while at < to {
+        let next = to.min(at + PORTION);
+        for line in store.lines(at, next)? {
+            each(leaf(line.as_bytes()));
+        }
+        at = next;
+    }
+    Ok(())
+}
