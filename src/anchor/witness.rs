@@ -25,8 +25,6 @@ use crate::record::tree::SignedNote;
 
 /// Sixteen signature lines of the longest known kind are below it.
 const MAX_ANSWER: usize = 64 * 1024;
-/// Most proof lines that a client may send (c2sp tlog-witness).
-pub const MAX_PROOF: usize = 63;
 /// The media type of a 409's body.
 const SIZE_TYPE: &str = "text/x.tlog.size";
 

@@ -3,6 +3,8 @@
 //! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a
 //! required one was not checked; 2 could not look, which includes that there is nothing to check.
 
+mod copy;
+mod outside;
 mod progress;
 pub(super) mod rebuild;
 mod render;
@@ -15,7 +17,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Answer, Question, Report, Since, Terms};
+use crate::record::policy::Policy;
+use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
 
 use super::find;
 
@@ -51,9 +54,21 @@ pub struct VerifyArgs {
     /// Check only what is new since a commit of main, or since the last check that found nothing wrong ('last')
     #[arg(long, value_name = "COMMIT|last")]
     since: Option<String>,
+    /// Check all of a copy that was fetched before, not only what is new since its last check
+    #[arg(long, conflicts_with = "since")]
+    from_scratch: bool,
     /// Where that last check is kept; in a home verified.json
     #[arg(long, value_name = "FILE")]
     position: Option<PathBuf>,
+    /// Whose cosignatures make `unique` a yes (c2sp tlog-policy); required then. A home has its own witnesses
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// A tree head of this log that somebody kept: it must be one of this history
+    #[arg(long, value_name = "FILE")]
+    head: Vec<PathBuf>,
+    /// Another copy of this ledger (path, bundle or URL): its tree heads must be of this history
+    #[arg(long, value_name = "COPY")]
+    compare: Vec<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
@@ -74,8 +89,8 @@ struct TargetArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Check this repository or bundle, without any home
-    #[arg(long, value_name = "PATH-OR-BUNDLE")]
+    /// Check this repository, bundle or URL (cloned with your git, kept in the cache), without any home
+    #[arg(long, value_name = "PATH-BUNDLE-OR-URL")]
     repo: Option<PathBuf>,
     /// The log file that belongs to --repo
     #[arg(long, value_name = "FILE", requires = "repo")]
@@ -115,27 +130,73 @@ fn run_verify(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, TargetError> {
+    if let Some(address) = args.target.repo.as_ref().filter(|_| !args.quiet && !args.target.json) {
+        if !address.exists() && copy::is_address(&address.to_string_lossy()) {
+            say(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
+        }
+    }
+    let (policy, heads) = outside(args, home)?;
     let target = Target::find(&args.target, home)?;
-    let kept = Kept::find(args.position.as_deref(), home.filter(|_| args.target.repo.is_none()));
-    let saved = kept.as_ref().filter(|_| args.since.as_deref() == Some("last")).map(Kept::read);
-    let since = match (args.since.as_deref(), &saved) {
+    let of_copy = target.copy().map(copy::Copy::position);
+    let kept = Kept::find(args.position.as_deref().or(of_copy.as_deref()), home.filter(|_| args.target.repo.is_none()));
+    // Of a copy that was checked before, what is new is what is asked for.
+    let again = target.copy().is_some() && !args.from_scratch && kept.as_ref().is_some_and(Kept::is_there);
+    let wanted = args.since.as_deref().or(again.then_some("last"));
+    let saved = kept.as_ref().filter(|_| wanted == Some("last")).map(Kept::read);
+    let since = match (wanted, &saved) {
         (None, _) => None,
         (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
         (Some("last"), None) => return Err(TargetError::NoPosition),
         (Some(commit), _) => Some(Since::Commit(commit)),
     };
     let shown = !args.quiet && !args.target.json;
-    let report = watched(shown, |progress| target.report(Terms { since, progress: Some(progress) }))?;
+    let terms = Terms { since, policy: policy.as_ref(), heads: &heads, ..Terms::default() };
+    let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
+    outside::same_log(&report, &heads)?;
+    for finding in target.copy().map(copy::Copy::moved_back).transpose()?.unwrap_or_default() {
+        report.found(finding);
+    }
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
     if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
         say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);
     }
-    let text = if args.target.json { render::json(&report) } else { render::text(&report) };
-    let code = say(out, &text, verdict(&report, &args.require));
-    Ok(match missing(&report, &args.require) {
+    if let Some(Err(words)) = target.copy().map(|copy| copy.remember(&report)) {
+        say(err, &format!("gently audit: where its refs are is not kept: {words}\n"), FINE);
+    }
+    let mut required = args.require.clone();
+    if args.policy.is_some() && policy.is_some_and(|policy| policy.asks_somebody()) {
+        required.push(Question::Unique);
+    }
+    // Of a part that is checked, the policy can be reached for that part only.
+    let enough = |question: &Question| {
+        let answer = report.answers.to(*question).answer;
+        answer == Answer::Yes
+            || (answer == Answer::YesSince && *question == Question::Unique && !args.require.contains(question))
+    };
+    required.retain(|question| !enough(question));
+    let text = match args.target.json {
+        true => render::json(&report, target.copy().map(|copy| copy.facts())),
+        false => render::text(&report),
+    };
+    let code = say(out, &text, verdict(&report, &required));
+    Ok(match missing(&report, &required) {
         Some(words) if code == FOUND => say(err, &words, code),
         _ => code,
     })
+}
+
+/// What is held against the log beside itself: a policy (in a home its own witnesses'), and tree heads.
+fn outside(args: &VerifyArgs, home: Option<&Path>) -> Result<(Option<Policy>, Vec<OutsideHead>), TargetError> {
+    let policy = match (&args.policy, home.filter(|_| args.target.repo.is_none())) {
+        (Some(file), _) => Some(outside::read_policy(file)?),
+        (None, Some(home)) => super::witness::own_policy(home),
+        (None, None) => None,
+    };
+    let mut heads = args.head.iter().map(|file| outside::read_head(file)).collect::<Result<Vec<_>, _>>()?;
+    for copy in &args.compare {
+        heads.extend(outside::read_copy(copy)?);
+    }
+    Ok((policy, heads))
 }
 
 /// The session that another id of this home means: `last`, an exchange, a commit.

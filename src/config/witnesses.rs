@@ -64,9 +64,13 @@ pub(super) fn read(
     place: Place<'_>,
 ) -> Result<(), ConfigError> {
     let key = format!("{WITNESS}.{name}");
-    let wrong = |at: String, key: String, expected: String, actual: String| {
-        Err(ConfigError::Wrong { place: at, key, expected, actual })
+    let fault = |at: String, key: String, expected: String, actual: String| ConfigError::Wrong {
+        place: at,
+        key,
+        expected,
+        actual,
     };
+    let wrong = |at, key, expected, actual| Err(fault(at, key, expected, actual));
     if !is_witness_name(name) {
         return wrong(at, key, name_rule(), format!("\"{name}\""));
     }
@@ -76,12 +80,12 @@ pub(super) fn read(
     }
     let text = |field: &str, expected: &str, takes: &dyn Fn(&str) -> bool| match item.get(field).and_then(Item::as_str) {
         Some(text) if takes(text) => Ok(text.to_owned()),
-        _ => wrong(
+        _ => Err(fault(
             if item.contains_key(field) { place_of(item, field, place) } else { at.clone() },
             format!("{key}.{field}"),
             expected.to_owned(),
             item.get(field).map_or("nothing".to_owned(), |_| "another value".to_owned()),
-        ),
+        )),
     };
     let vkey = text("key", "a verifier key of cosignatures, NAME+ID+BASE64 of kind 04", &|text| read_key(text).is_ok())?;
     let url = text("url", SOURCE.says, &|text| (SOURCE.accepts)(text))?;

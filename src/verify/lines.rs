@@ -8,11 +8,13 @@ use crate::record::block::{Block, Network, Source, check_header};
 use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
+use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
 use super::nodes::{Half, half};
 use super::records::{RecordLine, Records};
 use super::report::{Findings, Question};
+use super::witnessed::Sizes;
 
 /// Where a line stands; spelled only for a finding.
 #[derive(Clone, Copy)]
@@ -54,6 +56,8 @@ pub(super) struct Lines {
     /// Up to this line no commit is held against its line; such lines are known by half their HASH.
     pub until: u64,
     pub old: HashSet<Half>,
+    /// What tree heads outside are about.
+    pub sizes: Sizes,
     network: Option<Network>,
 }
 
@@ -72,6 +76,7 @@ impl Lines {
             artifacts: 0,
             until: 0,
             old: HashSet::new(),
+            sizes: Sizes::default(),
             network,
         }
     }
@@ -87,6 +92,7 @@ impl Lines {
                 // Nobody can tell that it is no anchor.
                 findings.unlooked(Question::NotBefore);
                 self.state.skip(bytes);
+                self.keep_size();
                 return self.keep(self.state.head());
             }
         };
@@ -103,12 +109,21 @@ impl Lines {
             report(&violation, &line, &place.words(), findings);
         }
         self.take_block(&line, place, findings);
+        self.keep_size();
         let number = self.state.count();
         if line.event.record().is_some() && number <= self.until {
             self.old.insert(half(line.hash));
         } else if line.event.record().is_some() {
             let line = RecordLine { number, line, prev, open, asked, commits: 0 };
             self.records.take(line, matches!(place, Place::Segment { .. }));
+        }
+    }
+
+    /// Keeps root and time of a size that a tree head outside is about.
+    pub fn keep_size(&mut self) {
+        let size = self.tree.size();
+        if self.sizes.is_wanted(size) {
+            self.sizes.keep(size, self.tree.root(), self.state.last_time().unwrap_or(Seconds::ZERO));
         }
     }
 

@@ -36,12 +36,14 @@ mod signatures;
 mod since;
 mod tips;
 mod verdict;
+mod witnessed;
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::ledger::read::{OpenError, Ref, Repository};
 use crate::log::read::ReadError;
+use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
 use crate::store::{Read, StoreError};
 
@@ -51,6 +53,7 @@ pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
 pub use since::{Saved, Scope};
+pub use witnessed::OutsideHead;
 
 /// Opens the database, hands it to the check inside one read transaction, and closes it.
 ///
@@ -118,6 +121,10 @@ pub struct Terms<'a> {
     pub since: Option<Since<'a>>,
     /// Where it tells how far it is.
     pub progress: Option<&'a Progress>,
+    /// Whom the caller believes that there is one history.
+    pub policy: Option<&'a Policy>,
+    /// Tree heads that the caller has from elsewhere.
+    pub heads: &'a [OutsideHead],
 }
 
 /// Behind what a check begins.
@@ -138,16 +145,16 @@ pub enum Since<'a> {
 pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let new = Evidence { database: None, ..*evidence };
     let misfit = match terms.since {
-        None => return check(evidence, Start::Genesis(None), terms.progress),
-        Some(Since::Commit(digits)) => return check(&new, Start::Commit(digits), terms.progress),
+        None => return check(evidence, Start::Genesis(None), terms),
+        Some(Since::Commit(digits)) => return check(&new, Start::Commit(digits), terms),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
-        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms.progress) {
+        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms) {
             Err(VerifyError::Position(misfit)) => misfit,
             Ok(report) if report.answers.consistent.answer == Answer::No => found(&report),
             checked => return checked,
         },
     };
-    check(evidence, Start::Genesis(Some(&misfit)), terms.progress)
+    check(evidence, Start::Genesis(Some(&misfit)), terms)
 }
 
 /// What a check that went on from a position found: whether ledger or position is wrong, it can't tell.
@@ -161,12 +168,12 @@ fn found(report: &Report) -> Misfit {
     }
 }
 
-fn check(evidence: &Evidence<'_>, start: Start<'_>, progress: Option<&Progress>) -> Result<Report, VerifyError> {
+fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let unseen = Progress::default();
-    let progress = progress.unwrap_or(&unseen);
+    let progress = terms.progress.unwrap_or(&unseen);
     progress.begin(Stage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
-    let mut checker = checker::Checker::read(evidence, &repository, start, progress)?;
+    let mut checker = checker::Checker::read(evidence, &repository, start, (terms, progress))?;
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }

@@ -1,7 +1,7 @@
 //! Right edges of the log's tree, and the proofs that are made from them.
 
 use crate::record::hash::Hash32;
-use crate::record::proof::ProofMaker;
+use crate::record::proof::{ProofMaker, continues};
 use crate::record::tree::{Frontier, SignedNote, leaf};
 use crate::store::Read;
 use crate::store::sqlite::Sqlite;
@@ -39,20 +39,33 @@ pub fn tree_of(store: &mut Sqlite, head: &SignedNote) -> Result<Frontier, Witnes
     Ok(tree)
 }
 
-/// The proof that the tree of `size` lines continues the one of `old` lines; empty for nothing and for itself.
-pub fn proof(store: &Sqlite, old: u64, size: u64) -> Result<Vec<Hash32>, WitnessError> {
-    if old == 0 || old >= size {
+/// The proof that a tree head continues the tree of `old` lines; empty for nothing and for itself.
+///
+/// It is checked before it is handed out: a witness that refuses it has another tree, and that is a finding.
+pub fn proof(store: &Sqlite, old: u64, head: &SignedNote) -> Result<Vec<Hash32>, WitnessError> {
+    if old == 0 || old >= head.size {
         return Ok(Vec::new());
     }
-    let known = tree_at(store, old)?;
-    let short = |actual: u64| WitnessError::Lines {
-        size,
-        expected: format!("of {size} lines"),
-        actual: format!("of {actual} lines"),
-    };
-    let mut maker = ProofMaker::consistency(&known, size).map_err(|_| short(old))?;
-    each_leaf(store, old, size, &mut |leaf| maker.push(leaf))?;
-    maker.finish().map_err(|_| short(old))
+    let nearest = tree_at(store, old).map(|known| from(store, &known, head));
+    if let Ok(Ok(Some(path))) = nearest {
+        return Ok(path);
+    }
+    // The right edge was another log's: from the first line on, then.
+    let mut known = Frontier::new();
+    each_leaf(store, 0, old, &mut |leaf| known.push_leaf(leaf))?;
+    from(store, &known, head)?.ok_or_else(|| WitnessError::Lines {
+        size: head.size,
+        expected: head.root.to_string(),
+        actual: "another".to_owned(),
+    })
+}
+
+/// The proof from a known tree; none when it does not lead to the tree head.
+fn from(store: &Sqlite, known: &Frontier, head: &SignedNote) -> Result<Option<Vec<Hash32>>, WitnessError> {
+    let Ok(mut maker) = ProofMaker::consistency(known, head.size) else { return Ok(None) };
+    each_leaf(store, known.size(), head.size, &mut |leaf| maker.push(leaf))?;
+    let (old, new) = ((known.size(), known.root()), (head.size, head.root));
+    Ok(maker.finish().ok().filter(|path| continues(old, new, path)))
 }
 
 /// Hands out the leaf hashes of lines `from..to`, in order.

@@ -58,4 +58,6 @@ mod tamper_database;
 mod vectors;
 mod verify;
 mod wires;
+mod witness;
+mod witness_server;
 mod written_log;
