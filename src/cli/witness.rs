@@ -233,7 +233,7 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireErr
 
 fn not_enough(asked: &Asked, config: &Config) -> String {
     let (here, quorum) = (config.witness.named.len(), asked.quorum);
-    if here < quorum { hopeless(here, quorum) } else { "ask again later: gently witness ask".to_owned() }
+    if here < quorum { hopeless(here, quorum) } else { "Asked again with the next one, or now: gently witness ask".to_owned() }
 }
 
 /// Asks those whose address can be used; the others have an outcome all the same.

@@ -10,6 +10,7 @@
 //! are no keys: `GENTLY_HOME` (where the home is) and `GENTLY_AUTH_KEY` (who asks).
 
 mod error;
+mod kind;
 mod named;
 mod rules;
 mod settings;

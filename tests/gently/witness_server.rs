@@ -109,7 +109,7 @@ impl WitnessServer {
                     return;
                 }
                 let (shared, own) = (Arc::clone(&shared), own.clone());
-                std::thread::spawn(move || drop(serve(stream.unwrap(), &shared, &own)));
+                std::thread::spawn(move || _ = serve(stream.unwrap(), &shared, &own));
             }
         });
         let key = SigningKey::from_bytes(&[seed; 32]);
