@@ -136,12 +136,7 @@ impl Witness {
     /// Asks for a cosignature of a tree head, given that the witness holds a tree of `old` entries.
     ///
     /// One question and one answer, of bounded size; the future may be dropped at any time.
-    pub async fn add_checkpoint(
-        &self,
-        old: u64,
-        proof: &[Hash32],
-        head: &SignedNote,
-    ) -> Result<Reply, WitnessFault> {
+    pub async fn add_checkpoint(&self, old: u64, proof: &[Hash32], head: &SignedNote) -> Result<Reply, WitnessFault> {
         let request = self.client.post(self.url.clone()).body(question(old, proof, head));
         let http::Body { status, kind, bytes } = http::fetch(request, &self.at, MAX_ANSWER).await?;
         match status {
@@ -230,7 +225,9 @@ mod tests {
         let own = Some("text/x.tlog.size");
         assert_eq!(size_of(own, b"20852014\n"), Some(20_852_014));
         assert_eq!(size_of(Some("Text/X.Tlog.Size; charset=utf-8"), b"0\n"), Some(0));
-        for wrong in [&b""[..], b"5", b"05\n", b"+5\n", b" 5\n", b"5\n\n", b"-1\n", b"18446744073709551616\n", b"\xff\n"] {
+        for wrong in
+            [&b""[..], b"5", b"05\n", b"+5\n", b" 5\n", b"5\n\n", b"-1\n", b"18446744073709551616\n", b"\xff\n"]
+        {
             assert_eq!(size_of(own, wrong), None, "{wrong:?}");
         }
         assert_eq!(size_of(Some("text/plain"), b"5\n"), None);

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use crate::store::sqlite::Sqlite;
 use crate::record::policy::Policy;
+use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
 
 use super::find;

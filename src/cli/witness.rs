@@ -75,7 +75,8 @@ fn add(home: &Home, config: &Config, (name, vkey, url): (&str, &str, &str), json
     let named = &config.witness.named;
     let same_key = named.iter().find(|(_, known)| known.key.key == key.key).map(|(name, _)| name);
     if let Some(known) = same_key.or(named.get_key_value(name).map(|(name, _)| name)) {
-        let why = format!("'{known}' is there already: gently witness list; to change it: gently witness remove {known}");
+        let why =
+            format!("'{known}' is there already: gently witness list; to change it: gently witness remove {known}");
         return Ok(could_not(&why, json));
     }
     if let Err(fault) = Witness::new(name, key.clone(), url) {
@@ -111,7 +112,8 @@ fn put(document: &mut DocumentMut, name: &str, vkey: &str, url: &str) {
 fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, WireError> {
     let Some(known) = config.witness.named.get(name) else {
         let names: Vec<&str> = config.witness.named.keys().map(String::as_str).collect();
-        let there = if names.is_empty() { "there is none".to_owned() } else { format!("there are: {}", names.join(", ")) };
+        let there =
+            if names.is_empty() { "there is none".to_owned() } else { format!("there are: {}", names.join(", ")) };
         return Ok(could_not(&format!("no witness is called '{name}'; {there}"), json));
     };
     edit(home.root(), &|document| {
@@ -233,7 +235,11 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireErr
 
 fn not_enough(asked: &Asked, config: &Config) -> String {
     let (here, quorum) = (config.witness.named.len(), asked.quorum);
-    if here < quorum { hopeless(here, quorum) } else { "Asked again with the next one, or now: gently witness ask".to_owned() }
+    if here < quorum {
+        hopeless(here, quorum)
+    } else {
+        "Asked again with the next one, or now: gently witness ask".to_owned()
+    }
 }
 
 /// Asks those whose address can be used; the others have an outcome all the same.
@@ -311,8 +317,11 @@ fn told(asked: &Asked, config: &Config) -> Vec<String> {
         lines.push(format!("cosigned by {}: the tree head of {size} lines", names.join(", ")));
     } else {
         let (cosigned, quorum) = (asked.cosigned(), asked.quorum);
-        lines.push(format!("{cosigned} of {quorum} needed witnesses cosigned the tree head of {size} lines; it stands all \
-                            the same. {}", not_enough(asked, config)));
+        lines.push(format!(
+            "{cosigned} of {quorum} needed witnesses cosigned the tree head of {size} lines; it stands all \
+                            the same. {}",
+            not_enough(asked, config)
+        ));
     }
     lines
 }

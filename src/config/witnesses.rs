@@ -78,7 +78,8 @@ pub(super) fn read(
         let place = place_of(item, other, place);
         return Err(ConfigError::Unknown { place, key: format!("{key}.{other}"), nearest: None });
     }
-    let text = |field: &str, expected: &str, takes: &dyn Fn(&str) -> bool| match item.get(field).and_then(Item::as_str) {
+    let text = |field: &str, expected: &str, takes: &dyn Fn(&str) -> bool| match item.get(field).and_then(Item::as_str)
+    {
         Some(text) if takes(text) => Ok(text.to_owned()),
         _ => Err(fault(
             if item.contains_key(field) { place_of(item, field, place) } else { at.clone() },
@@ -87,7 +88,8 @@ pub(super) fn read(
             item.get(field).map_or("nothing".to_owned(), |_| "another value".to_owned()),
         )),
     };
-    let vkey = text("key", "a verifier key of cosignatures, NAME+ID+BASE64 of kind 04", &|text| read_key(text).is_ok())?;
+    let vkey =
+        text("key", "a verifier key of cosignatures, NAME+ID+BASE64 of kind 04", &|text| read_key(text).is_ok())?;
     let url = text("url", SOURCE.says, &|text| (SOURCE.accepts)(text))?;
     let Ok(vkey) = read_key(&vkey) else { return wrong(at, key, "a verifier key".to_owned(), "another".to_owned()) };
     if let Some((other, _)) = known.iter().find(|(_, witness)| witness.key.key == vkey.key) {

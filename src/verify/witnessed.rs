@@ -109,7 +109,13 @@ impl Checker<'_> {
             let place = format!("{NOTES_WITNESS}, note {commit}");
             let node = history.node(commit).filter(|node| matches!(node.chain, Some(Chain::Main(_))));
             let Some(note) = note else {
-                self.findings.add(Question::Consistent, None, place, "a tree head with signature lines", "another text");
+                self.findings.add(
+                    Question::Consistent,
+                    None,
+                    place,
+                    "a tree head with signature lines",
+                    "another text",
+                );
                 continue;
             };
             let own = node.as_ref().is_some_and(|node| self.is_head_of(node, note));

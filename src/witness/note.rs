@@ -58,7 +58,6 @@ fn read(bytes: &[u8], head: &SignedNote) -> Option<CosignedNote> {
     (note.head == *head).then_some(note)
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

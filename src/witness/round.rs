@@ -93,7 +93,9 @@ impl std::fmt::Display for Said {
                 "says that the tree of {size} lines that it cosigned is not ours: the log was written anew, or there \
                  is a second history"
             ),
-            Said::Unsteady { size } => write!(f, "does not agree with itself about the size of the tree it holds: {size} at last"),
+            Said::Unsteady { size } => {
+                write!(f, "does not agree with itself about the size of the tree it holds: {size} at last")
+            }
             Said::Fault(fault) => fault.fmt(f),
             Said::Late { after } => write!(f, "no answer within {} ms", after.as_millis()),
         }

@@ -179,7 +179,11 @@ fn two_foreign_witnesses_cosign_and_one_is_killed() {
     one.trust(&log);
     two.trust(&log);
     person.gently(&["witness", "ask"]).exits(0);
-    assert_eq!((one.evidence(), two.evidence()), (json!([]), json!([])), "nothing that we sent was refused as inconsistent");
+    assert_eq!(
+        (one.evidence(), two.evidence()),
+        (json!([]), json!([])),
+        "nothing that we sent was refused as inconsistent"
+    );
     let report = person.gently(&["audit", "verify", "--json", "--require", "unique"]).exits(0).json();
     assert_eq!(report["answers"]["consistent"], "yes");
 }

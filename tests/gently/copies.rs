@@ -142,8 +142,13 @@ fn over_the_network_a_rewritten_history_is_found_at_the_second_fetch_and_after()
     assert_eq!(writer.verified()["answers"]["consistent"], "yes");
     for _ in 0..2 {
         let found = report(looks(&reader, &url, &["--json"]), 1);
-        assert_eq!((&found["answers"]["unique"], &found["answers"]["consistent"]), (&"no".into(), &"yes".into()), "{found:#}");
-        let places: Vec<&str> = found["findings"].as_array().unwrap().iter().map(|f| f["place"].as_str().unwrap()).collect();
+        assert_eq!(
+            (&found["answers"]["unique"], &found["answers"]["consistent"]),
+            (&"no".into(), &"yes".into()),
+            "{found:#}"
+        );
+        let places: Vec<&str> =
+            found["findings"].as_array().unwrap().iter().map(|f| f["place"].as_str().unwrap()).collect();
         assert!(places.contains(&"refs/heads/main") && places.contains(&"refs/heads/branch-1"), "{found:#}");
         assert!(found["checked"]["position_not_used"].as_str().unwrap().starts_with("main does not go through commit"));
     }
@@ -182,7 +187,11 @@ fn a_dropped_end_a_lost_branch_and_lost_notes_are_found() {
     put("refs/heads/branch-1", &branch);
     let found = report(looks(&reader, &url, &policy), 1);
     let finding = &found["findings"][0];
-    assert_eq!((&finding["question"], &finding["place"]), (&"complete".into(), &"refs/notes/witness".into()), "{found:#}");
+    assert_eq!(
+        (&finding["question"], &finding["place"]),
+        (&"complete".into(), &"refs/notes/witness".into()),
+        "{found:#}"
+    );
     assert_eq!(finding["expected"], format!("a ref that goes on from commit {notes}, where an earlier check saw it"));
     put("refs/notes/witness", &notes);
     looks(&reader, &url, &policy).exits(0);
@@ -218,7 +227,11 @@ fn hostile_addresses_run_nothing() {
     }
     for option in ["--repo=-x:y", "--repo=--upload-pack=touch touched;:x"] {
         let refused = reader.gently(&["audit", "verify", option]).exits(2);
-        assert!(refused.err.contains("would be an option") || refused.err.contains("no readable git"), "{}", refused.err);
+        assert!(
+            refused.err.contains("would be an option") || refused.err.contains("no readable git"),
+            "{}",
+            refused.err
+        );
         assert!(!touched.exists());
     }
     assert!(!reader.dir.path().join("touched").exists());
@@ -241,7 +254,9 @@ fn unkind() -> (String, std::thread::JoinHandle<()>) {
             }
             let echo = String::from_utf8_lossy(&bytes[..read]).into_owned();
             let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Type: text/plain\r\n";
-            let _ = stream.write_all(format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{echo}", echo.len()).as_bytes());
+            let _ = stream.write_all(
+                format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{echo}", echo.len()).as_bytes(),
+            );
         }
     });
     (format!("{address}"), thread)

@@ -42,7 +42,8 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn a_close_is_cosigned_and_the_note_stands_on_its_commit() {
-    let (a, b) = (WitnessServer::start("a.example/w", 1, Manner::Honest), WitnessServer::start("b.example", 2, Manner::Newer));
+    let (a, b) =
+        (WitnessServer::start("a.example/w", 1, Manner::Honest), WitnessServer::start("b.example", 2, Manner::Newer));
     let person = with(&[("a", &a), ("b", &b)], 2);
     assert_eq!(person.ask("first").err.matches("witness").count(), 0, "no tree head, nobody to be asked");
     let closed = person.gently(&["session", "close", "--json"]).exits(0).json();
@@ -115,7 +116,11 @@ fn a_quorum_that_is_not_reached_costs_the_close_nothing_and_is_asked_again() {
     // Nobody listens there any more.
     drop(b);
     let closed = person.gently(&["session", "close"]).exits(0);
-    assert!(closed.err.contains("witness b: http://127.0.0.1:") && closed.err.contains("1 of 2 needed"), "{}", closed.err);
+    assert!(
+        closed.err.contains("witness b: http://127.0.0.1:") && closed.err.contains("1 of 2 needed"),
+        "{}",
+        closed.err
+    );
 }
 
 #[test]
@@ -189,9 +194,12 @@ fn a_witness_behind_gets_the_proof_from_where_it_is() {
     turn(&person);
     assert!(witness.questions().last().unwrap().starts_with("old 0\n\n"));
     // Stored right edges are no evidence: gone, or changed, they cost reading and nothing else.
-    for sql in ["DELETE FROM tree_mark", "UPDATE tree_mark SET frontier = zeroblob(length(frontier))",
-        "UPDATE tree_mark SET frontier = CAST(substr(frontier, 1, 8) || zeroblob(length(frontier) - 8) AS BLOB)", "DELETE FROM witness_state"]
-    {
+    for sql in [
+        "DELETE FROM tree_mark",
+        "UPDATE tree_mark SET frontier = zeroblob(length(frontier))",
+        "UPDATE tree_mark SET frontier = CAST(substr(frontier, 1, 8) || zeroblob(length(frontier) - 8) AS BLOB)",
+        "DELETE FROM witness_state",
+    ] {
         rusqlite::Connection::open(person.at("gently.db")).unwrap().execute(sql, []).unwrap();
         turn(&person);
         assert!(note(&person).is_some(), "{sql}");
@@ -220,7 +228,9 @@ fn a_second_history_and_a_dropped_end_are_findings() {
     assert!(note(&person).is_none());
     // As long as the other history, then longer: it does not continue what was seen.
     let ours: u64 = head(&person).lines().nth(1).unwrap().parse().unwrap();
-    for (manner, size) in [(Manner::Honest, ours), (Manner::Newer, ours), (Manner::Honest, ours - 2), (Manner::Newer, ours - 2)] {
+    for (manner, size) in
+        [(Manner::Honest, ours), (Manner::Newer, ours), (Manner::Honest, ours - 2), (Manner::Newer, ours - 2)]
+    {
         witness.be(manner.clone());
         witness.hold(size, longest.1);
         let asked = person.gently(&["witness", "ask"]).exits(1);
@@ -317,7 +327,11 @@ fn adding_says_what_is_wrong_and_the_file_keeps_its_comments() {
     for form in ["witness = { quorum = 1 }\n", "witness.quorum = 1\n", ""] {
         std::fs::write(&file, form).unwrap();
         person.gently(&["witness", "add", "desk", &vkey, &url]).exits(0);
-        assert_eq!(person.gently(&["witness", "list", "--json"]).exits(0).json()["witnesses"][0]["name"], "desk", "{form}");
+        assert_eq!(
+            person.gently(&["witness", "list", "--json"]).exits(0).json()["witnesses"][0]["name"],
+            "desk",
+            "{form}"
+        );
         person.gently(&["witness", "remove", "desk"]).exits(0);
         assert_eq!(person.gently(&["witness", "list", "--json"]).exits(0).json()["witnesses"], Value::Array(vec![]));
     }

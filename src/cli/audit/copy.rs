@@ -70,7 +70,9 @@ fn refused(text: &str) -> Option<String> {
         _ if text.split(['/', '@']).next().is_some_and(|start| start.contains("::")) => {
             Some(format!("'::' names a helper program; {known}"))
         }
-        Some((scheme, rest)) if !PROTOCOLS.contains(&scheme) => Some(format!("'{scheme}' with '{}' is unknown; {known}", shown(Path::new(rest)))),
+        Some((scheme, rest)) if !PROTOCOLS.contains(&scheme) => {
+            Some(format!("'{scheme}' with '{}' is unknown; {known}", shown(Path::new(rest))))
+        }
         Some((_, rest)) if rest.starts_with('-') || rest.contains("@-") => {
             Some("a host that begins with '-' would be an option".to_owned())
         }
@@ -162,16 +164,10 @@ impl Copy {
         git
     }
 
-    /// git's last words, without what stands in the address before the host.
+    /// git's last words, without what is secret in the address.
     fn words(&self, output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.stderr);
-        let mut text = text.trim().replace(&self.address, &without_user(&self.address));
-        if let Some(user) = user_of(&self.address) {
-            for secret in user.split(':').chain([user]).filter(|part| !part.is_empty()) {
-                text = text.replace(secret, "…");
-            }
-        }
-        text
+        secrets_of(&self.address).iter().fold(text.trim().to_owned(), |text, secret| text.replace(secret, "…"))
     }
 
     /// What of the refs that an earlier check saw is gone, or was written anew.
@@ -222,14 +218,29 @@ impl Copy {
         now.retain(|name, _| is_ledger_ref(name));
         let text = serde_json::to_string(&now).map_err(|e| e.to_string())?;
         let (path, beside) = (self.folder.join(SEEN), self.folder.join("seen.new"));
-        fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path)).map_err(|e| format!("{}: {e}", path.display()))
+        fs::write(&beside, text)
+            .and_then(|()| fs::rename(&beside, &path))
+            .map_err(|e| format!("{}: {e}", path.display()))
     }
 }
 
-/// What stands before the host.
-fn user_of(address: &str) -> Option<&str> {
-    let (_, rest) = address.split_once("://")?;
-    rest.split('/').next()?.rsplit_once('@').map(|(user, _)| user)
+/// A name that is shorter is in many words.
+const SHORT: usize = 4;
+
+/// What of an address no message may hold, longest first: git strips the name and password of some, and not of all.
+fn secrets_of(address: &str) -> Vec<&str> {
+    let Some((_, rest)) = address.split_once("://") else { return Vec::new() };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let mut secrets: Vec<&str> = path.find(['?', '#']).map(|at| &path[at..]).into_iter().collect();
+    if let Some((user, _)) = host.rsplit_once('@') {
+        secrets.push(user);
+        // A name alone may be a token.
+        let (name, password) = user.split_once(':').unwrap_or((user, user));
+        secrets.extend([password].into_iter().chain((name.len() >= SHORT).then_some(name)));
+    }
+    secrets.retain(|secret| !secret.is_empty());
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
 }
 
 fn make_private(folder: &Path) -> std::io::Result<()> {
@@ -257,12 +268,24 @@ mod tests {
     #[test]
     fn hostile_addresses_are_refused_and_others_are_not() {
         for wrong in [
-            "-x:y", "--upload-pack=x:y", "ext::sh -c touch% x", "ext::x", "fd::7", "ssh://-oProxyCommand=x/y",
-            "ssh://u@-oProxyCommand=x/y", "u@-o:x", "weird://x", "https://h/a b", "https://h/a\nb", "file://", "ext::a/b",
+            "-x:y",
+            "--upload-pack=x:y",
+            "ext::sh -c touch% x",
+            "ext::x",
+            "fd::7",
+            "ssh://-oProxyCommand=x/y",
+            "ssh://u@-oProxyCommand=x/y",
+            "u@-o:x",
+            "weird://x",
+            "https://h/a b",
+            "https://h/a\nb",
+            "file://",
+            "ext::a/b",
         ] {
             assert!(refused(wrong).is_some(), "{wrong}");
         }
-        for fine in ["https://h/x", "http://127.0.0.1:1/x", "ssh://git@h:22/x", "git@h:x-y", "file:///a-b", "git://h/x"] {
+        for fine in ["https://h/x", "http://127.0.0.1:1/x", "ssh://git@h:22/x", "git@h:x-y", "file:///a-b", "git://h/x"]
+        {
             assert_eq!(refused(fine), None, "{fine}");
         }
     }
@@ -272,7 +295,8 @@ mod tests {
         assert_eq!(without_user("https://u:hunter2@h.example/x?token=a#b"), "https://…@h.example/x");
         assert_eq!(without_user("https://u:hun@ter2@h.example"), "https://…@h.example");
         assert_eq!(without_user("https://h.example/a@b"), "https://h.example/a@b");
-        assert_eq!(user_of("https://u:p@h/x"), Some("u:p"));
-        assert_eq!(user_of("https://h/x@y"), None);
+        assert_eq!(secrets_of("https://u:hunter2@h/x?token=a"), ["u:hunter2", "?token=a", "hunter2"]);
+        assert_eq!(secrets_of("https://ghp_0123@h/x"), ["ghp_0123"; 3]);
+        assert!(secrets_of("https://h/x@y").is_empty() && secrets_of("git@h:x").is_empty());
     }
 }

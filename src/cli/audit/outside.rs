@@ -70,4 +70,3 @@ fn bounded(path: &Path, most: u64) -> Result<String, String> {
     }
     std::fs::read_to_string(path).map_err(|e| e.to_string())
 }
-
