@@ -22,6 +22,7 @@ use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
 
 use super::find;
 
+use copy::Copy;
 use progress::watched;
 use saved::Kept;
 pub(super) use target::read_signer;
@@ -130,14 +131,10 @@ fn run_verify(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, TargetError> {
-    if let Some(address) = args.target.repo.as_ref().filter(|_| !args.quiet && !args.target.json) {
-        if !address.exists() && copy::is_address(&address.to_string_lossy()) {
-            say(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
-        }
-    }
-    let (policy, heads) = outside(args, home)?;
+    announce(args, err);
+    let (policy, heads) = outside(args, home, err)?;
     let target = Target::find(&args.target, home)?;
-    let of_copy = target.copy().map(copy::Copy::position);
+    let of_copy = target.copy().map(Copy::position);
     let kept = Kept::find(args.position.as_deref().or(of_copy.as_deref()), home.filter(|_| args.target.repo.is_none()));
     // Of a copy that was checked before, what is new is what is asked for.
     let again = target.copy().is_some() && !args.from_scratch && kept.as_ref().is_some_and(Kept::is_there);
@@ -153,31 +150,22 @@ fn run_verify(
     let terms = Terms { since, policy: policy.as_ref(), heads: &heads, ..Terms::default() };
     let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
     outside::same_log(&report, &heads)?;
-    for finding in target.copy().map(copy::Copy::moved_back).transpose()?.unwrap_or_default() {
+    for finding in target.copy().map(Copy::moved_back).transpose()?.unwrap_or_default() {
         report.found(finding);
     }
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
-    if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
-        say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);
+    let position = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope));
+    let refs = target.copy().map(|copy| copy.remember(&report));
+    for (what, done) in [("the position of this check", position), ("where the copy's refs are", refs)] {
+        if let Some(Err(words)) = done {
+            say(err, &format!("gently audit: {what} is not kept: {words}\n"), FINE);
+        }
     }
-    if let Some(Err(words)) = target.copy().map(|copy| copy.remember(&report)) {
-        say(err, &format!("gently audit: where its refs are is not kept: {words}\n"), FINE);
-    }
-    let mut required = args.require.clone();
-    if args.policy.is_some() && policy.is_some_and(|policy| policy.asks_somebody()) {
-        required.push(Question::Unique);
-    }
-    // Of a part that is checked, the policy can be reached for that part only.
-    let enough = |question: &Question| {
-        let answer = report.answers.to(*question).answer;
-        answer == Answer::Yes
-            || (answer == Answer::YesSince && *question == Question::Unique && !args.require.contains(question))
-    };
-    required.retain(|question| !enough(question));
     let text = match args.target.json {
-        true => render::json(&report, target.copy().map(|copy| copy.facts())),
+        true => render::json(&report, target.copy().map(Copy::facts)),
         false => render::text(&report),
     };
+    let required = required(args, policy.as_ref(), &report);
     let code = say(out, &text, verdict(&report, &required));
     Ok(match missing(&report, &required) {
         Some(words) if code == FOUND => say(err, &words, code),
@@ -185,11 +173,39 @@ fn run_verify(
     })
 }
 
+/// Says what is fetched, before it takes its time.
+fn announce(args: &VerifyArgs, err: &mut dyn Write) {
+    let address = args.target.repo.as_ref().filter(|repo| !repo.exists() && copy::is_address(&repo.to_string_lossy()));
+    if let Some(address) = address.filter(|_| !args.quiet && !args.target.json) {
+        say(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
+    }
+}
+
+/// What has to be *yes* and is not. A policy that was given has to be reached: of what is checked.
+fn required(args: &VerifyArgs, policy: Option<&Policy>, report: &Report) -> Vec<Question> {
+    let by_policy = args.policy.is_some() && policy.is_some_and(Policy::asks_somebody);
+    let answer = |question: Question| report.answers.to(question).answer;
+    let mut lacking: Vec<Question> = args.require.iter().copied().filter(|q| answer(*q) != Answer::Yes).collect();
+    let reached = matches!(answer(Question::Unique), Answer::Yes | Answer::YesSince);
+    if by_policy && !reached && !lacking.contains(&Question::Unique) {
+        lacking.push(Question::Unique);
+    }
+    lacking
+}
+
 /// What is held against the log beside itself: a policy (in a home its own witnesses'), and tree heads.
-fn outside(args: &VerifyArgs, home: Option<&Path>) -> Result<(Option<Policy>, Vec<OutsideHead>), TargetError> {
+fn outside(
+    args: &VerifyArgs,
+    home: Option<&Path>,
+    err: &mut dyn Write,
+) -> Result<(Option<Policy>, Vec<OutsideHead>), TargetError> {
     let policy = match (&args.policy, home.filter(|_| args.target.repo.is_none())) {
         (Some(file), _) => Some(outside::read_policy(file)?),
-        (None, Some(home)) => super::witness::own_policy(home),
+        (None, Some(home)) => super::witness::own_policy(home).unwrap_or_else(|fault| {
+            // The evidence is looked at all the same; `unique` is then not checked.
+            say(err, &format!("gently audit: which witnesses this home has is not known: {fault}\n"), FINE);
+            None
+        }),
         (None, None) => None,
     };
     let mut heads = args.head.iter().map(|file| outside::read_head(file)).collect::<Result<Vec<_>, _>>()?;

@@ -6,7 +6,7 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use crate::anchor::witness::Witness;
 use crate::config::witnesses::{WITNESS, is_witness_name, name_rule, read_key};
-use crate::config::{Config, Witnesses};
+use crate::config::{Config, ConfigError, Witnesses};
 use crate::home::Home;
 use crate::record::note::{KeyKind, VerifierKey};
 use crate::record::policy::{self, Policy};
@@ -344,13 +344,13 @@ fn facts(asked: &Asked) -> Value {
 }
 
 /// What this home's owner believes: as many of the configured witnesses as the quorum says; none without any.
-pub fn own_policy(home: &std::path::Path) -> Option<Policy> {
-    let config = Config::load(home, &wire::env).ok()?;
+pub fn own_policy(home: &std::path::Path) -> Result<Option<Policy>, ConfigError> {
+    let config = Config::load(home, &wire::env)?;
     let Witnesses { quorum, named, .. } = config.witness;
     let witness = |(name, witness): (String, crate::config::ConfiguredWitness)| policy::Witness {
         name,
         key: witness.key,
         url: Some(witness.url),
     };
-    (!named.is_empty()).then(|| Policy::of(named.into_iter().map(witness).collect(), quorum))
+    Ok((!named.is_empty()).then(|| Policy::of(named.into_iter().map(witness).collect(), quorum)))
 }
