@@ -103,7 +103,9 @@ impl Checker<'_> {
 
     /// Holds every tree head outside against the log, and cosignatures against the policy.
     pub fn check_outside(&mut self, history: &History) {
-        let newest = history.on_main().enumerate().filter(|(at, _)| *at > 0).last().map(|(_, node)| node);
+        // The root has no tree head; behind a saved position the first that is known is not the root.
+        let heads = if self.saved_base() { 0 } else { 1 };
+        let newest = history.on_main().skip(heads).last();
         let notes = std::mem::take(&mut self.outside.notes);
         for (commit, note) in &notes {
             let place = format!("{NOTES_WITNESS}, note {commit}");
