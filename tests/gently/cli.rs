@@ -53,7 +53,7 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[time]");
     settings.add_filter(r#""time":\d+"#, r#""time":[seconds]"#);
     settings.add_filter(r"AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}", "[key]");
-    settings.add_filter(r"\+[0-9a-f]{8}\+AQ[A-Za-z0-9+/]{42}", "+[log key]");
+    settings.add_filter(r"\+[0-9a-f]{8}\+A[Q-Za-f][A-Za-z0-9+/]{42}", "+[log key]");
     settings.add_filter(r"\btool:([a-z_]+):\d+", "tool:$1:[seconds]");
     settings.add_filter(r#""freshness_s":\d+"#, r#""freshness_s":[age]"#);
     // The machine's own values.

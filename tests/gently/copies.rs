@@ -97,10 +97,12 @@ impl Daemon {
     fn serve(folder: &Path) -> Daemon {
         loop {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let mut git = Command::new("git");
-            git.args(["daemon", "--export-all", "--reuseaddr", "--listen=127.0.0.1", "--informative-errors"]);
+            // The program itself: `git daemon` would leave it behind when it is ended.
+            let programs = run(Command::new("git").arg("--exec-path")).exits(0).out;
+            let mut git = Command::new(Path::new(programs.trim()).join("git-daemon"));
+            git.args(["--export-all", "--reuseaddr", "--listen=127.0.0.1", "--informative-errors"]);
             git.arg(format!("--port={port}")).arg(format!("--base-path={}", folder.display())).arg(folder);
-            let mut child = git.stderr(Stdio::null()).spawn().unwrap();
+            let mut child = git.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             let began = Instant::now();
             while child.try_wait().unwrap().is_none() && began.elapsed() < Duration::from_secs(30) {
                 if TcpStream::connect(("127.0.0.1", port)).is_ok() {
