@@ -15,13 +15,15 @@ const PIN: std::ops::RangeInclusive<usize> = 4..=12;
 /// Whether a word is none that a sentence would say, and no name of a method or version (`OAuth2`, `Ed25519`):
 /// letters after its digits, and few of them in words.
 pub(super) fn is_chosen(text: &str) -> bool {
+    if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
     let made = makeup(text);
     let inside = text
         .find(|c: char| c.is_ascii_digit())
         .is_some_and(|at| text[at..].contains(|c: char| c.is_ascii_alphabetic()));
     let signs = text.contains(['!', '@', '#', '$', '%', '^', '&', '?', '+']);
-    text.len() >= MIN_CHOSEN
-        && made.letters() >= 2
+    made.letters() >= 2
         && ((inside && made.digits >= 2) || (signs && made.digits > 0))
         && wordiness(text) <= 40
         && !is_other(text)
@@ -29,13 +31,16 @@ pub(super) fn is_chosen(text: &str) -> bool {
 
 /// Whether a word that stands where a password would is none of the methods that have numbers in their names.
 pub(super) fn is_listed(text: &str) -> bool {
+    if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
     const METHODS: [&str; 9] = ["argon", "base", "sha", "md5", "pbkdf", "bcrypt", "scrypt", "aes", "utf"];
     let made = makeup(text);
     let inside = text
         .find(|c: char| c.is_ascii_digit())
         .is_some_and(|at| text[at..].contains(|c: char| c.is_ascii_alphabetic()));
     let method = METHODS.iter().any(|name| text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name)));
-    text.len() >= MIN_CHOSEN && made.letters() >= 2 && inside && !method && !is_other(text)
+    made.letters() >= 2 && inside && !method && !is_other(text)
 }
 
 /// Whether a word is something else: an address, a path, code, a stand-in, a digest, a date.

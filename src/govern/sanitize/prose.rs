@@ -80,16 +80,15 @@ fn direct(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let is = |word: &str, of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known));
     let called = is(last, &["with", "using", "and", "the", "pass"])
         || is(one_before, &["login", "user", "username", "as", "for"]);
-    let listed = !called && names_a_user(before);
-    if !(called || listed) {
-        return None;
-    }
     let rest = reach_after(text, end);
     // `password=…` is an assignment, whose sign is no part of the value.
     let word = words(rest, end).next().filter(|_| !rest.starts_with('='))?;
+    if !called && !(is_listed(word.text) && names_a_user(before)) {
+        return None;
+    }
     let made = makeup(word.text);
     let fits = made.letters() > 0 && (made.digits > 0 || made.others > 0) && word.may_be_password(false);
-    (fits && (called || is_listed(word.text))).then(|| word.place())
+    fits.then(|| word.place())
 }
 
 /// Whether a line names who logs in, or where: "user is deploy, password …".

@@ -99,6 +99,7 @@ impl Rounds<'_> {
     }
 
     fn look_at_piece(&mut self, (from, to): (usize, usize), hidden: &[(usize, usize)], spans: &mut Vec<Span>) {
+        steps::count(to - from);
         let whole = from == 0 && to == self.text.len();
         let first = hidden.partition_point(|(_, end)| *end <= from);
         let inside = hidden[first..].iter().take_while(|(start, _)| *start < to);
