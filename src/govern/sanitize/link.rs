@@ -36,7 +36,7 @@ pub(super) struct Value<'a> {
 }
 
 /// How much of a long value is looked at to say what it is.
-const HEAD: usize = 192;
+const HEAD: usize = 96;
 
 impl Value<'_> {
     /// The value, without what is behind its first part.

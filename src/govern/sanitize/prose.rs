@@ -83,7 +83,8 @@ fn direct(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     // `password=…` is an assignment, whose sign is no part of the value.
     let word = words(rest, end).next().filter(|_| !rest.starts_with('='))?;
-    if !called && !(is_listed(word.text) && names_a_user(before)) {
+    let apart = rest.starts_with([' ', '\t', ':']);
+    if !called && !(apart && is_listed(word.text) && names_a_user(before)) {
         return None;
     }
     let made = makeup(word.text);

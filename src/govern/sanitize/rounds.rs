@@ -135,7 +135,8 @@ impl Rounds<'_> {
         }
         let hidden = self.hidden();
         let mut pieces: Vec<(usize, usize)> = Vec::new();
-        for (start, end) in places {
+        for near in places.chunk_by(|one, next| next.0 <= one.1 + 2 * AGAIN) {
+            let (Some((start, _)), Some((_, end))) = (near.first(), near.last()) else { continue };
             let from = self.start_of_piece(start.saturating_sub(AGAIN), &hidden);
             let to = self.end_of_piece((end + AGAIN).min(self.text.len()), &hidden);
             match pieces.last_mut() {
