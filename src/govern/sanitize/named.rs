@@ -85,7 +85,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
         let start = at;
         at += 1;
         while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric)
-            && !(bytes[at].is_ascii_uppercase() && !bytes[at - 1].is_ascii_uppercase())
+            && (!bytes[at].is_ascii_uppercase() || bytes[at - 1].is_ascii_uppercase())
         {
             at += 1;
         }

@@ -84,7 +84,8 @@ fn direct(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     // `password=…` is an assignment, whose sign is no part of the value.
     let word = words(rest, end).next().filter(|_| !rest.starts_with('='))?;
     let apart = rest.starts_with([' ', '\t', ':']);
-    if !called && !(apart && is_listed(word.text) && names_a_user(before)) {
+    let listed = || apart && is_listed(word.text) && names_a_user(before);
+    if !(called || listed()) {
         return None;
     }
     let made = makeup(word.text);
