@@ -121,6 +121,12 @@ impl Repository {
         &self.path
     }
 
+    /// The one object whose id begins with these hexadecimal digits, at least four; none when there are several.
+    pub fn only(&self, digits: &str) -> Option<Oid> {
+        let prefix = gix::hash::Prefix::from_hex(digits).ok()?;
+        self.objects.lookup_prefix(prefix, None).ok()??.ok().map(|id| Oid::from_gix(&id))
+    }
+
     /// Why an object that was not read is too large, if that is why: nothing is inflated to find out.
     fn too_large(&self, name: &gix::ObjectId) -> Option<ObjectFault> {
         let header = self.objects.try_header(name).ok().flatten()?;

@@ -143,6 +143,10 @@ pub(super) fn artifact_ref(c: &Columns<'_, '_>) -> Result<ArtifactRefRow, StoreE
 }
 
 pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
+    let kind = c.text("drift_event.kind")?;
+    if kind != DRIFT_KIND {
+        return Err(StoreError::Corrupt { place: "drift_event.kind", expected: DRIFT_KIND, actual: kind });
+    }
     Ok(DriftRow {
         drift_id: c.text("drift_event.drift_id")?,
         exchange: c.uuid("drift_event.exchange_id")?,
@@ -154,6 +158,9 @@ pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
         created_at: c.time("drift_event.created_at")?,
     })
 }
+
+/// The one kind of drift event that there is (AEGIS 9.3).
+const DRIFT_KIND: &str = "DRIFTWATCH";
 
 /// A row of [`DRIFT_STATE`].
 pub(super) fn drift_state(c: &Columns<'_, '_>) -> Result<DriftState, StoreError> {
