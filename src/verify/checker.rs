@@ -236,6 +236,12 @@ impl<'a> Checker<'a> {
         let branches = history.branches.values().chain(&history.lost).map(Vec::len).sum::<usize>();
         let commits = history.new_on_main().len() + branches;
         self.progress.begin(Stage::Commits, u64::try_from(commits).unwrap_or(u64::MAX));
+        if self.named_base == Some(0)
+            && let Some(log) = history.on_main().next().and_then(|root| root.log)
+        {
+            // The root has no segment: its line stands in the first one behind it, and has its commit.
+            self.lines.records.count_commit(&log);
+        }
         let mut last = None;
         let skipped = history.base.map_or(0, |base| base + 1);
         for (position, node) in history.on_main().enumerate().skip(skipped) {

@@ -64,7 +64,7 @@ impl Checker<'_> {
         let level = self.check_head(&head);
         self.check_log_rows(store, &head)?;
         self.check_commit_rows(store, &head)?;
-        self.check_blocks(store)?;
+        self.check_block_rows(store)?;
         let open: Vec<Hash32> =
             self.rows(store.open_sessions())?.unwrap_or_default().iter().map(|row| row.id).collect();
         let mut sessions = 0;
@@ -270,35 +270,6 @@ impl Checker<'_> {
             let lines = self.rows(store.lines(from, to))?.unwrap_or_default();
             let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
             self.cell(None, &place, "segment", entry.id, blob_id(text.as_bytes()));
-        }
-        Ok(())
-    }
-
-    /// The blocks that lines name, with headers that are theirs.
-    fn check_blocks(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
-        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return Ok(()) };
-        let named: Vec<_> =
-            self.lines.blocks.iter().filter(|(height, _)| **height > 0).map(|(h, b)| (*h, b.clone())).collect();
-        for (height, hashes) in named {
-            let place = format!("database, block {height}");
-            let Some(found) = self.rows(store.block_at(height))? else { continue };
-            let known =
-                found.as_ref().filter(|anchor| hashes.contains(&anchor.block.hash) && anchor.block.height == height);
-            let actual = match (known, &found) {
-                (Some(anchor), _) => match check_anchor(anchor.header.as_ref(), &anchor.block, network) {
-                    Ok(()) => continue,
-                    Err(fault) => fault.to_string(),
-                },
-                (None, Some(other)) => format!("block {}", other.block.hash),
-                (None, None) => "none".to_owned(),
-            };
-            self.findings.add(
-                Question::Consistent,
-                None,
-                place,
-                "the block that the log names, with its header",
-                actual,
-            );
         }
         Ok(())
     }

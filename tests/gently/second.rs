@@ -11,8 +11,8 @@ fn root() -> &'static Path {
 
 /// What one verifier says: the six answers and the exit code. No answers when it could not look.
 #[derive(Debug, PartialEq)]
-struct Verdict {
-    code: Option<i32>,
+pub(crate) struct Verdict {
+    pub code: Option<i32>,
     answers: Option<Value>,
 }
 
@@ -42,7 +42,7 @@ fn gently(arguments: &[String]) -> Output {
 }
 
 /// Runs both; gives what each says.
-fn both(repository: &Path, log: Option<&Path>, signer: Option<&str>) -> (Verdict, Verdict) {
+pub(crate) fn both(repository: &Path, log: Option<&Path>, signer: Option<&str>) -> (Verdict, Verdict) {
     let arguments = arguments(repository, log, signer);
     (verdict(&python(&arguments)), verdict(&gently(&arguments)))
 }

@@ -1,5 +1,6 @@
 //! One row of each table, read strictly.
 
+use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::item::Item;
 use crate::store::{
@@ -140,6 +141,17 @@ pub(super) fn artifact_ref(c: &Columns<'_, '_>) -> Result<ArtifactRefRow, StoreE
         freshness_s: c.count_opt("context_artifact_ref.freshness_s")?,
         risk_flags: c.text_opt("context_artifact_ref.risk_flags")?,
     })
+}
+
+/// A block, whose key and height are those of its document.
+pub(super) fn block(c: &Columns<'_, '_>) -> Result<Anchor, StoreError> {
+    let anchor = c.anchor("block.document", "block.header")?;
+    let (hash, height) = (c.hash("block.hash")?, height(c, "block.height")?);
+    if (hash, height) != (anchor.block.hash, anchor.block.height) {
+        let (place, expected) = ("block.hash and block.height", "those of its document");
+        return Err(StoreError::Corrupt { place, expected, actual: format!("{hash} and {height}") });
+    }
+    Ok(anchor)
 }
 
 pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
