@@ -129,7 +129,8 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     if json {
         return Ok(print(&format!("{}\n", json!({"old_signer": old.to_string(), "new_signer": new.to_string()}))));
     }
-    let gone = if agent.is_some() { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };
+    let gone =
+        if agent.is_some() { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };
     say(&format!(
         "{gone}; what it signed stays valid. Tell whoever pinned the ledger's first key nothing: they keep it, and follow \
          the rotation from there"

@@ -16,8 +16,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::record::entry::{Event, Line};
 use crate::ledger::aside_of;
+use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;

@@ -54,9 +54,11 @@ impl Checker<'_> {
             let Some(rows) = self.rows(store.blocks_at(height))? else { continue };
             let missing = hashes.iter().filter(|hash| !rows.iter().any(|anchor| anchor.block.hash == **hash));
             let missing = missing.map(|hash| format!("none with hash {hash}"));
-            let faults = rows.iter().filter_map(|anchor| check_anchor(anchor.header.as_ref(), &anchor.block, network).err());
+            let faults =
+                rows.iter().filter_map(|anchor| check_anchor(anchor.header.as_ref(), &anchor.block, network).err());
             for actual in missing.chain(faults.map(|fault| fault.to_string())).collect::<Vec<_>>() {
-                let (expected, place) = ("the block that the log names, with its header", format!("database, block {height}"));
+                let (expected, place) =
+                    ("the block that the log names, with its header", format!("database, block {height}"));
                 self.findings.add(Question::Consistent, None, place, expected, actual);
             }
         }

@@ -183,7 +183,8 @@ impl<'a> Checker<'a> {
                 }
                 self.named_base = history.base;
                 let commit = history.base.and_then(|base| history.on_main().nth(base)).map(|node| node.id.to_string());
-                self.scope = Scope::Since { commit: commit.unwrap_or_default(), line: 0, saved: None, misfit: misfit.cloned() };
+                self.scope =
+                    Scope::Since { commit: commit.unwrap_or_default(), line: 0, saved: None, misfit: misfit.cloned() };
                 self.note_rewritten(misfit);
             }
             Start::Saved(position) => {

@@ -45,19 +45,18 @@ fn is_free(table: &str, column: &str) -> bool {
 /// and intents in all their states, blocks, two sessions and a rotation.
 fn home() -> Person {
     let explorer = EsploraServer::start(Chain::real(829_604..=829_606));
-    let replies = ["I've restarted nginx. Great question!", "The disk is fine."].map(str::to_owned);
-    let replies = replies.map(Behaviour::Says).into_iter().chain([Behaviour::error(500, "out of order")]);
-    let server = ModelServer::script(replies.collect());
+    let drifts = Behaviour::Says("I've restarted nginx. Great question!".to_owned());
+    let replies = [drifts, Behaviour::error(500, "out of order")];
+    let server = ModelServer::script(replies.into());
     let mut person = Person::with(&[
         ("GENTLY_ANCHOR_ESPLORA", &format!("[{:?}]", explorer.url())),
         ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
         ("GENTLY_MODEL_BASE_URL", &server.base_url()),
         ("OPENAI_API_KEY", "test"),
-        ("GENTLY_CONTEXT_REFS", "last:2"),
+        ("GENTLY_CONTEXT_REFS", "last:1"),
     ]);
     let said: &[(&[&str], i32)] = &[
         (&["init"], 0),
-        (&["ask", "How is this machine doing?"], 0),
         (&["fact", "add", "The disk is mirrored.", "--subject", "disk"], 0),
         (&["fact", "ratify", "ledger:000001"], 0),
         (&["fact", "add", "The disk is striped.", "--subject", "disk"], 0),
@@ -71,12 +70,8 @@ fn home() -> Person {
         (&["ask", "And the disk?"], 0),
         (&["ask", "--model", "openai/x", "Restart nginx"], 0),
         (&["drift", "ack", "1", "--reason", "looking"], 0),
-        (&["ask", "--model", "openai/x", "And the disk now?"], 0),
         (&["ask", "--model", "openai/x", "Anybody there?"], 2),
         (&["key", "rotate"], 0),
-        (&["ask", "Once more."], 0),
-        (&["session", "close"], 0),
-        (&["ask", "And again."], 0),
     ];
     for (args, code) in said {
         person.gently(args).exits(*code);
@@ -125,10 +120,14 @@ fn changes(value: &Value) -> Vec<Value> {
             let inside = text.bytes().enumerate().skip(text.len() / 2).find(|(_, byte)| byte.is_ascii_alphanumeric());
             let inside = inside.map(|(at, _)| text_changed(text, at));
             let end = text_changed(text, text.len().saturating_sub(1));
-            [Some(end.clone()), inside.filter(|inside| *inside != end), Some(Value::Null)].into_iter().flatten().collect()
+            [Some(end.clone()), inside.filter(|inside| *inside != end), Some(Value::Null)]
+                .into_iter()
+                .flatten()
+                .collect()
         }
         Value::Blob(bytes) => {
-            let flipped = |at: usize| Value::Blob(bytes.iter().enumerate().map(|(n, b)| b ^ u8::from(n == at)).collect());
+            let flipped =
+                |at: usize| Value::Blob(bytes.iter().enumerate().map(|(n, b)| b ^ u8::from(n == at)).collect());
             vec![flipped(0), flipped(bytes.len().saturating_sub(1)), Value::Null]
         }
     }
@@ -220,6 +219,10 @@ impl Database {
 }
 
 impl Cell {
+    fn name(&self) -> String {
+        format!("{}.{}", self.table, self.column)
+    }
+
     fn filter(&self, first: usize) -> (String, Vec<&Value>) {
         let filter = self.row.iter().enumerate().map(|(n, (name, _))| format!("{name} IS ?{}", first + n));
         (filter.collect::<Vec<_>>().join(" AND "), self.row.iter().map(|(_, value)| value).collect())
@@ -228,22 +231,26 @@ impl Cell {
     /// The same cell once its column holds another value.
     fn holding(&self, value: &Value) -> Cell {
         let mut moved = self.clone();
-        moved.row.iter_mut().filter(|(name, _)| self.names_row && *name == self.column).for_each(|(_, v)| *v = value.clone());
+        moved
+            .row
+            .iter_mut()
+            .filter(|(name, _)| self.names_row && *name == self.column)
+            .for_each(|(_, v)| *v = value.clone());
         moved
     }
 }
 
-/// What was tried and what of it was not found, in one share of all cells.
+/// What was tried and what of it was not found, in one share of all cells: every value of every row is changed at its
+/// end, and one of each column in every other way, too.
 fn try_share(home: &Path, share: usize, shares: usize) -> (BTreeMap<String, usize>, Vec<String>) {
     let (database, pinned) = (Database::open(&home.join("gently.db")), pinned(home));
     let (mut tried, mut missed) = (BTreeMap::new(), Vec::new());
     for cell in database.cells().into_iter().skip(share).step_by(shares) {
         let original = database.value(&cell);
-        for to in changes(&original) {
-            if !database.set(&cell, &to) {
-                continue;
-            }
-            *tried.entry(format!("{}.{}", cell.table, cell.column)).or_default() += 1;
+        let all = !tried.contains_key(&cell.name());
+        let possible = changes(&original).into_iter().filter(|to| database.set(&cell, to));
+        for to in possible.take(if all { usize::MAX } else { 1 }) {
+            *tried.entry(cell.name()).or_default() += 1;
             let found = match report(home, pinned) {
                 Ok(report) => {
                     let named = report.findings.iter().any(|finding| finding.place.starts_with("database"));
@@ -282,11 +289,8 @@ fn a_changed_value_of_any_evidence_column_of_any_row_is_found() {
         missed.extend(missed_there);
     }
     println!("{} changes of {} columns", tried.values().sum::<usize>(), tried.len());
-    let columns: Vec<String> = Database::open(&homes[0].path().join("gently.db"))
-        .cells()
-        .iter()
-        .map(|cell| format!("{}.{}", cell.table, cell.column))
-        .collect();
+    let columns: Vec<String> =
+        Database::open(&homes[0].path().join("gently.db")).cells().iter().map(Cell::name).collect();
     assert!(columns.iter().all(|column| tried.contains_key(column)), "a column that takes no other value");
     assert!(missed.is_empty(), "{} not found\n{}", missed.len(), missed.join("\n"));
 }
