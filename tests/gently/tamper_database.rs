@@ -28,7 +28,7 @@ const FREE: &[(&str, &str, &str)] = &[
     ("auth_failure", "*", "a running count that has no line yet: what it counts is evidence when its line is written"),
     ("home_file", "*", "what files that are no evidence looked like: index_changed compares with it"),
     ("scrub", "*", "a mark: the write-ahead log is still to be emptied"),
-    ("turn_index", "*", "derived from chat_turn by triggers; what a search selected is on record with the exchange"),
+    ("turn_index", "*", "derived from chat_turn; what a search selected is on record with the exchange"),
     ("head", "applied_lines", "a mark; a lost one only makes the next open apply again"),
     ("head", "applied_bytes", "a mark"),
     ("head", "applied_commits", "a mark"),

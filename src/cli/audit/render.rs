@@ -79,14 +79,14 @@ fn checked(report: &Report) -> String {
 
 /// What a check behind a named commit cost beyond what is new, and how to spare that; none for any other check.
 pub(super) fn cost(report: &Report) -> Option<String> {
-    let Scope::Since { commit, line, saved: None, misfit } = &report.scope else { return None };
+    let Scope::Since { commit, line: line @ 1.., saved: None, misfit } = &report.scope else { return None };
     let why = match misfit {
         Some(misfit) => format!("the saved position was not gone on from: {misfit}"),
         None => format!("no saved position lies at commit {commit} or before it"),
     };
     Some(format!(
-        "gently audit: {} before the commit were read and judged too, as {why}; `gently audit verify` keeps one that the \
-         next checks go on from\n",
+        "gently audit: read and judged beyond what is new: {}, as {why}; `gently audit verify` keeps one that the next \
+         checks go on from\n",
         counted(*line, "log line")
     ))
 }
