@@ -15,6 +15,7 @@ use crate::record::commit::CommitKind;
 use crate::record::entry::Line;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
+use crate::record::rules::Outcome;
 use crate::store::{CommitRow, Head, Read, SessionRow, StoreError};
 
 use super::VerifyError;
@@ -214,12 +215,15 @@ impl Checker<'_> {
     }
 
     fn check_commit_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
+        let mut found = 0;
         for from in (0..head.commits).step_by(usize::try_from(PORTION).unwrap_or(1)) {
             let Some(rows) = self.rows(store.commits(from, (from + PORTION).min(head.commits)))? else { return Ok(()) };
             for row in rows {
+                found += 1;
                 self.check_commit_row(store, &row)?;
             }
         }
+        self.cell(None, "ledger_commit", "rows", head.commits, found);
         Ok(())
     }
 
@@ -251,6 +255,10 @@ impl Checker<'_> {
         self.cell(None, &place, "ref", reference, row.reference.clone());
         if line.is_some() {
             self.cell_opt(None, &place, "line", line, Some(row.line));
+        }
+        if let Some(shared) = row.tree_of.filter(|shared| *shared >= row.n) {
+            let place = format!("database, {place}, tree_of");
+            self.findings.add(Question::Consistent, None, place, "an earlier commit, or none", shared.to_string());
         }
         self.check_file_rows(store, row, &tree)
     }
@@ -335,6 +343,18 @@ impl Checker<'_> {
             let actual = held.err().map_or_else(|| format!("block {}", block.hash), |fault| fault.to_string());
             let place = format!("database, {place}, block");
             self.findings.add(Question::Consistent, Some(row.id), place, "the last block the session has seen", actual);
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// An exchange without an outcome has none in the log: the database is written first, so what the log has of it,
+    /// the database has.
+    pub(super) fn check_no_outcome(&mut self, session: Hash32, seq: u64, place: &str) {
+        let turn = self.lines.state.session(session).and_then(|session| session.turn(seq));
+        if let Some(logged @ (Outcome::Answered | Outcome::Failed | Outcome::Denied)) = turn.map(|turn| turn.outcome) {
+            let (expected, place) = (format!("{logged:?}, as the log says"), format!("database, {place}, outcome"));
+            self.findings.add(Question::Consistent, Some(session), place, expected, "none");
         }
     }
 }

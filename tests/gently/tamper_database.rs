@@ -10,7 +10,7 @@ use std::path::Path;
 
 use gently::record::signature::PublicKey;
 use gently::store::sqlite::Sqlite;
-use gently::verify::{Answer, Evidence, Look, Report, verify};
+use gently::verify::{Evidence, Look, Report, verify};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -254,8 +254,7 @@ fn try_share(home: &Path, share: usize, shares: usize) -> (BTreeMap<String, usiz
             let found = match report(home, pinned) {
                 Ok(report) => {
                     let named = report.findings.iter().any(|finding| finding.place.starts_with("database"));
-                    let no = report.answers.consistent.answer == Answer::No;
-                    if no && named { None } else { Some(format!("{:?}", report.findings)) }
+                    if !report.passes() && named { None } else { Some(format!("{:?}", report.findings)) }
                 }
                 Err(error) => Some(error),
             };

@@ -38,6 +38,11 @@ pub(super) fn height(c: &Columns<'_, '_>, place: &'static str) -> Result<u32, St
 
 pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
     let tier = c.count("chat_session.tier")?;
+    let status = c.text("chat_session.status")?;
+    if !matches!(status.as_str(), "open" | "closed") {
+        let (place, expected) = ("chat_session.status", "'open' or 'closed'");
+        return Err(StoreError::Corrupt { place, expected, actual: status });
+    }
     Ok(SessionRow {
         uuid: c.uuid("chat_session.session_id")?,
         id: c.hash("chat_session.ledger_session")?,
