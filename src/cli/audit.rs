@@ -139,12 +139,12 @@ fn run_verify(
     // Of a copy that was checked before, what is new is what is asked for.
     let again = target.copy().is_some() && !args.from_scratch && kept.as_ref().is_some_and(Kept::is_there);
     let wanted = args.since.as_deref().or(again.then_some("last"));
-    let saved = kept.as_ref().filter(|_| wanted == Some("last")).map(Kept::read);
+    let saved = kept.as_ref().filter(|_| wanted.is_some()).map(Kept::read);
     let since = match (wanted, &saved) {
         (None, _) => None,
         (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
         (Some("last"), None) => return Err(TargetError::NoPosition),
-        (Some(commit), _) => Some(Since::Commit(commit)),
+        (Some(commit), _) => Some(Since::Commit(commit, saved.as_ref().and_then(|saved| saved.as_ref().ok()))),
     };
     let shown = !args.quiet && !args.target.json;
     let terms = Terms { since, policy: policy.as_ref(), heads: &heads, ..Terms::default() };
@@ -160,6 +160,9 @@ fn run_verify(
         if let Some(Err(words)) = done {
             say(err, &format!("gently audit: {what} is not kept: {words}\n"), FINE);
         }
+    }
+    if let Some(words) = render::cost(&report) {
+        say(err, &words, FINE);
     }
     let text = match args.target.json {
         true => render::json(&report, target.copy().map(Copy::facts)),
