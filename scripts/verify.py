@@ -2277,7 +2277,7 @@ class CheckOpening:
         for fault in header_faults(stamp["header"], own, height, None, network, self.epochs):
             self.find("not_after", "stamp", "a header that shows the work of block %d" % height, fault)
         time = int.from_bytes(raw[68:72], "little")
-        self.words["not_after"] = ("yes", "a later head of the log is in " + self.named(network, height, time))
+        self.words["not_after"] = ("yes", "a later head of the log is in %s; the height is the proof's word" % self.named(network, height, time))
 
     def report(self):
         self.words["consistent"] = ("yes", "the parts of the file fit together")

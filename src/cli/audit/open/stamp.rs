@@ -6,6 +6,7 @@ use crate::anchor::headers_store::HeadersStore;
 use crate::ledger::read::Repository;
 use crate::record::block::{Header, Network};
 use crate::record::commit::NOTES_OTS;
+use crate::record::entry::Line;
 use crate::record::opening::{OpeningFile, StampPart, Stamped, one_path};
 use crate::record::ots::Proof;
 use crate::store::sqlite::Sqlite;
@@ -46,9 +47,13 @@ pub(super) fn find(place: &Place<'_>, chain: bool, file: &mut OpeningFile) -> Re
     let mut candidates: Vec<(CommitRow, bool)> = by_close.map(|commit| (commit.clone(), true)).into_iter().collect();
     candidates.extend(covering(place.store, place.found.line)?.into_iter().map(|commit| (commit, false)));
     for (commit, by_chain) in candidates {
+        let log = Line::parse(line(place.store, commit.line)?.as_bytes()).map_err(super::broken)?.hash;
         match proof_on(place.repository, &commit) {
             Ok(None) => {}
             Err(why) => unusable = Some(why),
+            Ok(Some((_, stamped))) if stamped.digest != log => {
+                unusable = Some(format!("the OpenTimestamps proof on commit {}: it is of another head", commit.id));
+            }
             Ok(Some((ots, stamped))) => {
                 let far = commit.line.saturating_sub(place.found.line) > MOST_LINES;
                 if !by_chain && far {
