@@ -10,6 +10,9 @@
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
 #                                      is given) and 1000 sessions; RUNS (200) questions
 #
+#   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
+#                                      sessions (1000 when none is given); RUNS (200) runs
+#
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
 # Exit: 0 measured, whatever the figures; 2 usage; another number when something failed.
@@ -19,13 +22,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | check) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   measure) (($# > 0)) || usage ;;
   *) usage ;;
@@ -35,10 +38,11 @@ if (($# == 0)); then
   ask) set -- 10 10000 ;;
   ledgers) set -- 10000 ;;
   context) set -- 100000 ;;
+  check) set -- 1000 ;;
   esac
 fi
 program=ledgers
-if [[ "$part" == ask || "$part" == context ]]; then program=bench; fi
+if [[ "$part" == ask || "$part" == context || "$part" == check ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -71,6 +75,15 @@ if [[ "$part" == context ]]; then
   echo "                              median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" context "$work/$count" "$count" "${RUNS:-200}"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == check ]]; then
+  echo "                              median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" history "$work/$count" "$count"
+    "$bench" check "$target/gently" "$work/$count" "${RUNS:-200}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

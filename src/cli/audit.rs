@@ -134,9 +134,8 @@ fn run_verify(
     };
     let shown = !args.quiet && !args.target.json;
     let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
-    let report = watched(shown, |progress| {
-        target.report(Terms { since, progress: Some(progress), receipts: &receipts })
-    })?;
+    let report =
+        watched(shown, |progress| target.report(Terms { since, progress: Some(progress), receipts: &receipts }))?;
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
     if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
         say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);

@@ -17,7 +17,10 @@ fn a_proof_is_cut_to_one_path() {
     assert_eq!(part.read(), Some(stamped));
     // What has more than one way, or none to a block, is no stamp.
     assert_eq!(StampPart { ots: proof.print(), ..part.clone() }.read(), None);
-    let pending = Proof { tree: Tree::chain([].into_iter(), Attestation::Pending { uri: "https://c.example".to_owned() }), ..proof };
+    let pending = Proof {
+        tree: Tree::chain([].into_iter(), Attestation::Pending { uri: "https://c.example".to_owned() }),
+        ..proof
+    };
     assert_eq!(one_path(&pending), None);
     assert_eq!(StampPart { ots: pending.print(), ..part.clone() }.read(), None);
     for cut in 0..part.ots.len() {

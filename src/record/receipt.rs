@@ -187,7 +187,8 @@ mod tests {
             let shorter = [&text[..at], &text[at + 1..]].concat();
             assert!(Receipt::parse(&shorter).is_err(), "without byte {at}");
         }
-        for wrong in [text.strip_suffix(b"\n").unwrap().to_vec(), [&text[..], b"\n"].concat(), vec![b' '; MAX_RECEIPT + 1]]
+        for wrong in
+            [text.strip_suffix(b"\n").unwrap().to_vec(), [&text[..], b"\n"].concat(), vec![b' '; MAX_RECEIPT + 1]]
         {
             assert!(Receipt::parse(&wrong).is_err());
         }

@@ -1,7 +1,7 @@
 //! The exchange document of one exchange, put together again for whoever wants to show it.
 
-use crate::continuity::turns::TURN;
 use crate::continuity::prompt::PriorTurn;
+use crate::continuity::turns::TURN;
 use crate::record::canon;
 use crate::record::commitment::Scheme;
 use crate::store::{ExchangeRow, Read, SessionRow, StoreError};
@@ -22,9 +22,9 @@ pub fn exchange_document(
     let mut turns = Vec::new();
     for row in refs.iter().filter(|row| row.artifact_type == TURN) {
         let turn = row.artifact_id.parse().ok().map(|id| store.turn(id)).transpose()?.flatten();
-        turns.push(turn.and_then(|turn| {
-            PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref())
-        }));
+        turns.push(
+            turn.and_then(|turn| PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref())),
+        );
     }
     let aurora = exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
     let rows = Rows {

@@ -146,7 +146,13 @@ fn what_has_no_answer_opens_what_it_has_and_says_the_rest() {
                 let file = open(&person, &format!("{state}-{seq}-{role}"), &["last", seq, "--role", role]);
                 let facts = holds(&person, &file);
                 let line = facts["line"].as_str().unwrap();
-                let event = if role == "prompt" { "prompt" } else if outcome == "denied" { "denied" } else { "response_fail" };
+                let event = if role == "prompt" {
+                    "prompt"
+                } else if outcome == "denied" {
+                    "denied"
+                } else {
+                    "response_fail"
+                };
                 assert_eq!(line.split('|').nth(3), Some(event), "{line}");
                 assert!(document(&file)["record"].is_null());
             }
@@ -296,7 +302,11 @@ fn no_changed_byte_passes() {
         for flip in [0x01, 0x02] {
             let mut changed = bytes.clone();
             changed[at] ^= flip;
-            assert!(!passes(&changed), "byte {at} ^ {flip}: {}", String::from_utf8_lossy(&changed[at.saturating_sub(40)..at + 1]));
+            assert!(
+                !passes(&changed),
+                "byte {at} ^ {flip}: {}",
+                String::from_utf8_lossy(&changed[at.saturating_sub(40)..at + 1])
+            );
         }
         assert!(!passes(&[&bytes[..at], &bytes[at + 1..]].concat()), "without byte {at}");
     }
@@ -310,7 +320,9 @@ fn mistakes(document: &Value) -> Vec<(String, Value)> {
     fn walk(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
         match value {
             Value::Object(map) => map.iter().for_each(|(key, value)| walk(value, &format!("{path}/{key}"), found)),
-            Value::Array(list) => list.iter().enumerate().for_each(|(n, value)| walk(value, &format!("{path}/{n}"), found)),
+            Value::Array(list) => {
+                list.iter().enumerate().for_each(|(n, value)| walk(value, &format!("{path}/{n}"), found))
+            }
             Value::String(text) if !text.is_empty() => {
                 for at in [0, text.len() / 2, text.len() - 1] {
                     let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap();

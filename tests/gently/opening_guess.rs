@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use gently::record::chain::{chain_entry, line_hash};
+use gently::record::chain::chain_entry;
 use gently::record::commitment::{Role, Salt, commit_with_key, opening_key};
 use gently::record::entry::{Event, Line};
 use gently::record::hash::Hash32;
@@ -80,14 +80,20 @@ fn guessed(file: &Value) -> BTreeSet<String> {
     values(file, &mut known);
     times(file, &mut moments);
     // A turn beside the opened one was a few seconds before or after something in the file.
-    let around: BTreeSet<u64> = moments.iter().flat_map(|time| time - 2..=time + 2).collect();
+    let around: BTreeSet<u64> = moments.iter().flat_map(|time| time - 1..=time + 1).collect();
     let list: Vec<Hash32> = known.iter().copied().collect();
     let session: Hash32 = file["opening"]["session_id"].as_str().unwrap().parse().unwrap();
     let seq = file["opening"]["seq"].as_u64().unwrap();
     // What a chain or a line can follow: values that the file gives as hashes of their own.
-    let hash = |pointer: &str| file.pointer(pointer).and_then(Value::as_str).map(|text| text.parse::<Hash32>().unwrap());
+    let hash =
+        |pointer: &str| file.pointer(pointer).and_then(Value::as_str).map(|text| text.parse::<Hash32>().unwrap());
     let own: Hash32 = file["line"]["text"].as_str().unwrap()[..64].parse().unwrap();
-    let before: BTreeSet<Hash32> = [Some(own), hash("/line/prev"), hash("/close/prev")].into_iter().flatten().collect();
+    // The next prompt's line follows this one; that before it follows what nobody has, or the line before this one's.
+    let before: BTreeSet<(Hash32, u64)> =
+        [(Some(own), seq + 1), (hash("/line/prev"), seq), (hash("/close/prev"), seq + 1)]
+            .into_iter()
+            .filter_map(|(start, seq)| Some((start?, seq)))
+            .collect();
     let mut starts = BTreeSet::from([session]);
     starts.extend(["/record/document/prev", "/record/document/chain_entry"].iter().filter_map(|pointer| hash(pointer)));
     let mut hits = BTreeSet::new();
@@ -97,22 +103,16 @@ fn guessed(file: &Value) -> BTreeSet<String> {
         hits.extend(tried.iter().filter(|value| known.contains(value)).map(|_| format!("{word}, committed")));
         all.push((word, tried));
     }
+    let own_leaf = leaf(file["line"]["text"].as_str().unwrap().as_bytes());
     for (word, tried) in &all {
-        for commitment in tried {
-            for time in &around {
-                let moment = Seconds::new(*time).unwrap();
-                for start in &before {
-                    for near in [seq.saturating_sub(1), seq + 1] {
-                        let asked = Event::Prompt { hash: *commitment, seq: near.max(1) };
-                        let line = Line::new(*start, 0, moment, Some(session), asked);
-                        debug_assert_eq!(line.hash, line_hash(*start, line.rest().as_bytes()));
-                        let hash = leaf(line.text().as_bytes());
-                        let own = leaf(file["line"]["text"].as_str().unwrap().as_bytes());
-                        let nodes = [line.hash, hash, node(hash, own), node(own, hash)];
-                        if nodes.iter().any(|value| known.contains(value)) {
-                            hits.insert(format!("{word}, by its line"));
-                        }
-                    }
+        for (commitment, time) in tried.iter().flat_map(|tried| around.iter().map(move |time| (tried, time))) {
+            for (start, seq) in &before {
+                let asked = Event::Prompt { hash: *commitment, seq: *seq };
+                let line = Line::new(*start, 0, Seconds::new(*time).unwrap(), Some(session), asked);
+                let hash = leaf(line.text().as_bytes());
+                let made = [line.hash, hash, node(hash, own_leaf), node(own_leaf, hash)];
+                if made.iter().any(|value| known.contains(value)) {
+                    hits.insert(format!("{word}, by its line"));
                 }
             }
         }

@@ -140,7 +140,8 @@ fn a_stamped_session_opens_with_proof_and_header_and_every_changed_byte_of_them_
             mistakes.push(("ots", json!(String::from_utf8(bytes).unwrap())));
         }
         let header = document(&file)["stamp"]["header"].as_str().unwrap().to_owned();
-        for at in (0..160).step_by(7) {
+        // The root's digits: on regtest half of all headers show their work, whatever else is in them.
+        for at in (72..136).step_by(3) {
             let mut digits = header.clone().into_bytes();
             digits[at] = if digits[at] == b'1' { b'2' } else { b'1' };
             mistakes.push(("header", json!(String::from_utf8(digits).unwrap())));

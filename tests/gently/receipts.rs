@@ -31,7 +31,8 @@ fn both(ledger: &Path, receipts: &[&Path]) -> (i32, Value) {
     for receipt in receipts {
         more.extend(["--receipt", receipt.to_str().unwrap()]);
     }
-    let mut args = vec!["audit", "verify", "--json", "--repo", repository.to_str().unwrap(), "--log", log.to_str().unwrap()];
+    let mut args =
+        vec!["audit", "verify", "--json", "--repo", repository.to_str().unwrap(), "--log", log.to_str().unwrap()];
     args.extend(&more);
     let ours = stranger.gently(&args);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/verify.py");

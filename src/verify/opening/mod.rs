@@ -237,5 +237,7 @@ fn in_tree(head: Option<&(u64, CosignedNote)>) -> String {
 }
 
 fn head_words(head: Option<&(u64, CosignedNote)>, key: &PublicKey) -> String {
-    head.map_or_else(String::new, |(_, note)| format!("{} lines of {}, signed by {key}", note.head.size, note.head.origin))
+    head.map_or_else(String::new, |(_, note)| {
+        format!("{} lines of {}, signed by {key}", note.head.size, note.head.origin)
+    })
 }

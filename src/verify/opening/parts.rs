@@ -67,8 +67,7 @@ impl Check<'_> {
         let document = &part.document;
         let Event::Response { hash, seq, model, chain, record } = &line.event else { return };
         let place = "record";
-        let entry =
-            chain_entry(document.prev, document.prompt_hash, document.response_hash, document.timestamp);
+        let entry = chain_entry(document.prev, document.prompt_hash, document.response_hash, document.timestamp);
         self.same(place, "chain_entry", entry, document.chain_entry);
         self.same(place, "chain_entry", *chain, document.chain_entry);
         self.same(place, "response_hash", *hash, document.response_hash);
@@ -119,13 +118,7 @@ impl Check<'_> {
         self.commit(place, &part.commit, part.message(), document.closed_at);
     }
 
-    fn commit(
-        &mut self,
-        place: &'static str,
-        part: &CommitPart,
-        message: Result<Message, CanonError>,
-        time: Seconds,
-    ) {
+    fn commit(&mut self, place: &'static str, part: &CommitPart, message: Result<Message, CanonError>, time: Seconds) {
         let key = &self.file.head.key;
         if message.is_ok_and(|message| part.is_signed_by(key, &message, time)) {
             return;

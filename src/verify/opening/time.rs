@@ -36,7 +36,8 @@ impl Check<'_> {
         };
         let end = self.stamped_head(line);
         if end != Some(digest) {
-            let expected = end.map_or_else(|| "a way to the stamped head".to_owned(), |end| format!("a stamp of {end}"));
+            let expected =
+                end.map_or_else(|| "a way to the stamped head".to_owned(), |end| format!("a stamp of {end}"));
             self.find(About::NotAfter, "stamp", expected, digest);
         }
         let Some(network) = self.file.start.as_ref().map(|start| start.document.block.network) else {

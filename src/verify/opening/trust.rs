@@ -25,7 +25,10 @@ pub(super) fn cosigned(
     let Some((_, note)) = head else { return not_checked("no tree head can be read".to_owned()) };
     let Some(policy) = policy.filter(|policy| policy.asks_somebody()) else {
         let others = u64::try_from(note.others.len()).unwrap_or(u64::MAX);
-        return not_checked(format!("{} in the file; name the witnesses with --policy", counted(others, "cosignature")));
+        return not_checked(format!(
+            "{} in the file; name the witnesses with --policy",
+            counted(others, "cosignature")
+        ));
     };
     let known = |log: &VerifierKey| log.name == note.head.origin && note.head.verify(&log.key);
     if !head_holds || !(policy.logs().is_empty() || policy.logs().iter().any(known)) {

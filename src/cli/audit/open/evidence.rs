@@ -85,7 +85,8 @@ fn fill(
         left_out.push("the OpenTimestamps proof: with the way to it the file would be too large".to_owned());
     }
     if let (Some(turns), Some(None)) = (turns, file.close.as_ref().map(|close| &close.later)) {
-        left_out.push(format!("how the session's close covers this turn: {turns} later turns are too many for the file"));
+        left_out
+            .push(format!("how the session's close covers this turn: {turns} later turns are too many for the file"));
     }
     Ok(left_out)
 }

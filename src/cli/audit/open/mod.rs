@@ -164,12 +164,15 @@ fn tell(opened: &Opened, file: &OpeningFile, notes: &[String]) {
         say(&format!("around the text the file has more than {MAX_AROUND} bytes: names in it are long"));
     }
     if opened.genesis.commitments == Scheme::Sha256 {
-        say("this ledger commits with plain SHA-256: with the file somebody can try what the turns beside this one said");
+        say(
+            "this ledger commits with plain SHA-256: with the file somebody can try what the turns beside this one said",
+        );
     }
 }
 
 fn write(out: &Path, text: &str) -> Result<u8, String> {
-    let failed = |e: std::io::Error| format!("{}: {e}; the opening is on record, and no file was written", out.display());
+    let failed =
+        |e: std::io::Error| format!("{}: {e}; the opening is on record, and no file was written", out.display());
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
