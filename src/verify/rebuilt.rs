@@ -2,6 +2,7 @@
 
 use crate::continuity::prompt::PriorTurn;
 use crate::continuity::turns::TURN;
+use crate::govern::kernel::Kernel;
 use crate::record::canon;
 use crate::record::commitment::Scheme;
 use crate::store::{ExchangeRow, Read, SessionRow, StoreError};
@@ -27,6 +28,8 @@ pub fn exchange_document(
         );
     }
     let aurora = exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+    let kernel = store.kernel(session.kernel_hash)?;
+    let kernel = kernel.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string()));
     let rows = Rows {
         session,
         exchange,
@@ -34,7 +37,7 @@ pub fn exchange_document(
         aurora: aurora.map(|id| store.turn(id)).transpose()?.flatten(),
         refs,
         drift: store.drift(exchange.exchange_id)?,
-        kernel: store.kernel(session.kernel_hash)?,
+        kernel: &kernel,
         turns,
     };
     Ok(rows.document(scheme, salt).and_then(|document| canon::print(&document).map_err(|e| e.to_string())))
