@@ -58,6 +58,7 @@ mod since;
 mod store;
 mod storm;
 mod tamper;
+mod tamper_bytes;
 mod tamper_database;
 mod vectors;
 mod verify;
