@@ -22,6 +22,7 @@ mod erase;
 mod esplora_server;
 mod faults;
 mod floors;
+mod fuzzed;
 mod hand;
 mod headers;
 mod headers_file;
