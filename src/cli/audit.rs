@@ -3,7 +3,9 @@
 //! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a
 //! required one was not checked; 2 could not look, which includes that there is nothing to check.
 
+mod check;
 mod copy;
+pub(super) mod open;
 mod outside;
 mod progress;
 pub(super) mod rebuild;
@@ -20,7 +22,7 @@ use crate::record::policy::Policy;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
 
-use super::find;
+use super::{find, receipt};
 
 use copy::Copy;
 use progress::watched;
@@ -42,6 +44,8 @@ pub enum AuditCommand {
     Verify(VerifyArgs),
     /// Check one session
     Session(SessionArgs),
+    /// Check one opened text, which `audit open` wrote; needs no ledger and no home
+    Check(check::CheckArgs),
 }
 
 /// Flags of `gently audit verify`.
@@ -70,6 +74,9 @@ pub struct VerifyArgs {
     /// Another copy of this ledger (path, bundle or URL): its tree heads must be of this history
     #[arg(long, value_name = "COPY")]
     compare: Vec<PathBuf>,
+    /// A receipt that somebody kept, which the ledger must continue; may be given several times
+    #[arg(long, value_name = "FILE", conflicts_with = "since")]
+    receipt: Vec<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
@@ -114,6 +121,7 @@ fn read_question(text: &str) -> Result<Question, String> {
 /// The report goes to `out`, what kept it from looking to `err`.
 pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let checked = match &command {
+        AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
         AuditCommand::Session(args) => Target::find(&args.target, home).and_then(|target| {
             let report = target.report(Terms::default())?;
@@ -147,7 +155,8 @@ fn run_verify(
         (Some(commit), _) => Some(Since::Commit(commit, saved.as_ref().and_then(|saved| saved.as_ref().ok()))),
     };
     let shown = !args.quiet && !args.target.json;
-    let terms = Terms { since, policy: policy.as_ref(), heads: &heads, ..Terms::default() };
+    let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
+    let terms = Terms { since, policy: policy.as_ref(), heads: &heads, receipts: &receipts, ..Terms::default() };
     let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
     outside::same_log(&report, &heads)?;
     for finding in target.copy().map(Copy::moved_back).transpose()?.unwrap_or_default() {

@@ -21,6 +21,7 @@ use super::lines::Lines;
 use super::notes;
 use super::position::Misfit;
 use super::progress::{Progress, Stage};
+use super::receipts::{KeptReceipt, Receipts};
 use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
@@ -82,6 +83,8 @@ pub(super) struct Checker<'a> {
     pub replayed: u64,
     /// Tree heads of others.
     pub outside: Outside<'a>,
+    /// Receipts that were held against the log.
+    pub receipts: u64,
 }
 
 impl<'a> Checker<'a> {
@@ -101,6 +104,7 @@ impl<'a> Checker<'a> {
         let until = if let Start::Saved(position) = start { Some(position.0.commit) } else { None };
         let (mut history, mut unread) = History::read_main(repository, until, &queue, &mut findings)?;
         let mut checker = Checker::new(evidence, repository, &history, progress);
+        checker.lines.receipts = Receipts::new(terms.receipts);
         checker.begin(start, &mut history, &mut unread)?;
         checker.outside = Outside::of(terms.policy, terms.heads);
         checker.read_outside(&history);
@@ -173,6 +177,7 @@ impl<'a> Checker<'a> {
             saved_tips: BTreeMap::new(),
             replayed: 0,
             outside: Outside::default(),
+            receipts: 0,
         }
     }
 
@@ -237,6 +242,7 @@ impl<'a> Checker<'a> {
         self.check_lines_have_commits(&history);
         self.history = history;
         self.lines.report_unanswered(&mut self.findings);
+        self.check_receipts();
     }
 
     /// Every commit of every chain, oldest first.

@@ -12,6 +12,7 @@ use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
 use super::nodes::{Half, half};
+use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
 use super::report::{Findings, Question};
 use super::witnessed::Sizes;
@@ -58,6 +59,8 @@ pub(super) struct Lines {
     pub old: HashSet<Half>,
     /// What tree heads outside are about.
     pub sizes: Sizes,
+    /// What was signed for somebody, to be found in the log.
+    pub receipts: Receipts,
     network: Option<Network>,
 }
 
@@ -77,6 +80,7 @@ impl Lines {
             until: 0,
             old: HashSet::new(),
             sizes: Sizes::default(),
+            receipts: Receipts::default(),
             network,
         }
     }
@@ -93,6 +97,7 @@ impl Lines {
                 findings.unlooked(Question::NotBefore);
                 self.state.skip(bytes);
                 self.keep_size();
+                self.receipts.take(self.state.count(), None, self.state.head(), &self.tree);
                 return self.keep(self.state.head());
             }
         };
@@ -111,6 +116,7 @@ impl Lines {
         self.take_block(&line, place, findings);
         self.keep_size();
         let number = self.state.count();
+        self.receipts.take(number, Some(&line), self.state.head(), &self.tree);
         if line.event.record().is_some() && number <= self.until {
             self.old.insert(half(line.hash));
         } else if line.event.record().is_some() {

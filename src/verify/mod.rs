@@ -26,8 +26,11 @@ mod lines;
 mod lost;
 mod nodes;
 mod notes;
+mod opening;
 mod position;
 mod progress;
+mod rebuilt;
+mod receipts;
 mod records;
 pub mod report;
 mod segments;
@@ -49,8 +52,11 @@ use crate::store::{Read, StoreError};
 
 use since::{Lies, Start};
 
+pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening};
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
+pub use rebuilt::exchange_document;
+pub use receipts::KeptReceipt;
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
 pub use since::{Saved, Scope};
 pub use witnessed::OutsideHead;
@@ -125,6 +131,8 @@ pub struct Terms<'a> {
     pub policy: Option<&'a Policy>,
     /// Tree heads that the caller has from elsewhere.
     pub heads: &'a [OutsideHead],
+    /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so not with `since`.
+    pub receipts: &'a [KeptReceipt],
 }
 
 /// Behind what a check begins.
@@ -145,7 +153,9 @@ pub enum Since<'a> {
 /// commit `main` does not go through any more is a finding: there is another history.
 pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let new = Evidence { database: None, ..*evidence };
-    let misfit = match terms.since {
+    // Of lines before a beginning nothing is known, and a receipt may be about them.
+    let since = terms.since.filter(|_| terms.receipts.is_empty());
+    let misfit = match since {
         None => return check(evidence, Start::Genesis(None), terms),
         Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
