@@ -21,7 +21,7 @@ use super::lines::Lines;
 use super::notes;
 use super::position::Misfit;
 use super::progress::{Progress, Stage};
-use super::receipts::{KeptReceipt, Receipts};
+use super::receipts::Receipts;
 use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
