@@ -155,7 +155,11 @@ impl Ledger {
     }
 
     /// Does what takes a ref's lock; once more if the lock in the way is one that a killed process left.
-    fn with_lock(&self, name: &str, act: impl Fn(&Self) -> Result<(), gix::Error>) -> Result<(), LedgerError> {
+    pub(super) fn with_lock(
+        &self,
+        name: &str,
+        act: impl Fn(&Self) -> Result<(), gix::Error>,
+    ) -> Result<(), LedgerError> {
         let failed = |error: &gix::Error| match self.lock_of(name) {
             Some(lock) => LedgerError::Locked { name: name.to_owned(), lock },
             None => git("move a ref", self.path(), error),
