@@ -181,6 +181,10 @@ pub enum AnchorCommand {
 pub enum Audit {
     #[command(flatten)]
     Look(AuditCommand),
+    /// Send heads of the log that have no proof to the OpenTimestamps calendars; a hash is all that is sent
+    Stamp,
+    /// Ask the calendars for the proofs that they promised
+    Upgrade,
     /// Push main, branches and notes to a remote with your own git, never by force
     Publish(PublishArgs),
     /// Write one closed session with all that an outsider needs to check it

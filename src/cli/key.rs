@@ -14,7 +14,7 @@ use crate::store::{AuthKeyRow, Read};
 use super::args::KeyCommand;
 use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, could_not, print, say};
+use super::{FINE, Told, could_not, print, say, stamp};
 
 /// The longest name of a key; it stands in the public log.
 const MAX_NAME: usize = 64;
@@ -109,6 +109,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     opened.authorize().await?;
     let next = to.map(agent_key).transpose()?;
     let house = opened.house("", &say);
+    let before = stamp::main_tip(&opened)?;
     for open in opened.store.open_sessions()? {
         session::close(&house, open.id).await?;
     }
@@ -118,12 +119,17 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
         None => opened.home.next_signing_key(&mut os_random)?.public(),
     };
     opened.recorder.rotate(new, wire::clock()?).await?;
+    let told = Told::default();
+    let stamped = stamp::after_close(&opened, before, &told).await;
     let home = opened.home.clone();
     // The recorder signs with the old key: it ends before the new one takes its place.
     drop(opened);
     wire::finish_rotation(&home)?;
     if json {
-        return Ok(print(&format!("{}\n", json!({"old_signer": old.to_string(), "new_signer": new.to_string()}))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({"old_signer": old.to_string(), "new_signer": new.to_string(), "ots": stamped})
+        )));
     }
     let gone = if agent { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };
     say(&format!(

@@ -30,6 +30,7 @@ mod secrets;
 mod session;
 mod show;
 mod sight;
+mod stamp;
 mod summary;
 mod terminal;
 mod walk;
@@ -90,6 +91,8 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
+        Command::Audit(Audit::Stamp) => stamp::stamp(json).await,
+        Command::Audit(Audit::Upgrade) => stamp::upgrade(json).await,
         Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
         Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
         Command::Hook(command) => Ok(hook::run(command)),

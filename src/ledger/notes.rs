@@ -47,6 +47,18 @@ impl Repository {
         Ok(found)
     }
 
+    /// The notes as they stood at a time (seconds since the epoch): those of the newest first parent not after it.
+    pub fn notes_at(&self, tip: &Oid, time: u64) -> Result<Notes, ObjectFault> {
+        let mut next = Some(*tip);
+        while let Some(id) = next {
+            if committed_at(&self.commit_bytes(&id)?).is_some_and(|then| then <= time) {
+                return self.notes(&id);
+            }
+            next = self.foreign_commit(&id)?.1.first().copied();
+        }
+        Ok(Notes::new())
+    }
+
     fn notes_under(&self, tree: &Oid, above: &str, depth: usize, found: &mut Notes) -> Result<(), ObjectFault> {
         for entry in self.tree(tree)? {
             let path = format!("{above}{}", entry.name);
@@ -75,8 +87,21 @@ impl Ledger {
 
     /// The content of one commit's note; none when it has none.
     pub fn note(&self, reference: &str, commit: Oid) -> Result<Option<Vec<u8>>, LedgerError> {
-        let Some(blob) = self.notes(reference)?.get(&commit).copied() else { return Ok(None) };
-        self.reading()?.blob(&blob).map(Some).map_err(|fault| self.note_fault(reference, &fault))
+        Ok(self.notes_on(reference, [commit])?.remove(&commit))
+    }
+
+    /// The contents of the notes of some commits; those without one are left out.
+    pub fn notes_on(
+        &self,
+        reference: &str,
+        commits: impl IntoIterator<Item = Oid>,
+    ) -> Result<BTreeMap<Oid, Vec<u8>>, LedgerError> {
+        let (notes, repository) = (self.notes(reference)?, self.reading()?);
+        let known = commits.into_iter().filter_map(|commit| Some((commit, *notes.get(&commit)?)));
+        known
+            .map(|(commit, blob)| repository.blob(&blob).map(|content| (commit, content)))
+            .collect::<Result<_, _>>()
+            .map_err(|fault| self.note_fault(reference, &fault))
     }
 
     /// Writes notes (each replaces the one that its commit has) in one commit on top of the ref; durable on return.
@@ -175,6 +200,13 @@ impl Ledger {
     fn note_fault(&self, reference: &str, fault: &ObjectFault) -> LedgerError {
         git("read the notes", self.path(), &format!("{reference}: {}, not {}", fault.actual(), fault.expected()))
     }
+}
+
+/// The committer's time of a commit, whoever wrote it.
+fn committed_at(commit: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(commit);
+    let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "))?;
+    line.rsplit(' ').nth(1)?.parse().ok()
 }
 
 fn entry(kind: EntryKind, name: &str, oid: gix::ObjectId) -> objs::tree::Entry {

@@ -26,13 +26,16 @@ pub fn put_notes(
     now: Seconds,
     merge: Merge<'_>,
 ) -> Result<Option<Oid>, RecorderError> {
+    if notes.is_empty() {
+        return Ok(None);
+    }
     let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let failed = unapplied("writing notes to ledger.git");
     let mut ledger = Ledger::open(&paths.ledger()).map_err(&failed)?;
+    let standing = ledger.notes_on(reference, notes.keys().copied()).map_err(&failed)?;
     let mut merged = BTreeMap::new();
     for (commit, content) in notes {
-        let standing = ledger.note(reference, *commit).map_err(&failed)?;
-        if let Some(made) = merge(standing.as_deref(), content) {
+        if let Some(made) = merge(standing.get(commit).map(Vec::as_slice), content) {
             merged.insert(*commit, made);
         }
     }

@@ -143,6 +143,8 @@ pub trait Read {
     fn commits(&self, from: u64, to: u64) -> Result<Vec<CommitRow>, StoreError>;
     /// The newest commit of a ref among the first `below` commits.
     fn tip(&self, reference: &str, below: u64) -> Result<Option<CommitRow>, StoreError>;
+    /// The commits of `main`, oldest first: id, and HASH of the line that `Log` names.
+    fn heads(&self) -> Result<Vec<(String, Hash32)>, StoreError>;
     /// Number of the newest commit of a kind on a ref.
     fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError>;
     /// The refs that have any commit.
