@@ -54,6 +54,12 @@ pub enum StoreFault {
         /// What is wrong.
         fault: ChainFault,
     },
+    /// Somebody else adds headers.
+    #[error("{}: another gently anchor sync is at work", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A header that was to be added is not of the chain.
     #[error("not added: {0}")]
     NotAdded(ChainFault),
@@ -79,7 +85,25 @@ pub struct Wanted {
     pub header: Option<Header>,
 }
 
+/// Whoever holds it may append; released when dropped.
+#[derive(Debug)]
+pub struct Appending {
+    _folder: File,
+}
+
 impl HeadersStore {
+    /// Makes the folder if need be, and keeps others from appending.
+    pub fn lock(folder: &Path) -> Result<Appending, StoreFault> {
+        let io = |e: std::io::Error| StoreFault::Io { path: folder.to_owned(), reason: e.to_string() };
+        fs::create_dir_all(folder).map_err(io)?;
+        let held = File::open(folder).map_err(io)?;
+        match held.try_lock() {
+            Ok(()) => Ok(Appending { _folder: held }),
+            Err(fs::TryLockError::WouldBlock) => Err(StoreFault::Busy { path: folder.to_owned() }),
+            Err(fs::TryLockError::Error(e)) => Err(io(e)),
+        }
+    }
+
     /// Opens the file of a network in a folder, and checks all of it; none when there is no file.
     ///
     /// `wanted` are heights whose headers are to be kept in memory, in any order. A last header that was

@@ -10,6 +10,7 @@ pub mod esplora;
 pub mod headers_file;
 pub mod headers_store;
 mod http;
+pub mod sync;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -17,6 +17,7 @@ use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
+use super::sync::SyncArgs;
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -174,6 +175,8 @@ pub enum ActionCommand {
 pub enum AnchorCommand {
     /// Ask every source now; exit 0 when a session could be anchored, 1 when not
     Status,
+    /// Keep headers of Bitcoin blocks, each checked on the one before: from a file, a node or an explorer
+    Sync(SyncArgs),
 }
 
 /// `gently audit`: what looks, and what mends.

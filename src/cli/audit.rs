@@ -3,6 +3,8 @@
 //! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a
 //! required one was not checked; 2 could not look, which includes that there is nothing to check.
 
+mod bracket;
+mod headers;
 mod progress;
 pub(super) mod rebuild;
 mod render;
@@ -80,6 +82,9 @@ struct TargetArgs {
     /// The log file that belongs to --repo
     #[arg(long, value_name = "FILE", requires = "repo")]
     log: Option<PathBuf>,
+    /// A folder of kept headers (gently anchor sync); the home's own when not given, none with --repo
+    #[arg(long, value_name = "FOLDER")]
+    headers: Option<PathBuf>,
     /// The key that the ledger must be signed by: 'ssh-ed25519 AAAA…', or a file that begins with it
     #[arg(long, value_name = "KEY-OR-FILE")]
     signer: Option<String>,
@@ -125,7 +130,7 @@ fn run_verify(
         (Some(commit), _) => Some(Since::Commit(commit)),
     };
     let shown = !args.quiet && !args.target.json;
-    let report = watched(shown, |progress| target.report(Terms { since, progress: Some(progress) }))?;
+    let report = watched(shown, |progress| target.report(Terms { since, progress: Some(progress), headers: None }))?;
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
     if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
         say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);

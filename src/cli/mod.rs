@@ -32,6 +32,7 @@ mod show;
 mod sight;
 mod stamp;
 mod summary;
+mod sync;
 mod terminal;
 mod walk;
 mod wire;
@@ -107,6 +108,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
+        Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))

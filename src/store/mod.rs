@@ -153,6 +153,8 @@ pub trait Read {
     fn files(&self, commit: u64) -> Result<BTreeMap<String, Vec<u8>>, StoreError>;
     /// The newest known block of a height.
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
+    /// The lowest height that any line names; none when all blocks are local.
+    fn lowest_block(&self) -> Result<Option<u32>, StoreError>;
     /// The running count of auth failures without a line: reason, since, pending.
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError>;
     /// Exchanges that an artifact of this id was injected into.

@@ -12,6 +12,7 @@ mod ahead;
 mod artifacts;
 mod assertions;
 mod blocks;
+mod bracket;
 mod checker;
 mod commits;
 mod continuity;
@@ -28,6 +29,7 @@ mod nodes;
 mod notes;
 mod position;
 mod progress;
+mod proofs;
 mod records;
 pub mod report;
 mod segments;
@@ -47,8 +49,10 @@ use crate::store::{Read, StoreError};
 
 use since::Start;
 
+pub use bracket::{Bound, Bracket, Span};
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
+pub use proofs::{FindHeaders, Headers, Wanted};
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
 pub use since::{Saved, Scope};
 
@@ -118,6 +122,8 @@ pub struct Terms<'a> {
     pub since: Option<Since<'a>>,
     /// Where it tells how far it is.
     pub progress: Option<&'a Progress>,
+    /// Where headers of Bitcoin blocks are found; without it no proof and no height is checked.
+    pub headers: Option<&'a FindHeaders<'a>>,
 }
 
 /// Behind what a check begins.
@@ -138,16 +144,16 @@ pub enum Since<'a> {
 pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let new = Evidence { database: None, ..*evidence };
     let misfit = match terms.since {
-        None => return check(evidence, Start::Genesis(None), terms.progress),
-        Some(Since::Commit(digits)) => return check(&new, Start::Commit(digits), terms.progress),
+        None => return check(evidence, Start::Genesis(None), terms),
+        Some(Since::Commit(digits)) => return check(&new, Start::Commit(digits), terms),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
-        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms.progress) {
+        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms) {
             Err(VerifyError::Position(misfit)) => misfit,
             Ok(report) if report.answers.consistent.answer == Answer::No => found(&report),
             checked => return checked,
         },
     };
-    check(evidence, Start::Genesis(Some(&misfit)), terms.progress)
+    check(evidence, Start::Genesis(Some(&misfit)), terms)
 }
 
 /// What a check that went on from a position found: whether ledger or position is wrong, it can't tell.
@@ -161,9 +167,9 @@ fn found(report: &Report) -> Misfit {
     }
 }
 
-fn check(evidence: &Evidence<'_>, start: Start<'_>, progress: Option<&Progress>) -> Result<Report, VerifyError> {
+fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let unseen = Progress::default();
-    let progress = progress.unwrap_or(&unseen);
+    let progress = terms.progress.unwrap_or(&unseen);
     progress.begin(Stage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
     let mut checker = checker::Checker::read(evidence, &repository, start, progress)?;
@@ -171,6 +177,7 @@ fn check(evidence: &Evidence<'_>, start: Start<'_>, progress: Option<&Progress>)
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }
     checker.check_all();
+    checker.check_proofs(terms.headers);
     if let Some(database) = evidence.database {
         database(&mut |store| checker.check_database(store))?;
     }

@@ -4,18 +4,20 @@
 use crate::record::hash::Hash32;
 use crate::record::rules::Session;
 
+use super::bracket::Bracket;
 use super::checker::Checker;
 use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict, counted};
 
 impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(self) -> Report {
+        let bracket = self.bracket();
         let answers = Answers {
             consistent: self.limited(self.consistent()),
-            complete: self.limited(self.complete()),
+            complete: self.limited(self.complete(&bracket)),
             unique: self.unique(),
             not_before: self.limited(self.not_before()),
-            not_after: Verdict::new(Answer::NotChecked, self.not_after()),
+            not_after: self.not_after(&bracket),
             signed_by: self.limited(self.signed_by()),
         };
         let position = self.position();
@@ -38,6 +40,7 @@ impl Checker<'_> {
             lines_in_segments: self.lines_in_segments,
             commits: self.commits,
             tree_heads: self.tree_heads,
+            bracket,
             database: self.database.map(|counts| counts.to_string()),
             scope: self.scope,
             replayed: self.replayed,
@@ -67,15 +70,12 @@ impl Checker<'_> {
         })
     }
 
-    fn complete(&self) -> Verdict {
+    fn complete(&self, bracket: &Bracket) -> Verdict {
         self.broken(Question::Complete).unwrap_or_else(|| {
-            let lines = counted(self.lines.state.count(), "line");
+            let tail = self.tail_words(bracket);
             let log =
                 if self.log_file { "" } else { "; no audit.log was given, lines after the last segment are not known" };
-            let reason = format!(
-                "every prompt has its outcome and every commit its line; unanchored tail: {lines}, \
-                 as no outside proof was checked{log}"
-            );
+            let reason = format!("every prompt has its outcome and every commit its line; {tail}{log}");
             Verdict::new(Answer::Yes, reason)
         })
     }
@@ -104,16 +104,9 @@ impl Checker<'_> {
                 1 => "1 session starts on no block".to_owned(),
                 n => format!("{n} sessions start on no block"),
             };
-            Verdict::new(Answer::Yes, format!("{anchors}; {local}"))
+            let placed = self.placed_words();
+            Verdict::new(Answer::Yes, format!("{anchors}; {local}{placed}"))
         })
-    }
-
-    fn not_after(&self) -> String {
-        let there: Vec<&str> = self.history.notes.iter().map(|(name, _)| name.as_str()).collect();
-        if there.is_empty() {
-            return "the ledger carries no OpenTimestamps proof and no cosignature".to_owned();
-        }
-        format!("proofs in {} were read and not judged", there.join(" and "))
     }
 
     fn signed_by(&self) -> Verdict {
@@ -163,6 +156,8 @@ impl Checker<'_> {
             start: start.unwrap_or(SessionBlock::Local),
             end: commits.and_then(|session| session.end).or(logged_end),
             interactions: commits.map_or(0, |session| session.interactions),
+            not_before: self.not_before_of(id),
+            not_after: self.not_after_of(id),
             chain_valid: holds(&[Question::Consistent]),
             all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy])
                 && line.is_none_or(|session| session.start.line > self.first_line()),

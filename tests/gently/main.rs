@@ -12,6 +12,7 @@ mod at_hand;
 mod auth;
 mod backup;
 mod bitcoind;
+mod bracket;
 mod by_hand;
 mod calendar_server;
 mod cli;

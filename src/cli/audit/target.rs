@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::record::signature::PublicKey;
+use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, verify_as, verify_in_use};
+use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, Wanted, verify_as, verify_in_use};
 
 use super::TargetArgs;
+use super::headers::Places;
 
 /// Why nothing could be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +60,7 @@ pub(super) struct Target {
     pinned: Option<PublicKey>,
     database: Option<PathBuf>,
     in_use: bool,
+    places: Places,
     /// Removed when the check is over.
     _unpacked: Option<Unpacked>,
 }
@@ -75,6 +78,7 @@ impl Target {
                 pinned: signer,
                 database: None,
                 in_use: false,
+                places: Places { folder: args.headers.clone(), home: None },
                 _unpacked: unpacked,
             });
         }
@@ -91,7 +95,9 @@ impl Target {
             Some(key) => Some(key),
             None => own_signer(home)?,
         };
-        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, _unpacked: None })
+        let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
+        let places = Places { folder: Some(folder), home: Some(home.to_owned()) };
+        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, places, _unpacked: None })
     }
 
     /// Checks it.
@@ -109,6 +115,8 @@ impl Target {
             pinned: self.pinned,
             database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
+        let find = |wanted: &Wanted| self.places.find(wanted);
+        let terms = Terms { headers: Some(&find), ..terms };
         let check = if self.in_use { verify_in_use } else { verify_as };
         Ok(check(&evidence, terms)?)
     }

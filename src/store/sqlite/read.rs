@@ -253,6 +253,12 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         self.list("read the heads", sql, [MAIN], |c| Ok((c.text("ledger_commit.id")?, c.hash("log_line.hash")?)))
     }
 
+    fn lowest_block(&self) -> Result<Option<u32>, StoreError> {
+        let sql = "SELECT min(height) AS height FROM block WHERE height > 0";
+        let lowest = self.one("read the lowest block", sql, [], |c| c.count_opt("block.height"))?.flatten();
+        Ok(lowest.and_then(|height| u32::try_from(height).ok()))
+    }
+
     fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError> {
         let sql = "SELECT n FROM ledger_commit WHERE ref = ?1 AND kind = ?2 ORDER BY n DESC LIMIT 1";
         self.one("read a tip", sql, [reference, kind.name()], |c| c.count("ledger_commit.n"))
