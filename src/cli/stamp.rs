@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::anchor::agree::in_short;
 use crate::anchor::calendar::Calendar;
 use crate::record::commit::MAIN;
 use crate::recorder::Paths;
@@ -160,7 +161,7 @@ fn stamping_words(done: &Stamping) -> Option<String> {
         ));
     }
     (done.left > 0).then(|| {
-        let why = done.faults.first().map(|fault| format!(" ({fault})")).unwrap_or_default();
+        let why = done.faults.first().map(|fault| format!(" ({})", in_short(fault))).unwrap_or_default();
         format!(
             "not stamped: {} of {} calendars accepted, {} must{why}; {} tried again at the next close, or: gently audit \
              stamp",

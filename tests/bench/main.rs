@@ -6,6 +6,7 @@
 //! bench start GENTLY RUNS            gently --help
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
+//! bench headers FOLDER COUNT RUNS    a store of so many easy headers, then reading and checking all of them
 //! ```
 //!
 //! All times are of the wall clock, in milliseconds: median, then the 90th percentile.
@@ -13,6 +14,7 @@
 #![allow(clippy::unwrap_used, reason = "a measurement that fails has nothing to say but where")]
 
 mod context;
+mod headers;
 mod history;
 mod server;
 
@@ -32,10 +34,16 @@ fn main() {
         ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
         ["context", home, items, runs] => compile(Path::new(home), items.parse().unwrap(), runs.parse().unwrap()),
+        ["headers", folder, count, runs] => {
+            let (folder, count) = (Path::new(folder), count.parse().unwrap());
+            print("append, in batches of 2000", &mut [headers::make(folder, count)]);
+            print("read and check", &mut headers::measure(folder, count, runs.parse().unwrap()));
+        }
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
-                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS"
+                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS | \
+                 headers FOLDER COUNT RUNS"
             );
             std::process::exit(2);
         }

@@ -15,7 +15,7 @@ use gently::store::sqlite::Sqlite;
 use serde_json::json;
 
 use crate::calendar_server::{CalendarServer, Manner, csv, in_block, mined_on, regtest_headers};
-use crate::person::Person;
+use crate::person::{Person, Ran, git, run};
 
 /// Somebody with a regtest ledger, these calendars, and a file of headers as the only block source.
 fn person(calendars: &[&CalendarServer]) -> Person {
@@ -255,4 +255,61 @@ fn the_round_trip_of_a_real_calendar_is_replayed() {
     pending.tree.node(&path).unwrap().merge(tree);
     assert_eq!(pending.print(), include_bytes!("../data/ots/f.txt.ots"), "byte for byte what the stock client wrote");
     assert_eq!(runtime.block_on(calendar.complete(b"another")).unwrap(), None);
+}
+
+/// `gently audit publish`, with the program where hooks find it.
+fn publish(person: &Person, remote: &str) -> Ran {
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_gently")).parent().unwrap().display().to_string();
+    let mut command = person.command(&["audit", "publish", remote]);
+    run(command.env("PATH", format!("{own}:{}", std::env::var("PATH").unwrap())))
+}
+
+#[test]
+fn notes_are_published_through_the_hooks_and_never_back() {
+    let (one, two) = (CalendarServer::start(1), CalendarServer::start(2));
+    let person = person(&[&one, &two]);
+    let remote = person.dir.path().join("remote.git");
+    let remote = remote.to_str().unwrap();
+    person.ask("How is this machine doing?");
+    person.gently(&["session", "close"]).exits(0);
+    person.git(&["init", "--quiet", "--bare", remote]).exits(0);
+    let key = person.at("keys/signing.key.pub");
+    person.gently(&["hook", "install", remote, "--signer", key.to_str().unwrap()]).exits(0);
+    person.gently(&["hook", "install", person.at("ledger.git").to_str().unwrap()]).exits(0);
+    let there = || git(std::path::Path::new(remote), &["rev-parse", "refs/notes/ots"]).out.trim().to_owned();
+    assert!(publish(&person, remote).exits(0).out.contains("published refs/notes/ots"));
+    let first = notes(&person).unwrap();
+    assert_eq!(there(), first);
+    person.ask("And now?");
+    person.gently(&["session", "close"]).exits(0);
+    let second = notes(&person).unwrap();
+    publish(&person, remote).exits(0);
+    assert_eq!(there(), second);
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_gently")).parent().unwrap().display().to_string();
+    let mut back = std::process::Command::new("git");
+    back.arg("-C").arg(person.at("ledger.git")).args(["push", "--force", remote, &format!("{first}:refs/notes/ots")]);
+    back.env("PATH", format!("{own}:{}", std::env::var("PATH").unwrap()));
+    assert_ne!(run(&mut back).code, 0);
+    assert_eq!(there(), second);
+    let local = person.git(&["update-ref", "refs/notes/ots", &first]);
+    assert!(local.code != 0 || notes(&person).unwrap() == second, "{local:#?}");
+    assert_eq!(notes(&person).unwrap(), second);
+}
+
+#[test]
+fn a_lost_or_torn_notes_ref_costs_new_stamps_and_no_record() {
+    let (one, two) = (CalendarServer::start(1), CalendarServer::start(2));
+    let person = person(&[&one, &two]);
+    person.ask("How is this machine doing?");
+    person.gently(&["session", "close"]).exits(0);
+    let file = person.at("ledger.git/refs/notes/ots");
+    std::fs::write(&file, b"0123").unwrap();
+    person.ask("And now?");
+    let torn = person.gently(&["session", "close"]).exits(0);
+    assert!(torn.err.contains("not stamped: refs/notes/ots of ledger.git can't be read"), "{torn:#?}");
+    assert!(torn.err.contains("remove ledger.git/refs/notes/ots"), "{torn:#?}");
+    std::fs::remove_file(&file).unwrap();
+    let stamped = person.gently(&["audit", "stamp", "--json"]).exits(0).json();
+    assert_eq!((stamped["stamped"].as_array().unwrap().len(), &stamped["unstamped"]), (3, &json!(0)));
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
