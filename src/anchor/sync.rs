@@ -85,8 +85,8 @@ pub async fn from_explorer(
 ) -> Result<Synced, SyncFault> {
     let end = explorer.tip().await?.block.height.saturating_sub(BURIED).saturating_add(1);
     let first = store.next_height();
-    // Three questions told the tip.
-    let mut left = MAX_REQUESTS - 3;
+    // Three questions told the tip, and three before them where a new store was to start.
+    let mut left = MAX_REQUESTS - 6;
     while store.next_height() < end && left > 0 {
         let mut headers = Vec::new();
         let from = store.next_height();

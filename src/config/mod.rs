@@ -321,7 +321,7 @@ mod tests {
         assert_eq!((config.anchor.headers, config.anchor.deadline.as_millis()), (None, 3000));
         assert_eq!((config.anchor.bitcoind.len(), config.anchor.quorum), (0, 1));
         assert_eq!(config.anchor.look_again.as_secs(), 60);
-        assert_eq!((config.calendars().len(), config.ots.quorum), (4, 2));
+        assert_eq!((config.ots.calendars.len(), config.ots.quorum), (4, 2));
         assert_eq!((config.model.timeout.as_secs(), config.model.connect_timeout.as_secs()), (120, 10));
         assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("auto", "OPENAI_API_KEY"));
         assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
