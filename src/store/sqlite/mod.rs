@@ -88,6 +88,7 @@ impl Sqlite {
             connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(failed("open"))?;
         }
         connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
+        keep_statements(&connection)?;
         Ok(Handle(Box::new(connection)))
     }
 
@@ -181,10 +182,7 @@ impl Sqlite {
         // The write-ahead log stays when a process ends: copying it back would be three fsyncs a question.
         let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(stays, true).map_err(failed("set up the connection"))?;
-        // Else a statement may be compiled anew for the values that are bound to it.
-        let stable = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
-        connection.set_db_config(stable, true).map_err(failed("set up the connection"))?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        keep_statements(&connection)?;
         Ok(Handle(Box::new(connection)))
     }
 
@@ -204,6 +202,15 @@ impl Sqlite {
         }
         runner.run(&mut *self.0).map(|_| ()).map_err(refused)
     }
+}
+
+/// Each statement is compiled once.
+fn keep_statements(connection: &Connection) -> Result<(), StoreError> {
+    // Else one may be compiled anew for the values that are bound to it.
+    let stable = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    connection.set_db_config(stable, true).map_err(failed("set up the connection"))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(())
 }
 
 /// Whether the database can't be read for want of a place for the readers' shared memory: on a read-only disk.
