@@ -10,6 +10,7 @@
 //! are no keys: `GENTLY_HOME` (where the home is) and `GENTLY_AUTH_KEY` (who asks).
 
 mod error;
+mod kind;
 mod named;
 mod rules;
 mod settings;
@@ -293,9 +294,12 @@ mod tests {
         let (written, defaults) = (read(GENESIS).unwrap(), read("").unwrap());
         assert_eq!(Config::from_settings(&written, home), Config::from_settings(&defaults, home));
         for key in table::KEYS {
-            let (_, name) = key.parts();
-            let lines = GENESIS.lines().filter(|l| l.trim_start_matches("# ").starts_with(&format!("{name} = ")));
-            assert_eq!(lines.count(), 1, "{} is not shown once", key.name);
+            let (section, name) = key.parts();
+            let own =
+                GENESIS.split("\n[").find(|part| part.trim_start_matches('[').starts_with(&format!("{section}]")));
+            let lines = own.unwrap_or_default().lines();
+            let shown = lines.filter(|l| l.trim_start_matches("# ").starts_with(&format!("{name} = ")));
+            assert_eq!(shown.count(), 1, "{} is not shown once", key.name);
             if key.default_value().is_some() {
                 assert_eq!(written.get(key.name).unwrap().1, Source::File, "{}", key.name);
             }

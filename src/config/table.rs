@@ -58,11 +58,11 @@ pub enum Default {
 }
 
 /// All sources are asked at once; more than this is a mistake, and a burden on others.
-const MAX_LIST: usize = 16;
+pub(super) const MAX_LIST: usize = 16;
 /// Two lists of addresses and a file: there can't be more sources to agree.
 const MOST_QUORUM: u64 = 2 * MAX_LIST as u64 + 1;
 /// No name, path or address is longer.
-const MAX_TEXT: usize = 1024;
+pub(super) const MAX_TEXT: usize = 1024;
 /// A page or two of instructions.
 const MAX_PROSE: usize = 16 * 1024;
 /// What every server's signed 32 bits hold.
@@ -374,36 +374,6 @@ impl Key {
             expected: self.kind.describe(),
             actual,
         }
-    }
-}
-
-impl Kind {
-    fn shows(&self) -> bool {
-        match self {
-            Kind::Text(rule) | Kind::List(rule) => rule.shows,
-            Kind::Choice(_) | Kind::Number(..) => true,
-            Kind::Prose(_) => false,
-        }
-    }
-
-    /// What is accepted, in words.
-    pub fn describe(&self) -> String {
-        match self {
-            Kind::Choice([only]) => format!("\"{only}\" (no other value is implemented)"),
-            Kind::Choice(choices) => {
-                choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
-            }
-            Kind::Text(rule) => format!("a string: {}", rule.says),
-            Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
-            Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
-            Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
-        }
-    }
-}
-
-impl Rule {
-    fn takes(&self, text: &str) -> bool {
-        text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && (self.accepts)(text)
     }
 }
 

@@ -171,11 +171,9 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
     // A clone with the notes and the headers is all that an outsider needs.
     let copy = person.dir.path().join("copy.git");
     person.git(&["clone", "--quiet", "--mirror", ".", copy.to_str().unwrap()]).exits(0);
-    let folder = kept.parent().unwrap().to_str().unwrap();
-    let outside = person
-        .gently(&["audit", "verify", "--repo", copy.to_str().unwrap(), "--headers", folder, "--json"])
-        .exits(0)
-        .json();
+    let (folder, log) = (kept.parent().unwrap().display().to_string(), person.at("audit.log").display().to_string());
+    let command = ["audit", "verify", "--repo", copy.to_str().unwrap(), "--log", &log, "--headers", &folder, "--json"];
+    let outside = person.gently(&command).json();
     assert_eq!(outside["answers"]["not_after"], "yes");
 }
 

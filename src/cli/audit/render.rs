@@ -137,12 +137,12 @@ pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     put(&mut out, format_args!("Session: {}", session.id));
     put(&mut out, format_args!("Start BTC: {}", height(session.start)));
     put(&mut out, format_args!("End BTC: {}", end(session)));
-    put(&mut out, format_args!("Not before: {}", bracket::words(&session.not_before)));
-    put(&mut out, format_args!("Not after: {}", bracket::words(&session.not_after)));
     put(&mut out, format_args!("Interactions: {}", session.interactions));
     put(&mut out, format_args!("Branch: {}", session.branch));
     put(&mut out, format_args!("Chain integrity: {}", validity(session.chain_valid)));
     put(&mut out, format_args!("All hashes verified: {}", if session.all_verified { "YES" } else { "NO" }));
+    put(&mut out, format_args!("Not before: {}", bracket::words(&session.not_before)));
+    put(&mut out, format_args!("Not after: {}", bracket::words(&session.not_after)));
     put_findings(&mut out, touching(report, session).into_iter(), 0);
     out
 }
