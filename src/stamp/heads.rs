@@ -1,6 +1,7 @@
 //! Heads of the log, their notes, and what those say.
 
-use crate::ledger::read::{ObjectFault, Repository, Target};
+use crate::ledger::read::{ObjectFault, Repository};
+use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Notes, Oid};
 use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
@@ -28,11 +29,10 @@ impl Stamper<'_> {
         let heads = self.store.heads()?.into_iter().map(|(id, log)| Ok(Head { commit: id.parse()?, log }));
         let heads = heads.collect::<Result<Vec<_>, StampError>>()?;
         let repository = Repository::open(&self.paths.ledger()).map_err(|e| StampError::Notes(e.to_string()))?;
-        let refs = repository.refs().map_err(|e| StampError::Notes(e.to_string()))?;
-        let tip = match refs.into_iter().find(|found| found.name == NOTES_OTS).map(|found| found.target) {
-            None => None,
-            Some(Target::Direct(id)) => Some(id),
-            Some(Target::Symbolic(words) | Target::Broken(words)) => return Err(torn(&words)),
+        // As strictly as a writer reads it: a torn ref is no missing one.
+        let tip = match Ledger::open(&self.paths.ledger())?.tip(NOTES_OTS) {
+            Err(LedgerError::TornRef { found, .. }) => return Err(torn(&found)),
+            tip => tip?,
         };
         let notes = tip.map(|tip| repository.notes(&tip)).transpose().map_err(|fault| unreadable(&fault))?;
         Ok(Stamped { repository, tip, notes: notes.unwrap_or_default(), heads })
