@@ -10,6 +10,7 @@
 #   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
 #                                      is given) and 1000 sessions; RUNS (200) questions
+#   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file; RUNS (5) times
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -28,6 +29,7 @@ shift || usage
 case "$part" in
   ask | ledgers | context | headers) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
+  sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
   *) usage ;;
 esac
@@ -40,7 +42,7 @@ if (($# == 0)); then
   esac
 fi
 program=ledgers
-if [[ "$part" == ask || "$part" == context || "$part" == headers ]]; then program=bench; fi
+if [[ "$part" == ask || "$part" == context || "$part" == sanitize || "$part" == headers ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -52,7 +54,10 @@ work="$(cd -- "$(mktemp -d "$dir/home.XXXXXX")" && pwd)"
 trap 'rm -rf -- "$work"' EXIT
 
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"
-if [[ "$part" == make ]]; then
+if [[ "$part" == sanitize ]]; then
+  "$bench" sanitize "${RUNS:-5}" "$@"
+  exit 0
+elif [[ "$part" == make ]]; then
   "$bench" --make "$1" "$(realpath -m -- "$2")"
   exit 0
 elif [[ "$part" == measure ]]; then

@@ -173,7 +173,7 @@ impl Ledger {
         let path = self.path().join(reference);
         let folder = path.parent().unwrap_or(self.path()).to_owned();
         fs::create_dir_all(&folder).map_err(|e| io_error("make", &folder, e))?;
-        self.with_lock(reference, |_| {
+        self.with_lock(reference, to, |_| {
             let mut lock = gix::lock::File::acquire_to_update_resource(&path, LOCK_WAIT, None, 0)?;
             let write = |file: &mut fs::File| {
                 file.write_all(format!("{to}\n").as_bytes())?;

@@ -155,6 +155,8 @@ pub trait Read {
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
     /// The lowest height that any line names; none when all blocks are local.
     fn lowest_block(&self) -> Result<Option<u32>, StoreError>;
+    /// All known blocks of a height, the newest first.
+    fn blocks_at(&self, height: u32) -> Result<Vec<Anchor>, StoreError>;
     /// The running count of auth failures without a line: reason, since, pending.
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError>;
     /// Exchanges that an artifact of this id was injected into.

@@ -7,6 +7,7 @@
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
 //! bench headers FOLDER COUNT RUNS    a store of so many easy headers, then reading and checking all of them
+//! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
 //! ```
 //!
 //! All times are of the wall clock, in milliseconds: median, then the 90th percentile.
@@ -16,6 +17,7 @@
 mod context;
 mod headers;
 mod history;
+mod hostile;
 mod server;
 
 use std::io::{Read, Write};
@@ -39,11 +41,12 @@ fn main() {
             print("append, in batches of 2000", &mut [headers::make(folder, count)]);
             print("read and check", &mut headers::measure(folder, count, runs.parse().unwrap()));
         }
+        ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
                 "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS | \
-                 headers FOLDER COUNT RUNS"
+                 headers FOLDER COUNT RUNS | sanitize RUNS [FILE…]"
             );
             std::process::exit(2);
         }
@@ -117,6 +120,32 @@ fn compile(home: &Path, items: u64, runs: usize) {
     for (name, mut times) in context::measure(home, runs) {
         print(&format!("compile, {name}"), &mut times);
         println!("{:34} {:8.2}", "  slowest", times.last().unwrap().as_secs_f64() * 1000.0);
+    }
+}
+
+/// Bytes of one text that is redacted.
+const TEXT: usize = 1_000_000;
+
+/// What the first redaction of a process takes, then each text's; with the steps a byte, which no load changes.
+fn sanitize(runs: usize, files: &[&str]) {
+    let begun = Instant::now();
+    gently::govern::sanitize::redact("the first");
+    println!("{:34} {:8.2}", "the first redaction", begun.elapsed().as_secs_f64() * 1000.0);
+    let mut texts = hostile::families(TEXT);
+    for file in files {
+        let text = std::fs::read_to_string(file).unwrap();
+        texts.push((file, text.repeat(TEXT.div_ceil(text.len()))));
+    }
+    for (name, text) in texts {
+        let (mut times, before) = (Vec::new(), gently::govern::sanitize::steps());
+        for _ in 0..runs {
+            let begun = Instant::now();
+            gently::govern::sanitize::redact(&text);
+            times.push(begun.elapsed().mul_f64(TEXT as f64 / text.len() as f64));
+        }
+        let steps = gently::govern::sanitize::steps() - before;
+        print(name, &mut times);
+        println!("{:34} {:8.1}", "  steps a byte", steps as f64 / (runs * text.len()) as f64);
     }
 }
 
