@@ -110,11 +110,13 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
     let before = stamp::main_tip(&opened)?;
     let closed = session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
     let stamped = stamp::after_close(&opened, before, &told).await;
+    let witnessed = super::witness::after(&opened.home, &opened.config, &say_on).await;
     if json {
         let ids: Vec<String> = closed.iter().map(|closed| closed.session.id.to_string()).collect();
         let facts = json!({
             "kernel_hash": kernel.hash().to_string(), "set": true, "changes": facts(&changes), "closed": ids,
             "ots": stamped,
+            "witnesses": witnessed,
         });
         return Ok(print(&format!("{facts}\n")));
     }

@@ -24,6 +24,7 @@ mod model;
 mod overlay;
 mod provider_key;
 mod publish;
+mod receipt;
 mod sanitize;
 mod screen;
 mod secrets;
@@ -36,6 +37,7 @@ mod sync;
 mod terminal;
 mod walk;
 mod wire;
+mod witness;
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -96,6 +98,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Audit(Audit::Upgrade) => stamp::upgrade(json).await,
         Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
         Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
+        Command::Audit(Audit::Open(args)) => audit::open::run(args, json).await,
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = wire::home_path().ok();
@@ -127,6 +130,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Sanitize(args) => sanitize::run(&args, json),
         Command::Doctor => doctor::run(json).await,
+        Command::Witness(command) => witness::run(command, json).await,
     };
     if writes {
         wire::note_files();
@@ -142,6 +146,7 @@ fn writes(command: &Command) -> bool {
         Command::Config(command) => matches!(command, config::ConfigCommand::Set { .. }),
         Command::Key(command) => !matches!(command, KeyCommand::List),
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
+        Command::Witness(command) => command.writes(),
         _ => false,
     }
 }

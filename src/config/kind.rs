@@ -1,6 +1,9 @@
-//! What a key may hold, in words, and whether a text passes.
+//! What a key may hold: the words for it, and whether a text passes.
 
-use super::table::{Kind, MAX_LIST, MAX_TEXT, Rule};
+use super::table::{Kind, MAX_LIST, Rule};
+
+/// No name, path or address is longer.
+const MAX_TEXT: usize = 1024;
 
 impl Kind {
     pub(super) fn shows(&self) -> bool {

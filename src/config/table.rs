@@ -61,8 +61,8 @@ pub enum Default {
 pub(super) const MAX_LIST: usize = 16;
 /// Two lists of addresses and a file: there can't be more sources to agree.
 const MOST_QUORUM: u64 = 2 * MAX_LIST as u64 + 1;
-/// No name, path or address is longer.
-pub(super) const MAX_TEXT: usize = 1024;
+/// As many as may be configured.
+const MOST_WITNESSES: u64 = super::witnesses::MAX_WITNESSES as u64;
 /// A page or two of instructions.
 const MAX_PROSE: usize = 16 * 1024;
 /// What every server's signed 32 bits hold.
@@ -272,6 +272,18 @@ pub static KEYS: &[Key] = &[
         kind: Kind::List(PATH),
         default: Default::List(&[]),
         doc: "rule files in the format of gitleaks that are in force beside our own; relative to the home",
+    },
+    Key {
+        name: "witness.quorum",
+        kind: Kind::Number(1, MOST_WITNESSES),
+        default: Default::Number(1),
+        doc: "how many of the witnesses must cosign a tree head",
+    },
+    Key {
+        name: "witness.deadline_ms",
+        kind: Kind::Number(100, 60_000),
+        default: Default::Number(2000),
+        doc: "how long all witnesses together may take, in milliseconds",
     },
     Key {
         name: "keys.signer",

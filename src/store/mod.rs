@@ -9,6 +9,7 @@ mod find;
 mod recall;
 mod rows;
 pub mod sqlite;
+mod witnesses;
 
 pub use drift_rows::{AssertionRow, DriftRow, DriftState};
 pub use find::Find;
@@ -17,6 +18,8 @@ pub use rows::{
     Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, ExchangeRow, Head, HomeFile, Outcome, OutcomeUpdate,
     RowCounts, SessionProgress, SessionRow, TurnRow,
 };
+
+pub use witnesses::WitnessState;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

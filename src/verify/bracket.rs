@@ -80,7 +80,7 @@ impl Checker<'_> {
             proofs: self.proofs.attested.len() as u64,
             unchecked: self.proofs.unchecked.len() as u64,
             pending: self.proofs.pending,
-            tail: self.lines.state.count().saturating_sub(last),
+            tail: self.lines.state.count().saturating_sub(last.max(self.witnessed_lines())),
             placed: count(Placed::There),
             orphaned: count(Placed::Orphaned),
             claimed: count(Placed::NotReached),
@@ -170,6 +170,9 @@ impl Checker<'_> {
                 proven: self.chained.contains(&proof.height),
             };
         }
+        if let Some((_, time)) = self.witnessed_by().filter(|(lines, _)| *lines >= end.line) {
+            return Bound::None(format!("no block attests it; witnesses had seen it by {time}"));
+        }
         match self.proofs.unchecked.range(end.line..).map(|(_, height)| *height).min() {
             Some(height) => {
                 Bound::None(format!("not checked: no header of block {height}, which attests it, is at hand"))
@@ -186,9 +189,6 @@ impl Checker<'_> {
             return Verdict::new(Answer::No, counted(count, "finding"));
         }
         let not_checked = |reason: String| Verdict::new(Answer::NotChecked, reason);
-        if !matches!(self.scope, Scope::Whole { .. }) {
-            return not_checked("proofs are not looked at with --since".to_owned());
-        }
         let pending = match self.proofs.pending {
             0 => String::new(),
             n => format!(
@@ -206,6 +206,12 @@ impl Checker<'_> {
                     last.line, lowest.height, lowest.time
                 ),
             );
+        }
+        if let Some((lines, time)) = self.witnessed_by() {
+            return Verdict::new(Answer::Yes, format!("witnesses had seen the {} by {time}", counted(lines, "line")));
+        }
+        if !matches!(self.scope, Scope::Whole { .. }) {
+            return not_checked("proofs are not looked at with --since".to_owned());
         }
         if let Some(height) = self.proofs.unchecked.values().min() {
             let why = self.proofs.fault.as_ref().map(|fault| format!(" ({fault})")).unwrap_or_default();
@@ -230,9 +236,13 @@ impl Checker<'_> {
     /// The words on lines that no proof covers.
     pub(super) fn tail_words(&self, bracket: &Bracket) -> String {
         let lines = counted(bracket.tail, "line");
-        match self.proofs.attested.last() {
-            Some(last) => format!("unanchored tail: {lines} after line {}", last.line),
-            None => format!("unanchored tail: {lines}, as no outside proof was checked"),
+        let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
+        match self.witnessed_lines() {
+            0 if last == 0 => format!("unanchored tail: {lines}, as no outside proof was checked"),
+            covered if covered > last => {
+                format!("unanchored tail: {lines}, after the {covered} that witnesses cosigned")
+            }
+            _ => format!("unanchored tail: {lines} after line {last}"),
         }
     }
 }

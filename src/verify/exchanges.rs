@@ -26,14 +26,14 @@ use super::report::Question;
 pub(super) struct Rows<'a> {
     pub session: &'a SessionRow,
     pub exchange: &'a ExchangeRow,
-    user: Option<TurnRow>,
-    aurora: Option<TurnRow>,
-    refs: Vec<ArtifactRefRow>,
+    pub user: Option<TurnRow>,
+    pub aurora: Option<TurnRow>,
+    pub refs: Vec<ArtifactRefRow>,
     pub drift: Vec<DriftRow>,
     /// The session's, or why it can't be read; none when it is not there.
     pub kernel: &'a Option<Result<Kernel, String>>,
     /// Earlier turns that its references name, in their order; none for one that is erased.
-    turns: Vec<Option<PriorTurn>>,
+    pub turns: Vec<Option<PriorTurn>>,
 }
 
 impl Rows<'_> {
@@ -70,7 +70,7 @@ impl Rows<'_> {
         }
     }
 
-    fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
+    pub fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
         let outcome = self.exchange.outcome.as_ref().ok_or("the exchange has no outcome")?;
         let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
         let user = self.user.as_ref().and_then(|turn| turn.content.as_deref()).ok_or("the user's text is gone")?;

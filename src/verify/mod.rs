@@ -27,9 +27,12 @@ mod lines;
 mod lost;
 mod nodes;
 mod notes;
+mod opening;
 mod position;
 mod progress;
 mod proofs;
+mod rebuilt;
+mod receipts;
 mod records;
 pub mod report;
 mod segments;
@@ -38,23 +41,29 @@ mod signatures;
 mod since;
 mod tips;
 mod verdict;
+mod witnessed;
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::ledger::read::{OpenError, Ref, Repository};
 use crate::log::read::ReadError;
+use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
 use crate::store::{Read, StoreError};
 
 use since::{Lies, Start};
 
 pub use bracket::{Bound, Bracket, Span};
+pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening};
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
 pub use proofs::{FindHeaders, Headers, Wanted};
+pub use rebuilt::exchange_document;
+pub use receipts::KeptReceipt;
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
 pub use since::{Saved, Scope};
+pub use witnessed::OutsideHead;
 
 /// Opens the database, hands it to the check inside one read transaction, and closes it.
 ///
@@ -124,6 +133,12 @@ pub struct Terms<'a> {
     pub progress: Option<&'a Progress>,
     /// Where headers of Bitcoin blocks are found; without it no proof and no height is checked.
     pub headers: Option<&'a FindHeaders<'a>>,
+    /// Whom the caller believes that there is one history.
+    pub policy: Option<&'a Policy>,
+    /// Tree heads that the caller has from elsewhere.
+    pub heads: &'a [OutsideHead],
+    /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so not with `since`.
+    pub receipts: &'a [KeptReceipt],
 }
 
 /// Behind what a check begins.
@@ -144,7 +159,9 @@ pub enum Since<'a> {
 /// commit `main` does not go through any more is a finding: there is another history.
 pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let new = Evidence { database: None, ..*evidence };
-    let misfit = match terms.since {
+    // Of lines before a beginning nothing is known, and a receipt may be about them.
+    let since = terms.since.filter(|_| terms.receipts.is_empty());
+    let misfit = match since {
         None => return check(evidence, Start::Genesis(None), terms),
         Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
@@ -194,7 +211,7 @@ fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<
     let progress = terms.progress.unwrap_or(&unseen);
     progress.begin(Stage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
-    let mut checker = checker::Checker::read(evidence, &repository, start, progress)?;
+    let mut checker = checker::Checker::read(evidence, &repository, start, (terms, progress))?;
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }

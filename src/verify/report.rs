@@ -117,6 +117,17 @@ pub struct Answers {
 }
 
 impl Answers {
+    fn to_mut(&mut self, question: Question) -> &mut Verdict {
+        match question {
+            Question::Consistent => &mut self.consistent,
+            Question::Complete => &mut self.complete,
+            Question::Unique => &mut self.unique,
+            Question::NotBefore => &mut self.not_before,
+            Question::NotAfter => &mut self.not_after,
+            Question::SignedBy => &mut self.signed_by,
+        }
+    }
+
     /// The answer to one question.
     pub fn to(&self, question: Question) -> &Verdict {
         match question {
@@ -312,11 +323,23 @@ pub struct Report {
     pub scope: Scope,
     /// Lines before a saved position that were read again, for the sessions that were open there.
     pub replayed: u64,
+    /// Receipts that the log was held against.
+    pub receipts: u64,
     /// From where the next check can go on; none when something was found wrong, or the caller named a commit.
     pub position: Option<Position>,
 }
 
 impl Report {
+    /// Takes in what was found outside of the check itself: the answer is *no*, and nothing can go on from here.
+    pub fn found(&mut self, finding: Finding) {
+        let question = finding.question;
+        self.findings.push(finding);
+        let count = self.findings.iter().filter(|finding| finding.question == question).count();
+        let verdict = Verdict::new(Answer::No, counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"));
+        *self.answers.to_mut(question) = verdict;
+        self.position = None;
+    }
+
     /// Whether nothing was found wrong and both *consistent* and *complete* are *yes*.
     ///
     /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.

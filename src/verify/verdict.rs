@@ -15,9 +15,9 @@ impl Checker<'_> {
         let answers = Answers {
             consistent: self.limited(self.consistent()),
             complete: self.limited(self.complete(&bracket)),
-            unique: self.unique(),
+            unique: self.limited(self.unique()),
             not_before: self.limited(self.not_before()),
-            not_after: self.not_after(&bracket),
+            not_after: self.limited(self.not_after(&bracket)),
             signed_by: self.limited(self.signed_by()),
         };
         let position = self.position();
@@ -44,14 +44,13 @@ impl Checker<'_> {
             database: self.database.map(|counts| counts.to_string()),
             scope: self.scope,
             replayed: self.replayed,
+            receipts: self.receipts,
             position,
         }
     }
 
     fn unique(&self) -> Verdict {
-        self.broken(Question::Unique).unwrap_or_else(|| {
-            Verdict::new(Answer::NotChecked, "no witness policy was given: a second history would not show")
-        })
+        self.broken(Question::Unique).unwrap_or_else(|| self.witnessed())
     }
 
     fn broken(&self, question: Question) -> Option<Verdict> {

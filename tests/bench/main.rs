@@ -4,6 +4,7 @@
 //! bench history HOME SESSIONS        makes a home with that many closed sessions of one or two turns
 //! bench ask GENTLY HOME PAIRS        gently ask against a bare call of the same instant server
 //! bench start GENTLY RUNS            gently --help
+//! bench check GENTLY HOME RUNS       gently audit check of the newest answer, and a receipt
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
 //! bench headers FOLDER COUNT RUNS    a store of so many easy headers, then reading and checking all of them
@@ -18,6 +19,7 @@ mod context;
 mod headers;
 mod history;
 mod hostile;
+mod opening;
 mod server;
 
 use std::io::{Read, Write};
@@ -41,12 +43,13 @@ fn main() {
             print("append, in batches of 2000", &mut [headers::make(folder, count)]);
             print("read and check", &mut headers::measure(folder, count, runs.parse().unwrap()));
         }
+        ["check", gently, home, runs] => opening::measure(gently, Path::new(home), runs.parse().unwrap(), print),
         ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
-                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS | \
-                 headers FOLDER COUNT RUNS | sanitize RUNS [FILE…]"
+                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
+                 context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…]"
             );
             std::process::exit(2);
         }

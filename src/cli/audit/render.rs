@@ -29,6 +29,9 @@ pub(super) fn text(report: &Report) -> String {
         (None, Scope::Since { .. }) => "not looked at with --since, so not checked",
     };
     put(&mut out, format_args!("database:    {database}"));
+    if report.receipts > 0 {
+        put(&mut out, format_args!("receipts:    {} held against the log", report.receipts));
+    }
     put(&mut out, format_args!("checked:     {}", checked(report)));
     put_findings(&mut out, report.findings.iter(), report.more_findings);
     out
@@ -198,6 +201,7 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
         "bracket": bracket::facts(&report.bracket),
         "database": report.database,
+        "receipts": report.receipts,
     })
 }
 
@@ -205,10 +209,14 @@ fn print(value: &Value) -> String {
     format!("{value}\n")
 }
 
-/// The report as one JSON object.
-pub(super) fn json(report: &Report) -> String {
+/// The report as one JSON object; `copy` says where a fetched one is.
+pub(super) fn json(report: &Report, copy: Option<Value>) -> String {
     let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
-    print(&value(report, &findings))
+    let mut all = value(report, &findings);
+    if let Some(copy) = copy {
+        all["copy"] = copy;
+    }
+    print(&all)
 }
 
 /// One session as a JSON object: the report's keys with the findings that touch it, and `session`.

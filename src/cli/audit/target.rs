@@ -9,6 +9,7 @@ use crate::store::sqlite::Sqlite;
 use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, Wanted, verify_as, verify_in_use};
 
 use super::TargetArgs;
+use super::copy::{self, Copy};
 use super::headers::Places;
 
 /// Why nothing could be looked at.
@@ -48,9 +49,66 @@ pub(in crate::cli) enum TargetError {
         /// git's words.
         reason: String,
     },
+    /// A copy could not be fetched.
+    #[error("no copy of {address}: {reason}")]
+    Copy {
+        /// The address, without a name or password.
+        address: String,
+        /// git's words, or why git was not asked.
+        reason: String,
+    },
+    /// No policy in what `--policy` names.
+    #[error("{path}: {reason}; the form of a policy is c2sp.org/tlog-policy")]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No tree head in what `--head` names, no ledger in what `--compare` names.
+    #[error("{place} is nothing to compare with: {reason}")]
+    Head {
+        /// The file, repository or address.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A receipt that can't be read, or was changed.
+    #[error("{0}")]
+    Receipt(String),
     /// The verifier could not look.
     #[error(transparent)]
     Verify(#[from] VerifyError),
+}
+
+/// A repository that was named: a folder, a bundle that was unpacked, or a copy that was fetched.
+pub(super) enum Opened {
+    /// As it is.
+    Folder(PathBuf),
+    /// Removed when the check is over.
+    Bundle(Unpacked),
+    /// In the cache.
+    Copy(Box<Copy>),
+}
+
+impl Opened {
+    /// Finds what a path or an address names.
+    pub(super) fn find(named: &Path) -> Result<Self, TargetError> {
+        let text = named.to_string_lossy();
+        if !named.exists() && copy::is_address(&text) {
+            return Ok(Opened::Copy(Box::new(Copy::fetch(&text)?)));
+        }
+        Ok(if named.is_file() { Opened::Bundle(Unpacked::bundle(named)?) } else { Opened::Folder(named.to_owned()) })
+    }
+
+    /// Where it is.
+    pub(super) fn repository(&self) -> PathBuf {
+        match self {
+            Opened::Folder(path) => path.clone(),
+            Opened::Bundle(unpacked) => unpacked.repository(),
+            Opened::Copy(copy) => copy.repository(),
+        }
+    }
 }
 
 /// A ledger to look at.
@@ -61,8 +119,7 @@ pub(super) struct Target {
     database: Option<PathBuf>,
     in_use: bool,
     places: Places,
-    /// Removed when the check is over.
-    _unpacked: Option<Unpacked>,
+    opened: Option<Opened>,
 }
 
 impl Target {
@@ -70,16 +127,15 @@ impl Target {
     pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
         let signer = args.signer.as_deref().map(read_signer).transpose()?;
         if let Some(repository) = &args.repo {
-            let unpacked = if repository.is_file() { Some(Unpacked::bundle(repository)?) } else { None };
-            let repository = unpacked.as_ref().map_or_else(|| repository.clone(), Unpacked::repository);
+            let opened = Opened::find(repository)?;
             return Ok(Target {
-                repository,
+                repository: opened.repository(),
                 log: args.log.clone(),
                 pinned: signer,
                 database: None,
                 in_use: false,
                 places: Places { folder: args.headers.clone(), home: None },
-                _unpacked: unpacked,
+                opened: Some(opened),
             });
         }
         let home = home.ok_or(TargetError::NoHome)?;
@@ -97,7 +153,15 @@ impl Target {
         };
         let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
         let places = Places { folder: Some(folder), home: Some(home.to_owned()) };
-        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, places, _unpacked: None })
+        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, places, opened: None })
+    }
+
+    /// The copy in the cache, when an address was named.
+    pub(super) fn copy(&self) -> Option<&Copy> {
+        match &self.opened {
+            Some(Opened::Copy(copy)) => Some(copy),
+            _ => None,
+        }
     }
 
     /// Checks it.
@@ -133,6 +197,21 @@ pub(in crate::cli) fn read_signer(text: &str) -> Result<PublicKey, TargetError> 
     if text.starts_with("ssh-ed25519 ") { key_in(text, text) } else { first_key(Path::new(text)) }
 }
 
+/// One key, or every key of a file: an `allowed_signers` has one a line.
+pub(super) fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
+    if text.starts_with("ssh-ed25519 ") {
+        return key_in(text, text).map(|key| vec![key]);
+    }
+    let failed = |e: std::io::Error| TargetError::Signer { place: text.to_owned(), reason: e.to_string() };
+    let bytes = std::fs::read_to_string(text).map_err(failed)?;
+    let lines = bytes.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let keys: Vec<PublicKey> = lines.map(|line| key_in(line, text)).collect::<Result<_, _>>()?;
+    if keys.is_empty() {
+        return Err(TargetError::Signer { place: text.to_owned(), reason: "it is empty".to_owned() });
+    }
+    Ok(keys)
+}
+
 fn first_key(file: &Path) -> Result<PublicKey, TargetError> {
     let place = file.display().to_string();
     match std::fs::read_to_string(file) {
@@ -154,7 +233,7 @@ fn key_in(text: &str, place: &str) -> Result<PublicKey, TargetError> {
 }
 
 /// A bundle, unpacked by the user's own git into a folder that goes away again.
-struct Unpacked {
+pub(super) struct Unpacked {
     folder: PathBuf,
 }
 

@@ -6,6 +6,7 @@ mod find;
 mod read;
 mod recall;
 mod rows;
+mod witnesses;
 mod write;
 
 use std::ops::Deref;
@@ -33,6 +34,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
     ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
     ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
+    ("V9__witnesses", include_str!("../../../migrations/sqlite/0009_witnesses.sql")),
     ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
 ];
 
