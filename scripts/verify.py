@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Checks a gently ledger: a second opinion that shares no code with gently.
 
-    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]… [--json]
+    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]…
+                      [--headers FILE] [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
     scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--json]      one opened text, without any ledger
 
 With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
 Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
-library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database and OpenTimestamps
-proofs are not looked at, and the answers say so.
+library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database is not
+looked at, and the answers say so. OpenTimestamps proofs are read, and with --headers (a file of 80
+bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the chain in it.
 
 Exit 0: consistent and complete, and nothing is `no`. 1: something was found. 2: could not look.
 
@@ -379,6 +381,169 @@ def header_faults(header, block_hash, height, time, network, epochs):
             if target > most:
                 faults.append("bits %08x are easier than epoch %d can be" % (bits, epoch))
     return faults
+
+
+def bits_of(target):
+    """The compact spelling of a target."""
+    size = (target.bit_length() + 7) // 8
+    word = target >> 8 * (size - 3) if size >= 3 else target << 8 * (3 - size)
+    return (size + 1) << 24 | word >> 8 if word & 0x800000 else size << 24 | word
+
+
+def read_chain(path, network, epochs):
+    """{height: header} of a file of kept headers: linked, with work, of the difficulty that is due."""
+    name = re.match(r"([a-z0-9]+)-(0|[1-9][0-9]*)\.dat\Z", os.path.basename(path))
+    if not name or name.group(1) != network:
+        raise CannotLook("--headers %s: expected a file %s-START.dat" % (path, network))
+    with open(path, "rb") as file:
+        data = file.read()
+    start = height = int(name.group(2))
+    last, bits, time_before, first_time, chain = None, None, 0, None, {}
+    if start and network == "bitcoin" and epochs and start % EPOCH_BLOCKS == 0 and start // EPOCH_BLOCKS <= len(epochs):
+        last = epochs[start // EPOCH_BLOCKS - 1][1]
+    if start and last in (None, "-"):
+        raise CannotLook("--headers %s: nothing built in says what is before block %d" % (path, start))
+    easiest = target_of(EASIEST[network])
+    for at in range(0, len(data) - 79, 80):
+        raw = data[at:at + 80]
+        work = sha256(sha256(raw).digest()).digest()[::-1]
+        own, time = int.from_bytes(raw[72:76], "little"), int.from_bytes(raw[68:72], "little")
+        due = bits
+        if bits is not None and height % EPOCH_BLOCKS == 0 and network != "regtest":
+            whole = 14 * 24 * 3600
+            took = min(max(time_before - first_time, whole // 4), whole * 4) if first_time is not None else None
+            due = None if took is None else bits_of(min(target_of(bits) * took // whole, easiest))
+        if network == "bitcoin" and epochs and height // EPOCH_BLOCKS < len(epochs):
+            due = epochs[height // EPOCH_BLOCKS][0]
+        target = target_of(own)
+        why = None
+        if raw[4:36][::-1].hex() != (last or ZERO):
+            why = "it is not on top of the one before"
+        elif height == 0 and work.hex() != FIRST_BLOCK.get(network):
+            why = "it is not the first block of " + network
+        elif target is None or target > easiest or int.from_bytes(work, "big") > target:
+            why = "it shows no work"
+        elif network != "testnet4" and due is not None and own != due:
+            why = "bits %08x, expected %08x" % (own, due)
+        if why:
+            raise CannotLook("--headers %s: header %d: %s" % (path, height, why))
+        if height % EPOCH_BLOCKS == 0:
+            first_time = time
+        chain[height] = raw
+        last, bits, time_before, height = work.hex(), own, time, height + 1
+    return chain
+
+
+FIRST_BLOCK = {"bitcoin": "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
+               "testnet4": "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043",
+               "signet": "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6",
+               "regtest": "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"}
+
+
+# ---------------------------------------------------------------- OpenTimestamps, section 9
+
+OTS_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
+OTS_PENDING, OTS_BITCOIN = bytes.fromhex("83dfe30d2ef90c8e"), bytes.fromhex("0588960d73d71901")
+OTS_OTHERS = (bytes.fromhex("06869a0d73d71b45"), bytes.fromhex("30fe8087b5c7ead7"))
+OTS_HASHES = {0x02: ("sha1", 20), 0x03: ("ripemd160", 20), 0x08: ("sha256", 32), 0x67: ("keccak256", 32)}
+
+
+class NoProof(Exception):
+    pass
+
+
+class Proof:
+    """An OpenTimestamps proof: `blocks` are (height, message), a message None when this Python has no such hash."""
+
+    def __init__(self, raw, digest):
+        self.raw, self.at, self.end, self.blocks, self.promised = raw, 0, len(raw), [], False
+        if len(raw) > 256 << 10:
+            raise NoProof("more than 262144 bytes")
+        if self.take(31) != OTS_MAGIC or self.number() != 1:
+            raise NoProof("it does not begin as a proof does")
+        if self.take(1)[0] != 0x08 or self.take(32) != digest:
+            raise NoProof("a proof of another digest")
+        self.tree(digest, 32, 256)
+        if self.at != self.end:
+            raise NoProof("something follows the end")
+
+    def take(self, count):
+        if self.at + count > self.end:
+            raise NoProof("it ends too early")
+        self.at += count
+        return self.raw[self.at - count:self.at]
+
+    def number(self):
+        value = 0
+        for shift in range(0, 63, 7):
+            byte = self.take(1)[0]
+            value |= (byte & 0x7f) << shift
+            if not byte & 0x80:
+                return value
+        raise NoProof("a number of more than nine bytes")
+
+    def string(self, least, most, what):
+        length = self.number()
+        if not least <= length <= most:
+            raise NoProof("%s of %d bytes" % (what, length))
+        return self.take(length)
+
+    def tree(self, message, length, levels):
+        if levels == 0:
+            raise NoProof("more than 256 levels")
+        more = True
+        while more:
+            tag = self.take(1)[0]
+            more = tag == 0xff
+            if more:
+                tag = self.take(1)[0]
+            if tag == 0:
+                self.attestation(message)
+                continue
+            below, size = self.apply(tag, message, length)
+            if not 1 <= size <= 4096:
+                raise NoProof("a message of %d bytes" % size)
+            self.tree(below, size, levels - 1)
+
+    def apply(self, tag, message, length):
+        if tag in (0xf0, 0xf1):
+            operand = self.string(1, 4096, "an operand")
+            joined = None if message is None else message + operand if tag == 0xf0 else operand + message
+            return joined, length + len(operand)
+        if tag == 0xf2:
+            return message and message[::-1], length
+        if tag == 0xf3:
+            return message and message.hex().encode(), 2 * length
+        if tag not in OTS_HASHES:
+            raise NoProof("unknown operation %#04x" % tag)
+        name, size = OTS_HASHES[tag]
+        try:
+            return message and hashlib.new(name, message).digest(), size
+        except ValueError:
+            return None, size
+
+    def attestation(self, message):
+        tag = self.take(8)
+        length = self.number()
+        if length > 8192:
+            raise NoProof("an attestation whose payload has a wrong length")
+        whole, self.end = self.end, self.at + length
+        if self.end > whole:
+            raise NoProof("it ends too early")
+        if tag == OTS_PENDING:
+            uri = self.string(0, 1000, "an address")
+            if not re.match(rb"[A-Za-z0-9\-._/:]*\Z", uri):
+                raise NoProof("a calendar's address that is no address")
+            self.promised = True
+        elif tag == OTS_BITCOIN:
+            self.blocks.append((self.number(), message))
+        elif tag in OTS_OTHERS:
+            self.number()
+        else:
+            self.take(length)
+        if self.at != self.end:
+            raise NoProof("an attestation whose payload has a wrong length")
+        self.end = whole
 
 
 # ---------------------------------------------------------------- witnesses, section 10
@@ -816,8 +981,11 @@ class Session:
 # ---------------------------------------------------------------- the checks
 
 class Check:
-    def __init__(self, git, log, pinned, every_signature, policy=None, heads=()):
-        self.git, self.log_path, self.pinned = git, log, pinned
+    def __init__(self, git, log, pinned, every_signature, policy=None, heads=(), chain=None):
+        self.git, self.log_path, self.pinned, self.chain_path = git, log, pinned, chain
+        # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
+        self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
+        self.named, self.proven, self.orphaned = {}, 0, 0
         self.findings, self.counts = [], dict.fromkeys(QUESTIONS, 0)
         self.ed25519, self.every_signature = None, every_signature
         # Tree heads outside: of notes, by commit, and of files; root and time of the log at their sizes.
@@ -828,7 +996,7 @@ class Check:
         self.claimed, self.commits, self.tree_heads, self.notes = set(), {}, [], []
         # the log
         self.number, self.head, self.time, self.highest, self.records = 0, GENESIS, 0, 0, set()
-        self.record_lines = set()
+        self.record_lines = {}
         self.tree, self.sessions, self.ended, self.branches = TreeHash(), {}, set(), set()
         self.last_branch, self.due, self.last_prompt, self.blocks = None, [], None, {}
         self.in_segments = 0
@@ -907,8 +1075,6 @@ class Check:
                 self.refs[name[11:]] = oid
             elif name in ("refs/notes/ots", "refs/notes/witness"):
                 self.notes.append((name, oid))
-                if name.endswith("/ots"):
-                    self.remarks.append("the proofs in %s were not judged" % name)
             else:
                 self.find("consistent", name, "no other refs than main, branch-1 to branch-7 and the notes", oid)
         if "main" not in self.refs:
@@ -1208,7 +1374,7 @@ class Check:
         if record in self.records:
             self.find("consistent", line.place, "a record that no line before names", record)
         self.records.add(record)
-        self.record_lines.add(line.hash)
+        self.record_lines[line.hash] = self.number
 
     def follow(self, line):
         """What the lines before allow."""
@@ -1398,6 +1564,8 @@ class Check:
                       "a header that shows the work of block %d of %s" % (height, self.network), fault)
         if faults:
             self.headless.append(session)
+        else:
+            self.named.setdefault((height, block_hash), (header[8:72], place))
         return not faults
 
     def check_block(self, block, files, place, session):
@@ -1741,8 +1909,11 @@ class Check:
             # While a session is open its drift line may still come: short, not wrong.
             self.missing_drift(session, "complete")
         self.commits_without_line()
+        if self.chain_path and self.network in EASIEST:
+            self.chain = read_chain(self.chain_path, self.network, self.epochs)
         for name, oid in self.notes:
             self.check_notes(name, oid)
+        self.check_places()
         self.check_heads()
         for branch in sorted(set(self.tips) | set(self.refs) - {"main"}):
             self.same("refs/heads/" + branch, "commit", self.tips.get(branch), self.refs.get(branch))
@@ -1810,6 +1981,70 @@ class Check:
                     blob = self.git.read(child, "blob", MAX_OBJECT)
                     if isinstance(blob, str):
                         self.find("consistent", "%s, note %s" % (name, note), "its bytes", blob)
+                    elif name == "refs/notes/ots" and oid == tip:
+                        self.check_proof(note.replace("/", ""), blob)
+
+    def check_proof(self, oid, raw):
+        """Section 9: a note is a proof of its commit's Log, and ends in Merkle roots."""
+        node, place = self.nodes.get(oid), "refs/notes/ots, note " + oid
+        line = node and self.record_lines.get(node.log)
+        if not line:
+            return
+        try:
+            proof = Proof(raw, bytes.fromhex(node.log))
+            if any(height > MAX_HEIGHT for height, _ in proof.blocks):
+                raise NoProof("a block that is none")
+        except (NoProof, RecursionError) as fault:
+            self.find("not_after", place, "an OpenTimestamps proof of the log's head " + node.log, fault)
+            return
+        good, unknown = [], []
+        for height, message in proof.blocks:
+            if height not in self.chain or message is None:
+                unknown.append(height)
+            elif self.chain[height][36:68] == message:
+                good.append(height)
+            else:
+                self.find("not_after", place, "the Merkle root of block %d, %s" % (height, self.chain[height][36:68].hex()),
+                          message.hex())
+        if good:
+            self.attested.append((line, min(good)))
+        elif unknown:
+            self.unattested.append(min(unknown))
+        elif not proof.blocks:
+            self.pending += proof.promised
+
+    def check_places(self):
+        """Section 9: with headers at hand, a named block is in the chain at its height, or was orphaned there."""
+        for (height, block), (prev, place) in self.named.items():
+            if height not in self.chain:
+                continue
+            if sha256(sha256(self.chain[height]).digest()).digest()[::-1].hex() == block:
+                self.proven += 1
+            elif self.chain[height][4:36].hex() == prev and height - 1 in self.chain:
+                self.orphaned += 1
+            else:
+                self.find("not_before", place, "the block at height %d, or one beside it" % height, "block %s" % block)
+
+    def stamped(self):
+        waits = "; %d wait for a block" % self.pending if self.pending else ""
+        if self.git is None:
+            return ("not checked", "the log alone: proofs are in the ledger")
+        if self.attested:
+            last = max(line for line, _ in self.attested)
+            return ("yes", "%d proofs; lines up to %d were there before block %d%s"
+                    % (len(self.attested), last, min(h for line, h in self.attested if line == last), waits))
+        if self.unattested:
+            return ("not checked", "%d proofs, and no header of the blocks they name is at hand, the lowest %d: --headers%s"
+                    % (len(self.unattested), min(self.unattested), waits))
+        if self.pending:
+            return ("not checked", "%d proofs wait for a block yet" % self.pending)
+        return ("not checked", "the ledger carries no OpenTimestamps proof")
+
+    def tail(self):
+        last = max((line for line, _ in self.attested), default=0)
+        if not last and not self.covered:
+            return "%d lines, as no outside proof was checked" % self.number
+        return "%d lines after line %d" % (self.number - max(last, self.covered), max(last, self.covered))
 
     # ---- tree heads outside
 
@@ -1937,9 +2172,12 @@ class Check:
                 "has: %s); the newest that has is of %d lines" % (size, by, self.covered))
 
     def not_after(self):
+        stamped = self.stamped()
+        if stamped[0] == "yes":
+            return stamped
         if self.newest_head and self.newest_head[2] and self.newest_head[3] is not None:
             return ("yes", "witnesses had seen %d lines by second %d" % (self.newest_head[0], self.newest_head[3]))
-        return ("not checked", "this script reads no OpenTimestamps proof, and no cosignature counts")
+        return stamped
 
     def session_of(self, kind, document, place):
         """The session of a commit without a line."""
@@ -1964,7 +2202,7 @@ class Check:
         else:
             words["consistent"] = ("yes", held + " hold together")
             words["complete"] = ("yes", "every prompt has its outcome and every commit its line; unanchored tail: "
-                                 "%d lines behind what witnesses cosigned (%d)" % (self.number - self.covered, self.covered))
+                                 + self.tail())
         words["unique"] = self.unique()
         words["not_after"] = self.not_after()
         words["not_before"] = self.not_before()
@@ -1985,7 +2223,9 @@ class Check:
             return ("not checked", "no session names a block of the network")
         if self.network == "bitcoin" and not self.epochs:
             return ("not checked", "no genesis/btc-epochs.csv beside this script: the difficulty was not compared")
-        return ("yes", "%d block headers show their work; %d sessions start on no block" % (self.headers, self.local_starts))
+        kept = "; %d at the height that the headers prove, %d orphaned" % (self.proven, self.orphaned) if self.chain else ""
+        return ("yes", "%d block headers show their work; %d sessions start on no block%s"
+                % (self.headers, self.local_starts, kept))
 
     def signed_by(self):
         if self.key_unknown or self.key is None:
@@ -2008,6 +2248,9 @@ class Check:
             "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
             "commits": {kind or "unknown": n for kind, n in sorted(self.commits.items(), key=str)},
             "tree_heads": self.tree_heads, "database": None, "receipts": len(self.receipts), "remarks": self.remarks,
+            "bracket": {"proofs": len(self.attested), "proofs_without_header": len(self.unattested),
+                        "proofs_pending": self.pending, "blocks_proven": self.proven, "blocks_orphaned": self.orphaned,
+                        "unanchored_tail": self.number - max([self.covered] + [line for line, _ in self.attested])},
         }
 
 
@@ -2717,6 +2960,7 @@ def main():
     parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone (--mirror) or a bundle of ledger.git")
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
     parser.add_argument("--signer", metavar="KEY-OR-FILE", help="the key the ledger must be signed by")
+    parser.add_argument("--headers", metavar="FILE", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
     parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique a yes; required then")
     parser.add_argument("--head", metavar="FILE", action="append", default=[], help="a tree head that somebody kept")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -2738,7 +2982,7 @@ def main():
         git = Git(args.repository) if args.repository else None
         policy = read_policy(args.policy) if args.policy else None
         heads = [(place, read_head(place)) for place in args.head]
-        check = Check(git, args.log, pinned, args.every_signature, policy, heads)
+        check = Check(git, args.log, pinned, args.every_signature, policy, heads, args.headers)
         check.receipts = [Receipt(path) for path in args.receipt]
         check.run()
         for place, (_, parts, _) in heads:

@@ -25,6 +25,7 @@ pub mod ask;
 pub mod backup;
 pub mod home;
 pub mod session;
+pub mod stamp;
 pub mod verify;
 pub mod witness;
 

@@ -280,6 +280,15 @@ fn reasons(heard: &[Heard]) -> String {
     clauses.iter().map(|(names, what)| format!("{} {what}", names.join(" and "))).collect::<Vec<_>>().join("; ")
 }
 
+/// What one address did, in a few words for one line.
+pub fn in_short(fault: &SourceFault) -> String {
+    match fault {
+        SourceFault::Unreachable { at, reason } => format!("{} can't be reached: {}", host(at), briefly(reason)),
+        SourceFault::Timeout { at, after } => format!("{} says nothing within {} s", host(at), after.as_secs()),
+        other => other.to_string(),
+    }
+}
+
 /// What one source did, as it goes on after its name.
 fn reason(one: &Heard) -> String {
     match &one.outcome {

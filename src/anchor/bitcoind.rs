@@ -24,6 +24,9 @@ use crate::record::hash::Hash32;
 /// `getblockchaininfo` lists soft forks and warnings: a few KB in all releases so far.
 const MAX_ANSWER: usize = 64 * 1024;
 
+/// Two thousand headers with what is around them.
+const MAX_BATCH: usize = 2 * 1024 * 1024;
+
 /// A cookie is `__cookie__:` and 64 digits; a longer file is something else.
 const MAX_COOKIE: u64 = 1024;
 
@@ -69,6 +72,15 @@ struct ChainInfo {
 
 #[derive(Deserialize)]
 struct Reply {
+    #[serde(default)]
+    result: Value,
+    error: Option<RpcError>,
+}
+
+/// One answer of several.
+#[derive(Deserialize)]
+struct Numbered {
+    id: usize,
     #[serde(default)]
     result: Value,
     error: Option<RpcError>,
@@ -144,6 +156,48 @@ impl Bitcoind {
         let header: Header = text.parse().map_err(|_| self.malformed(method, expected, text.as_bytes()))?;
         let block = Block { hash, height, network: self.network, source: Source::Bitcoind, time: header.fields().time };
         Ok(Anchor { block, header: Some(header) })
+    }
+
+    /// The headers of `count` heights from `from` on, in two questions.
+    ///
+    /// ```text
+    /// [getblockhash HEIGHT, …]          → [hash, …]
+    /// [getblockheader HASH false, …]    → [160 digits, …]
+    /// ```
+    pub async fn headers(&self, from: u32, count: u32) -> Result<Vec<Header>, SourceFault> {
+        let heights = (from..from.saturating_add(count)).map(|height| json!([height])).collect();
+        let hashes: Vec<Hash32> = self.batch("getblockhash", heights).await?;
+        let hashes = hashes.into_iter().map(|hash| json!([hash, false])).collect();
+        let texts: Vec<String> = self.batch("getblockheader", hashes).await?;
+        let expected = "a header of 160 digits";
+        let header =
+            |text: &String| text.parse().map_err(|_| self.malformed("getblockheader", expected, text.as_bytes()));
+        texts.iter().map(header).collect()
+    }
+
+    /// One method with many parameters, answered in their order.
+    async fn batch<T: DeserializeOwned>(&self, method: &str, params: Vec<Value>) -> Result<Vec<T>, SourceFault> {
+        let (at, count) = (format!("{} {method}", self.name), params.len());
+        let (user, password) = self.credentials().await?;
+        let one =
+            |(id, params): (usize, Value)| json!({"jsonrpc": "1.0", "id": id, "method": method, "params": params});
+        let questions: Vec<Value> = params.into_iter().enumerate().map(one).collect();
+        let request = self.client.post(self.base.clone()).basic_auth(user, Some(password.as_str())).json(&questions);
+        let body = http::fetch(request, &at, MAX_BATCH).await?;
+        if body.status == StatusCode::UNAUTHORIZED {
+            return Err(SourceFault::Denied { at, mend: self.mend() });
+        }
+        let wrong = || self.malformed(method, "an answer to each question", &body.bytes);
+        let replies: Vec<Numbered> = serde_json::from_slice(&body.bytes).map_err(|_| wrong())?;
+        let mut results = std::collections::BTreeMap::new();
+        for reply in replies {
+            if let Some(error) = reply.error {
+                return Err(self.failed(method, &error));
+            }
+            results.insert(reply.id, serde_json::from_value(reply.result).map_err(|_| wrong())?);
+        }
+        let complete = results.len() == count && results.last_key_value().is_none_or(|(last, _)| *last < count);
+        if complete { Ok(results.into_values().collect()) } else { Err(wrong()) }
     }
 
     async fn call<T: DeserializeOwned>(

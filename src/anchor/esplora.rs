@@ -8,6 +8,7 @@
 
 use futures_util::future::{BoxFuture, FutureExt};
 use reqwest::{Client, StatusCode, Url};
+use serde::Deserialize;
 
 use super::{BlockSource, SourceFault, http, shown};
 use crate::record::block::{Anchor, Block, Header, Network, Source};
@@ -15,6 +16,44 @@ use crate::record::hash::Hash32;
 
 /// The longest right answer is a header's 160 digits; error pages are cut long before they matter.
 const MAX_ANSWER: usize = 4096;
+
+/// Fifteen blocks with all that an explorer says of them.
+const MAX_PAGE: usize = 128 * 1024;
+
+/// A block as an explorer lists it.
+#[derive(Deserialize)]
+struct Listed {
+    id: Hash32,
+    height: u32,
+    version: i64,
+    #[serde(default)]
+    previousblockhash: Option<Hash32>,
+    merkle_root: Hash32,
+    timestamp: u32,
+    bits: u32,
+    nonce: u32,
+}
+
+impl Listed {
+    fn header(&self) -> Header {
+        let mut bytes = [0; 80];
+        let reversed = |hash: Hash32| {
+            let mut bytes = *hash.as_bytes();
+            bytes.reverse();
+            bytes
+        };
+        // Some list the version signed, some not: the 32 bits are the same.
+        let version = self.version.to_le_bytes();
+        let prev = self.previousblockhash.map_or([0; 32], reversed);
+        bytes[..4].copy_from_slice(&version[..4]);
+        bytes[4..36].copy_from_slice(&prev);
+        bytes[36..68].copy_from_slice(&reversed(self.merkle_root));
+        bytes[68..72].copy_from_slice(&self.timestamp.to_le_bytes());
+        bytes[72..76].copy_from_slice(&self.bits.to_le_bytes());
+        bytes[76..].copy_from_slice(&self.nonce.to_le_bytes());
+        Header::from_bytes(bytes)
+    }
+}
 
 /// Where addresses of this kind are configured.
 const KEY: &str = "anchor.esplora";
@@ -60,6 +99,37 @@ impl Esplora {
             text.parse().map_err(|_| self.malformed(&at, "a header of 160 digits", text.as_bytes()))?;
         let block = Block { hash, height, network: self.network, source: Source::Esplora, time: header.fields().time };
         Ok(Anchor { block, header: Some(header) })
+    }
+
+    /// The headers of heights `from..to`, at most ten, in one question.
+    ///
+    /// ```text
+    /// GET BASE/blocks/HEIGHT   → [{"id","height","version","previousblockhash","merkle_root","timestamp","bits","nonce",…}, …]
+    /// ```
+    /// An answer lists blocks from HEIGHT down, ten or more. Each header is put together from its fields and must have
+    /// the hash that it is listed under.
+    pub async fn headers(&self, from: u32, to: u32) -> Result<Vec<Header>, SourceFault> {
+        let at = format!("blocks/{}", to.saturating_sub(1));
+        let url = self.base.join(&at).map_err(|_| self.malformed(&at, "a path", at.as_bytes()))?;
+        let body = http::fetch(self.client.get(url), &format!("{}/{at}", self.name), MAX_PAGE).await?;
+        if body.status != StatusCode::OK {
+            let (at, actual) = (format!("{}/{at}", self.name), body.status.as_u16());
+            return Err(SourceFault::Status { at, expected: 200, actual, said: shown(&body.bytes) });
+        }
+        let wrong = |expected| self.malformed(&at, expected, &body.bytes);
+        let listed: Vec<Listed> = serde_json::from_slice(&body.bytes).map_err(|_| wrong("a list of blocks"))?;
+        let mut headers = std::collections::BTreeMap::new();
+        for block in listed.into_iter().filter(|block| (from..to).contains(&block.height)) {
+            let header = block.header();
+            if header.hash() != block.id {
+                return Err(wrong("blocks whose fields hash to their id"));
+            }
+            headers.insert(block.height, header);
+        }
+        if headers.len() != to.saturating_sub(from) as usize {
+            return Err(wrong("every block down from the height asked for"));
+        }
+        Ok(headers.into_values().collect())
     }
 
     /// One answer as text without white space at its end; none for a 404.

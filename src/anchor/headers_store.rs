@@ -5,7 +5,7 @@
 //! enter it once [`BURIED`] others are on top of them, so a reorganisation does not reach into it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::block::{Header, Network};
@@ -54,6 +54,12 @@ pub enum StoreFault {
         /// What is wrong.
         fault: ChainFault,
     },
+    /// Somebody else adds headers.
+    #[error("{}: another gently anchor sync is at work", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A header that was to be added is not of the chain.
     #[error("not added: {0}")]
     NotAdded(ChainFault),
@@ -79,7 +85,25 @@ pub struct Wanted {
     pub header: Option<Header>,
 }
 
+/// Whoever holds it may append; released when dropped.
+#[derive(Debug)]
+pub struct Appending {
+    _folder: File,
+}
+
 impl HeadersStore {
+    /// Makes the folder if need be, and keeps others from appending.
+    pub fn lock(folder: &Path) -> Result<Appending, StoreFault> {
+        let io = |e: std::io::Error| StoreFault::Io { path: folder.to_owned(), reason: e.to_string() };
+        fs::create_dir_all(folder).map_err(io)?;
+        let held = File::open(folder).map_err(io)?;
+        match held.try_lock() {
+            Ok(()) => Ok(Appending { _folder: held }),
+            Err(fs::TryLockError::WouldBlock) => Err(StoreFault::Busy { path: folder.to_owned() }),
+            Err(fs::TryLockError::Error(e)) => Err(io(e)),
+        }
+    }
+
     /// Opens the file of a network in a folder, and checks all of it; none when there is no file.
     ///
     /// `wanted` are heights whose headers are to be kept in memory, in any order. A last header that was
@@ -109,6 +133,23 @@ impl HeadersStore {
         }
         let count = chain.next_height() - start;
         Ok(Some(HeadersStore { path, start, chain, count, merkle }))
+    }
+
+    /// The header that stands at a height, without checking the chain to it: good for asking, not for proving.
+    ///
+    /// None where the file does not reach, or there is none.
+    pub fn peek(folder: &Path, network: Network, height: u32) -> Result<Option<Header>, StoreFault> {
+        let Some((path, start)) = find(folder, network)? else { return Ok(None) };
+        let io = |e: std::io::Error| StoreFault::Io { path: path.clone(), reason: e.to_string() };
+        let Some(at) = height.checked_sub(start) else { return Ok(None) };
+        let mut file = File::open(&path).map_err(io)?;
+        if u64::from(at).saturating_add(1) * HEADER > file.metadata().map_err(io)?.len() {
+            return Ok(None);
+        }
+        let mut bytes = [0; 80];
+        file.seek(SeekFrom::Start(u64::from(at) * HEADER)).map_err(io)?;
+        file.read_exact(&mut bytes).map_err(io)?;
+        Ok(Some(Header::from_bytes(bytes)))
     }
 
     /// Makes an empty file that starts at a height; the network's first block, or one that the built-in table knows.

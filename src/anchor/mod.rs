@@ -5,10 +5,12 @@
 
 pub mod agree;
 pub mod bitcoind;
+pub mod calendar;
 pub mod esplora;
 pub mod headers_file;
 pub mod headers_store;
 mod http;
+pub mod sync;
 pub mod witness;
 
 use std::path::PathBuf;
@@ -51,7 +53,7 @@ pub trait BlockSource: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceFault {
     /// The configured address can't be used.
-    #[error("'{address}' is no address of a block source: {reason}; change it with: gently config set {key} …")]
+    #[error("'{address}' is no address that can be asked: {reason}; change it with: gently config set {key} …")]
     Address {
         /// What is configured.
         address: String,

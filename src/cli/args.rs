@@ -18,6 +18,7 @@ use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
+use super::sync::SyncArgs;
 use super::witness::WitnessCommand;
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
@@ -179,6 +180,8 @@ pub enum ActionCommand {
 pub enum AnchorCommand {
     /// Ask every source now; exit 0 when a session could be anchored, 1 when not
     Status,
+    /// Keep headers of Bitcoin blocks, each checked on the one before: from a file, a node or an explorer
+    Sync(SyncArgs),
 }
 
 /// `gently audit`: what looks, and what mends.
@@ -186,6 +189,10 @@ pub enum AnchorCommand {
 pub enum Audit {
     #[command(flatten)]
     Look(AuditCommand),
+    /// Send heads of the log that have no proof to the OpenTimestamps calendars; a hash is all that is sent
+    Stamp,
+    /// Ask the calendars for the proofs that they promised
+    Upgrade,
     /// Push main, branches and notes to a remote with your own git, never by force
     Publish(PublishArgs),
     /// Open one text of a turn, or an artifact, to somebody who has no ledger: one file with all that proves it

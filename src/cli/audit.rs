@@ -3,8 +3,10 @@
 //! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a
 //! required one was not checked; 2 could not look, which includes that there is nothing to check.
 
+mod bracket;
 mod check;
 mod copy;
+mod headers;
 pub(super) mod open;
 mod outside;
 mod progress;
@@ -103,6 +105,9 @@ struct TargetArgs {
     /// The log file that belongs to --repo
     #[arg(long, value_name = "FILE", requires = "repo")]
     log: Option<PathBuf>,
+    /// A folder of kept headers (gently anchor sync); the home's own when not given, none with --repo
+    #[arg(long, value_name = "FOLDER")]
+    headers: Option<PathBuf>,
     /// The key that the ledger must be signed by: 'ssh-ed25519 AAAA…', or a file that begins with it
     #[arg(long, value_name = "KEY-OR-FILE")]
     signer: Option<String>,

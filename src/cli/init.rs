@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::anchor::agree::host;
+use crate::config::{AnchorMode, Config};
 use crate::home::{Home, InitOptions};
 use crate::keys::os_random;
 
@@ -39,13 +40,23 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// What a person reads when the first `ask` made the home.
-pub fn welcome(home: &Home, contacted: &[String], told: &Told) {
+pub fn welcome(home: &Home, config: &Config, told: &Told) {
+    let contacted = config.anchor_addresses();
     told.say(&format!("made a home for your records: {}", home.root().display()));
     if contacted.is_empty() {
         told.say("no block explorer is contacted (anchor.mode is off, or none is configured)");
     } else {
-        let hosts: Vec<&str> = contacted.iter().map(|address| host(address)).collect();
-        told.say(&format!("asked for the newest Bitcoin block, and told nothing else: {}", hosts.join(", ")));
+        told.say(&format!("asked for the newest Bitcoin block, and told nothing else: {}", hosts(&contacted)));
+    }
+    let calendars = config.calendars();
+    if !calendars.is_empty() {
+        told.say(&format!("sent a hash when a session closes, and told nothing else: {}", hosts(calendars)));
+    }
+    if config.anchor.mode == AnchorMode::Auto && !(contacted.is_empty() && calendars.is_empty()) {
         told.say(&format!("to contact nobody: {} config set anchor.mode off", program()));
     }
+}
+
+fn hosts(addresses: &[String]) -> String {
+    addresses.iter().map(|address| host(address)).collect::<Vec<_>>().join(", ")
 }

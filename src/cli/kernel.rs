@@ -14,7 +14,7 @@ use crate::store::sqlite::Sqlite;
 use super::args::KernelCommand;
 use super::screen::quiet;
 use super::wire::{self, Opened, WireError};
-use super::{FINE, NEGATIVE, Told, could_not, print, say};
+use super::{FINE, NEGATIVE, Told, could_not, print, say, stamp};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -107,12 +107,15 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
     let changes = known.map(|known| changes(&known, &kernel)).unwrap_or_default();
     let told = Told::default();
     let say_on = |line: &str| told.say(line);
+    let before = stamp::main_tip(&opened)?;
     let closed = session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
+    let stamped = stamp::after_close(&opened, before, &told).await;
     let witnessed = super::witness::after(&opened.home, &opened.config, &say_on).await;
     if json {
         let ids: Vec<String> = closed.iter().map(|closed| closed.session.id.to_string()).collect();
         let facts = json!({
             "kernel_hash": kernel.hash().to_string(), "set": true, "changes": facts(&changes), "closed": ids,
+            "ots": stamped,
             "witnesses": witnessed,
         });
         return Ok(print(&format!("{facts}\n")));

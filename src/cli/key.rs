@@ -15,7 +15,7 @@ use crate::store::{AuthKeyRow, Read};
 use super::args::KeyCommand;
 use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, could_not, print, say};
+use super::{FINE, Told, could_not, print, say, stamp};
 
 /// The longest name of a key; it stands in the public log.
 const MAX_NAME: usize = 64;
@@ -113,6 +113,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     opened.authorize().await?;
     let next = to.zip(agent).map(|(file, wait)| agent_key(file, wait)).transpose()?;
     let house = opened.house("", &say);
+    let before = stamp::main_tip(&opened)?;
     for open in opened.store.open_sessions()? {
         session::close(&house, open.id).await?;
     }
@@ -122,6 +123,8 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
         None => opened.home.next_signing_key(&mut os_random)?.public(),
     };
     opened.recorder.rotate(new, wire::clock()?).await?;
+    let told = Told::default();
+    let stamped = stamp::after_close(&opened, before, &told).await;
     let (home, config) = (opened.home.clone(), opened.config.clone());
     // The recorder signs with the old key: it ends before the new one takes its place.
     drop(opened);
@@ -131,7 +134,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     let log = super::witness::hand_over(&home, &config)?;
     if json {
         let facts = json!({
-            "old_signer": old.to_string(), "new_signer": new.to_string(), "witnesses": witnessed, "log_key": log,
+            "old_signer": old.to_string(), "new_signer": new.to_string(), "witnesses": witnessed, "ots": stamped, "log_key": log,
         });
         return Ok(print(&format!("{facts}\n")));
     }

@@ -31,7 +31,9 @@ mod secrets;
 mod session;
 mod show;
 mod sight;
+mod stamp;
 mod summary;
+mod sync;
 mod terminal;
 mod walk;
 mod wire;
@@ -92,6 +94,8 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
+        Command::Audit(Audit::Stamp) => stamp::stamp(json).await,
+        Command::Audit(Audit::Upgrade) => stamp::upgrade(json).await,
         Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
         Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
         Command::Audit(Audit::Open(args)) => audit::open::run(args, json).await,
@@ -107,6 +111,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
+        Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => {
             wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))

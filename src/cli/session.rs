@@ -9,7 +9,7 @@ use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
 use super::args::SessionCommand;
 use super::choose::{self, CallArgs};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, find, init, print, say};
+use super::{FINE, Told, could_not, find, init, print, say, stamp};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
@@ -27,7 +27,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(home)?;
     let told = Told::default();
     if made {
-        init::welcome(&opened.home, &opened.config.anchor_addresses(), &told);
+        init::welcome(&opened.home, &opened.config, &told);
     }
     let key = opened.authorize().await?;
     let none = CallArgs::default();
@@ -52,6 +52,7 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     let told = Told::default();
     let say_once = |line: &str| told.say(line);
     let house = opened.house("", &say_once);
+    let before = stamp::main_tip(&opened)?;
     let mut closed = Vec::new();
     for row in chosen {
         let done = session::close(&house, row.id).await?;
@@ -63,6 +64,10 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
         } else {
             print(&format!("{}\n", line(&done.session)));
         }
+    }
+    let stamped = stamp::after_close(&opened, before, &told).await;
+    if let Some(last) = closed.last_mut().filter(|_| !stamped.is_null()) {
+        last["ots"] = stamped;
     }
     let witnessed = super::witness::after(&opened.home, &opened.config, &say_once).await;
     if let Some(last) = closed.last_mut() {

@@ -371,11 +371,22 @@ pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSou
     if let Some(path) = &config.anchor.headers {
         sources.push(Box::new(HeadersFile::new(path, network)));
     }
-    for address in &config.anchor.bitcoind {
-        sources.push(Box::new(Bitcoind::new(address, network, node_auth(config, address)?)?));
+    for node in nodes(config, network)? {
+        sources.push(Box::new(node));
     }
-    for address in &config.anchor.esplora {
-        sources.push(Box::new(Esplora::new(address, network)?));
+    for explorer in explorers(config, network)? {
+        sources.push(Box::new(explorer));
     }
     Ok(sources)
+}
+
+/// The nodes of a configuration, whatever its mode.
+pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, WireError> {
+    let node = |address: &String| Ok(Bitcoind::new(address, network, node_auth(config, address)?)?);
+    config.anchor.bitcoind.iter().map(node).collect()
+}
+
+/// The explorers of a configuration, whatever its mode.
+pub fn explorers(config: &Config, network: Network) -> Result<Vec<Esplora>, WireError> {
+    config.anchor.esplora.iter().map(|address| Ok(Esplora::new(address, network)?)).collect()
 }

@@ -54,7 +54,8 @@ pub const GENESIS: &str = include_str!("../../genesis/gently.toml");
 
 /// The file that the home of a network's ledger starts from: the explorers are those of its chain.
 ///
-/// A regtest chain is its owner's alone, and no explorer has it.
+/// A regtest chain is its owner's alone, and no explorer has it. Public calendars write into mainnet only, so the
+/// ledgers of other chains start with none.
 pub fn genesis_file(network: Network) -> String {
     const ESPLORA: &str = r#"esplora = ["https://blockstream.info/api", "https://mempool.space/api"]"#;
     let of_network = match network {
@@ -63,7 +64,13 @@ pub fn genesis_file(network: Network) -> String {
         Network::Signet => r#"esplora = ["https://mempool.space/signet/api"]"#,
         Network::Regtest => "esplora = []",
     };
-    GENESIS.replacen(ESPLORA, of_network, 1)
+    let file = GENESIS.replacen(ESPLORA, of_network, 1);
+    if network == Network::Bitcoin {
+        return file;
+    }
+    let no_calendars =
+        |line: &str| if line.starts_with("calendars = ") { "calendars = []\n".to_owned() } else { format!("{line}\n") };
+    file.lines().map(no_calendars).collect()
 }
 
 /// How environment variables are looked up: `&|name| std::env::var_os(name)`, or a test's own.
@@ -74,6 +81,8 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 pub struct Config {
     /// Where blocks are from.
     pub anchor: Anchor,
+    /// Who is sent heads of the log.
+    pub ots: Ots,
     /// Who answers.
     pub model: Model,
     /// How sessions are kept.
@@ -119,6 +128,15 @@ pub struct Anchor {
     pub look_again: Duration,
     /// For all sources together.
     pub deadline: Duration,
+}
+
+/// `[ots]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ots {
+    /// Addresses of calendars, without a slash at the end.
+    pub calendars: Vec<String>,
+    /// How many of them must accept a head.
+    pub quorum: usize,
 }
 
 /// Whether block sources are asked.
@@ -195,6 +213,11 @@ impl Config {
         [self.anchor.bitcoind.as_slice(), self.anchor.esplora.as_slice()].concat()
     }
 
+    /// Who is sent heads of the log; nobody in mode `off`, which contacts nobody.
+    pub fn calendars(&self) -> &[String] {
+        if self.anchor.mode == AnchorMode::Off { &[] } else { &self.ots.calendars }
+    }
+
     /// Reads the configuration of a home; a missing file means the defaults.
     pub fn load(home: &Path, environment: Environment<'_>) -> Result<Self, ConfigError> {
         let path = home.join(FILE);
@@ -220,6 +243,10 @@ impl Config {
                 quorum: usize::try_from(number("anchor.quorum")).expect("the table's range fits usize"),
                 look_again: Duration::from_secs(number("anchor.look_again_s")),
                 deadline: Duration::from_millis(number("anchor.deadline_ms")),
+            },
+            ots: Ots {
+                calendars: settings.list("ots.calendars").iter().map(|url| address(url)).collect(),
+                quorum: usize::try_from(number("ots.quorum")).expect("the table's range fits usize"),
             },
             model: Model {
                 default: text("model.default"),
@@ -309,6 +336,7 @@ mod tests {
             let config = Config::from_settings(&read(&genesis_file(network)).unwrap(), Path::new("/home"));
             assert_eq!(config.anchor.esplora.len(), explorers, "{network:?}");
             assert!(config.anchor.esplora.iter().all(|url| url.contains(network.name())), "{network:?}");
+            assert_eq!(config.ots.calendars, [""; 0], "{network:?}");
         }
     }
 
@@ -320,6 +348,7 @@ mod tests {
         assert_eq!((config.anchor.headers, config.anchor.deadline.as_millis()), (None, 3000));
         assert_eq!((config.anchor.bitcoind.len(), config.anchor.quorum), (0, 1));
         assert_eq!(config.anchor.look_again.as_secs(), 60);
+        assert_eq!((config.ots.calendars.len(), config.ots.quorum), (4, 2));
         assert_eq!((config.model.timeout.as_secs(), config.model.connect_timeout.as_secs()), (120, 10));
         assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("auto", "OPENAI_API_KEY"));
         assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
@@ -334,7 +363,7 @@ mod tests {
         let settings = Settings::read("[anchor]\nmode = 'auto'\nheaders = 'h.csv'", "f", &environment).unwrap();
         assert_eq!(settings.get("anchor.mode"), Some((&table::Value::Text("off".into()), Source::Environment)));
         let config = Config::from_settings(&settings, Path::new("/home"));
-        assert_eq!(config.anchor.mode, AnchorMode::Off);
+        assert_eq!((config.anchor.mode, config.calendars()), (AnchorMode::Off, &[][..]));
         assert_eq!(config.anchor.headers, Some(PathBuf::from("/home/h.csv")));
 
         let wrong = |name: &str| (name == "GENTLY_MODEL_TIMEOUT_S").then(|| OsString::from("soon"));

@@ -131,6 +131,23 @@ pub static KEYS: &[Key] = &[
         doc: "how long all block sources together may take, in milliseconds",
     },
     Key {
+        name: "ots.calendars",
+        kind: Kind::List(SOURCE),
+        default: Default::List(&[
+            "https://a.pool.opentimestamps.org",
+            "https://b.pool.opentimestamps.org",
+            "https://a.pool.eternitywall.com",
+            "https://ots.btc.catallaxy.com",
+        ]),
+        doc: "OpenTimestamps calendars that are sent the log's head when a session closes; anchor.mode off asks none",
+    },
+    Key {
+        name: "ots.quorum",
+        kind: Kind::Number(1, MAX_LIST as u64),
+        default: Default::Number(2),
+        doc: "how many of them must accept a head",
+    },
+    Key {
         name: "model.default",
         kind: Kind::Text(MODEL),
         default: Default::Text("auto"),

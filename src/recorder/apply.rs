@@ -46,6 +46,11 @@ impl Paths {
         self.root.join("writer.lock")
     }
 
+    /// Headers of Bitcoin blocks that the home keeps.
+    pub fn headers(&self) -> PathBuf {
+        self.root.join("headers")
+    }
+
     /// Files that name the prompts in flight.
     pub fn in_flight(&self) -> PathBuf {
         self.root.join("in-flight")

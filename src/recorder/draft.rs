@@ -247,6 +247,15 @@ impl<'a> Draft<'a> {
         if open == 0 { Ok(()) } else { self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX)) }
     }
 
+    /// Writes a checkpoint whether or not one is due; false when every line is inside `main` already.
+    pub fn checkpoint_now(&mut self, now: Seconds) -> Result<bool, RecorderError> {
+        if self.head.lines == self.head.segment_lines {
+            return Ok(false);
+        }
+        let open = self.tx.open_sessions()?.len();
+        self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX)).map(|()| true)
+    }
+
     fn checkpoint(&mut self, now: Seconds, sessions_open: u64) -> Result<(), RecorderError> {
         let time = self.line_time(now)?;
         let log_head = self.head.hash;

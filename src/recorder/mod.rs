@@ -257,6 +257,11 @@ impl Recorder {
         self.record(now, move |draft| writer::clock_set(draft, now)).await
     }
 
+    /// Writes a checkpoint when any line is behind the newest commit of `main`; false when none is.
+    pub async fn checkpoint(&self, now: Seconds) -> Result<bool, RecorderError> {
+        self.record(now, move |draft| draft.checkpoint_now(now)).await
+    }
+
     /// Runs `work` in a batch and waits until it is recorded and applied.
     async fn record<T: Send + 'static>(
         &self,

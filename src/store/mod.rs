@@ -146,6 +146,8 @@ pub trait Read {
     fn commits(&self, from: u64, to: u64) -> Result<Vec<CommitRow>, StoreError>;
     /// The newest commit of a ref among the first `below` commits.
     fn tip(&self, reference: &str, below: u64) -> Result<Option<CommitRow>, StoreError>;
+    /// The commits of `main`, oldest first: id, and HASH of the line that `Log` names.
+    fn heads(&self) -> Result<Vec<(String, Hash32)>, StoreError>;
     /// Number of the newest commit of a kind on a ref.
     fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError>;
     /// The refs that have any commit.
@@ -154,6 +156,8 @@ pub trait Read {
     fn files(&self, commit: u64) -> Result<BTreeMap<String, Vec<u8>>, StoreError>;
     /// The newest known block of a height.
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
+    /// The lowest height that any line names; none when all blocks are local.
+    fn lowest_block(&self) -> Result<Option<u32>, StoreError>;
     /// All known blocks of a height, the newest first.
     fn blocks_at(&self, height: u32) -> Result<Vec<Anchor>, StoreError>;
     /// The running count of auth failures without a line: reason, since, pending.

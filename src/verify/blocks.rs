@@ -10,18 +10,35 @@ use super::checker::{Checker, Files};
 use super::history::Node;
 use super::report::Question;
 
+/// Who first named a block whose header was accepted.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    /// The block before it.
+    pub prev: Hash32,
+    pub session: Option<Hash32>,
+    /// Where.
+    pub place: String,
+}
+
 impl Checker<'_> {
     /// Holds a document's block against the header beside it; an accepted header is an anchor.
     pub fn check_block(&mut self, node: &Node, session: Hash32, block: &Block, files: &Files) {
         let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return };
-        let checked = match files.get("btc_header").map(|bytes| read_header(bytes)) {
-            Some(Err(fault)) => Err(fault),
-            Some(Ok(header)) => check_anchor(Some(&header), block, network),
-            None => check_anchor(None, block, network),
+        let read = files.get("btc_header").map(|bytes| read_header(bytes)).transpose();
+        let checked = match &read {
+            Err(fault) => Err(fault.clone()),
+            Ok(header) => check_anchor(header.as_ref(), block, network),
         };
         match checked {
             Ok(()) if block.is_local() => {}
-            Ok(()) => self.btc_anchors += 1,
+            Ok(()) => {
+                self.btc_anchors += 1;
+                if let Ok(Some(header)) = read {
+                    let place = || node.file("btc_header");
+                    let named = || Named { prev: header.fields().prev, session: Some(session), place: place() };
+                    self.named.entry((block.height, block.hash)).or_insert_with(named);
+                }
+            }
             Err(fault) => {
                 let place = node.file("btc_header");
                 let expected = format!("a header that shows the work of block {} of {}", block.height, network.name());

@@ -1,6 +1,6 @@
 //! What the checks share while a ledger is gone through.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{OpenError, Repository, TreeEntry};
@@ -12,6 +12,7 @@ use crate::record::signature::PublicKey;
 
 use super::ahead::{Ahead, Fetched, Taker};
 use super::artifacts::Tombstones;
+use super::blocks::Named;
 use super::database::DatabaseCounts;
 use super::file::LogFile;
 use super::ground::Ground;
@@ -21,6 +22,7 @@ use super::lines::Lines;
 use super::notes;
 use super::position::Misfit;
 use super::progress::{Progress, Stage};
+use super::proofs::Proofs;
 use super::receipts::Receipts;
 use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
@@ -77,6 +79,11 @@ pub(super) struct Checker<'a> {
     pub mark: Option<Mark>,
     /// Place on `main` of the commit that the caller named.
     pub named_base: Option<usize>,
+    /// Blocks that commits name, each with who named it first.
+    pub named: BTreeMap<(u32, Hash32), Named>,
+    /// Heights whose headers are in the kept chain.
+    pub chained: BTreeSet<u32>,
+    pub proofs: Proofs,
     /// Tips of the branches at the saved position.
     pub saved_tips: BTreeMap<u8, Oid>,
     /// Lines before the saved position that were read again.
@@ -174,6 +181,9 @@ impl<'a> Checker<'a> {
             key_commits: history.on_main().next().map(|root| root.id).into_iter().collect(),
             mark: None,
             named_base: None,
+            named: BTreeMap::new(),
+            chained: BTreeSet::new(),
+            proofs: Proofs::default(),
             saved_tips: BTreeMap::new(),
             replayed: 0,
             outside: Outside::default(),

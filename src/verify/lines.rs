@@ -11,6 +11,7 @@ use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
+use super::blocks::Named;
 use super::nodes::{Half, half};
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
@@ -46,6 +47,10 @@ pub(super) struct Lines {
     pub blocks: BTreeMap<u32, BTreeSet<Hash32>>,
     /// `btc_anchor` lines whose header was accepted.
     pub accepted_anchors: u64,
+    /// The blocks that those name, each with who named it first.
+    pub anchors: BTreeMap<(u32, Hash32), Named>,
+    /// Lines from which on a higher block is named than before, with its height.
+    pub rises: Vec<(u64, u32)>,
     /// HASH of every line, as it stands there; 32 bytes a line, kept only for a database.
     pub hashes: Vec<Hash32>,
     /// Whether they are kept.
@@ -73,6 +78,8 @@ impl Lines {
             records: Records::default(),
             blocks: BTreeMap::new(),
             accepted_anchors: 0,
+            anchors: BTreeMap::new(),
+            rises: Vec::new(),
             hashes: Vec::new(),
             keeps_hashes: false,
             bytes: 0,
@@ -116,6 +123,10 @@ impl Lines {
         self.take_block(&line, place, findings);
         self.keep_size();
         let number = self.state.count();
+        let highest = self.state.highest();
+        if self.rises.last().map_or(0, |rise| rise.1) < highest {
+            self.rises.push((number, highest));
+        }
         self.receipts.take(number, Some(&line), self.state.head(), &self.tree);
         if line.event.record().is_some() && number <= self.until {
             self.old.insert(half(line.hash));
@@ -156,7 +167,12 @@ impl Lines {
                 let time = header.fields().time;
                 let block = Block { hash: *block, height: *btc, network, source: Source::File, time };
                 match check_header(header, &block, network) {
-                    Ok(()) => self.accepted_anchors += 1,
+                    Ok(()) => {
+                        self.accepted_anchors += 1;
+                        let prev = header.fields().prev;
+                        let named = || Named { prev, session: line.session, place: place.words() };
+                        self.anchors.entry((*btc, block.hash)).or_insert_with(named);
+                    }
                     Err(fault) => {
                         let expected = format!("a header that shows the work of block {btc}");
                         findings.add(Question::NotBefore, line.session, place.words(), expected, fault.to_string());

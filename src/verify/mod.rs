@@ -12,6 +12,7 @@ mod ahead;
 mod artifacts;
 mod assertions;
 mod blocks;
+mod bracket;
 mod checker;
 mod commits;
 mod continuity;
@@ -29,6 +30,7 @@ mod notes;
 mod opening;
 mod position;
 mod progress;
+mod proofs;
 mod rebuilt;
 mod receipts;
 mod records;
@@ -52,9 +54,11 @@ use crate::store::{Read, StoreError};
 
 use since::{Lies, Start};
 
+pub use bracket::{Bound, Bracket, Span};
 pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening};
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
+pub use proofs::{FindHeaders, Headers, Wanted};
 pub use rebuilt::exchange_document;
 pub use receipts::KeptReceipt;
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
@@ -127,6 +131,8 @@ pub struct Terms<'a> {
     pub since: Option<Since<'a>>,
     /// Where it tells how far it is.
     pub progress: Option<&'a Progress>,
+    /// Where headers of Bitcoin blocks are found; without it no proof and no height is checked.
+    pub headers: Option<&'a FindHeaders<'a>>,
     /// Whom the caller believes that there is one history.
     pub policy: Option<&'a Policy>,
     /// Tree heads that the caller has from elsewhere.
@@ -210,6 +216,7 @@ fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }
     checker.check_all();
+    checker.check_proofs(terms.headers);
     if let Some(database) = evidence.database {
         database(&mut |store| checker.check_database(store))?;
     }

@@ -6,6 +6,7 @@ use crate::ledger::read::ObjectFault;
 use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
 
+use super::bracket::{Bound, Bracket};
 use super::position::Position;
 use super::since::Scope;
 
@@ -264,6 +265,10 @@ pub struct SessionReport {
     pub end: Option<SessionBlock>,
     /// Number of its interaction commits.
     pub interactions: u64,
+    /// After which block it began.
+    pub not_before: Bound,
+    /// Before which block it had ended.
+    pub not_after: Bound,
     /// No consistency finding touches it, or the ledger as a whole.
     pub chain_valid: bool,
     /// No finding of consistency, blocks or signatures touches it, or the ledger as a whole.
@@ -310,6 +315,8 @@ pub struct Report {
     pub commits: BTreeMap<CommitKind, u64>,
     /// Tree heads checked, in order.
     pub tree_heads: Vec<TreeHead>,
+    /// How closely it is tied to blocks outside.
+    pub bracket: Bracket,
     /// What was checked of the database; none where none is at hand, or only what is new is checked.
     pub database: Option<String>,
     /// How much of the ledger was checked.

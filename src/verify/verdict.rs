@@ -4,18 +4,20 @@
 use crate::record::hash::Hash32;
 use crate::record::rules::Session;
 
+use super::bracket::Bracket;
 use super::checker::Checker;
 use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict, counted};
 
 impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(self) -> Report {
+        let bracket = self.bracket();
         let answers = Answers {
             consistent: self.limited(self.consistent()),
-            complete: self.limited(self.complete()),
+            complete: self.limited(self.complete(&bracket)),
             unique: self.limited(self.unique()),
             not_before: self.limited(self.not_before()),
-            not_after: self.limited(self.not_after()),
+            not_after: self.limited(self.not_after(&bracket)),
             signed_by: self.limited(self.signed_by()),
         };
         let position = self.position();
@@ -38,6 +40,7 @@ impl Checker<'_> {
             lines_in_segments: self.lines_in_segments,
             commits: self.commits,
             tree_heads: self.tree_heads,
+            bracket,
             database: self.database.map(|counts| counts.to_string()),
             scope: self.scope,
             replayed: self.replayed,
@@ -66,19 +69,12 @@ impl Checker<'_> {
         })
     }
 
-    fn complete(&self) -> Verdict {
+    fn complete(&self, bracket: &Bracket) -> Verdict {
         self.broken(Question::Complete).unwrap_or_else(|| {
-            let lines = self.lines.state.count().saturating_sub(self.witnessed_lines());
-            let since = match self.witnessed_lines() {
-                0 => "as no outside proof was checked".to_owned(),
-                covered => format!("after the {covered} that witnesses cosigned"),
-            };
-            let lines = counted(lines, "line");
+            let tail = self.tail_words(bracket);
             let log =
                 if self.log_file { "" } else { "; no audit.log was given, lines after the last segment are not known" };
-            let reason = format!(
-                "every prompt has its outcome and every commit its line; unanchored tail: {lines}, {since}{log}"
-            );
+            let reason = format!("every prompt has its outcome and every commit its line; {tail}{log}");
             Verdict::new(Answer::Yes, reason)
         })
     }
@@ -107,25 +103,9 @@ impl Checker<'_> {
                 1 => "1 session starts on no block".to_owned(),
                 n => format!("{n} sessions start on no block"),
             };
-            Verdict::new(Answer::Yes, format!("{anchors}; {local}"))
+            let placed = self.placed_words();
+            Verdict::new(Answer::Yes, format!("{anchors}; {local}{placed}"))
         })
-    }
-
-    fn not_after(&self) -> Verdict {
-        self.broken(Question::NotAfter).unwrap_or_else(|| match self.witnessed_by() {
-            Some((lines, time)) => {
-                Verdict::new(Answer::Yes, format!("witnesses had seen the {} by {time}", counted(lines, "line")))
-            }
-            None => Verdict::new(Answer::NotChecked, self.no_time()),
-        })
-    }
-
-    fn no_time(&self) -> String {
-        let there: Vec<&str> = self.history.notes.iter().map(|(name, _)| name.as_str()).collect();
-        if there.is_empty() {
-            return "the ledger carries no OpenTimestamps proof and no cosignature".to_owned();
-        }
-        format!("proofs in {} were read and not judged", there.join(" and "))
     }
 
     fn signed_by(&self) -> Verdict {
@@ -175,6 +155,8 @@ impl Checker<'_> {
             start: start.unwrap_or(SessionBlock::Local),
             end: commits.and_then(|session| session.end).or(logged_end),
             interactions: commits.map_or(0, |session| session.interactions),
+            not_before: self.not_before_of(id),
+            not_after: self.not_after_of(id),
             chain_valid: holds(&[Question::Consistent]),
             all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy])
                 && line.is_none_or(|session| session.start.line > self.first_line()),

@@ -7,6 +7,7 @@
 //! bench check GENTLY HOME RUNS       gently audit check of the newest answer, and a receipt
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
+//! bench headers FOLDER COUNT RUNS    a store of so many easy headers, then reading and checking all of them
 //! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
 //! ```
 //!
@@ -15,6 +16,7 @@
 #![allow(clippy::unwrap_used, reason = "a measurement that fails has nothing to say but where")]
 
 mod context;
+mod headers;
 mod history;
 mod hostile;
 mod opening;
@@ -36,13 +38,18 @@ fn main() {
         ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
         ["context", home, items, runs] => compile(Path::new(home), items.parse().unwrap(), runs.parse().unwrap()),
+        ["headers", folder, count, runs] => {
+            let (folder, count) = (Path::new(folder), count.parse().unwrap());
+            print("append, in batches of 2000", &mut [headers::make(folder, count)]);
+            print("read and check", &mut headers::measure(folder, count, runs.parse().unwrap()));
+        }
         ["check", gently, home, runs] => opening::measure(gently, Path::new(home), runs.parse().unwrap(), print),
         ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
                 "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
-                 context HOME ITEMS RUNS | sanitize RUNS [FILE…]"
+                 context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…]"
             );
             std::process::exit(2);
         }

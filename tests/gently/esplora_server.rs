@@ -162,6 +162,7 @@ fn router(explorer: Arc<Explorer>) -> Router {
         .route("/blocks/tip/height", get(tip))
         .route("/block-height/{height}", get(hash))
         .route("/block/{hash}/header", get(header))
+        .route("/blocks/{height}", get(page))
         .with_state(explorer)
 }
 
@@ -178,6 +179,22 @@ async fn hash(State(explorer): Shared, Path(height): Path<u32>) -> Response {
 async fn header(State(explorer): Shared, Path(hash): Path<String>) -> Response {
     let text = explorer.chain.lock().unwrap().0.values().find(|block| block.0 == hash).map(|block| block.1.clone());
     answer(&explorer, Route::Header, text).await
+}
+
+/// Ten blocks from a height down, as Esplora lists them.
+async fn page(State(explorer): Shared, Path(height): Path<u32>) -> Response {
+    let listed = |(height, (hash, header)): (&u32, &(String, String))| {
+        let bytes = hex::decode(header).unwrap();
+        let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let reversed = |at: usize| hex::encode(bytes[at..at + 32].iter().rev().copied().collect::<Vec<u8>>());
+        serde_json::json!({
+            "id": hash, "height": height, "version": number(0), "timestamp": number(68), "tx_count": 1, "size": 285,
+            "weight": 1140, "merkle_root": reversed(36), "mediantime": number(68), "nonce": number(76),
+            "previousblockhash": if *height == 0 { None } else { Some(reversed(4)) }, "bits": number(72), "difficulty": 1.0,
+        })
+    };
+    let blocks: Vec<_> = explorer.chain.lock().unwrap().0.range(..=height).rev().take(10).map(listed).collect();
+    answer(&explorer, Route::Hash, Some(serde_json::Value::from(blocks).to_string())).await
 }
 
 async fn answer(explorer: &Explorer, route: Route, text: Option<String>) -> Response {

@@ -64,7 +64,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         // Floor 4.
         "models" => &["record", "recorder"],
         // Floor 5: all below, and one another; never the verifier.
-        "session" | "ask" | "home" | "backup" | "witness" => BELOW_5,
+        "session" | "ask" | "home" | "backup" | "stamp" | "witness" => BELOW_5,
         // Floor 5, apart: reading halves only, nothing that writes.
         "verify" => VERIFY,
         // Floor 6: all, but not each other.

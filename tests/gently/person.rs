@@ -50,7 +50,7 @@ impl Person {
     /// With these variables in the environment, and with few others.
     pub fn with(variables: &[(&str, &str)]) -> Self {
         // Left to itself the program would look for an Ollama on this machine.
-        let quiet = [("GENTLY_MODEL_DEFAULT", "observer")]
+        let quiet = [("GENTLY_MODEL_DEFAULT", "observer"), ("GENTLY_OTS_CALENDARS", "[]")]
             .into_iter()
             .filter(|(name, _)| !variables.iter().any(|v| v.0 == *name));
         let variables = quiet.chain(variables.iter().copied());

@@ -24,7 +24,13 @@ impl Reader {
     fn new() -> Self {
         // Names under .invalid never resolve: a machine without a network.
         let explorers = r#"["https://one.invalid/api", "https://two.invalid/api"]"#;
-        Reader { person: Person::with(&[("GENTLY_ANCHOR_ESPLORA", explorers), ("GENTLY_ANCHOR_DEADLINE_MS", "20000")]) }
+        let calendars = r#"["https://a.invalid", "https://b.invalid", "https://c.invalid", "https://d.invalid"]"#;
+        let person = Person::with(&[
+            ("GENTLY_ANCHOR_ESPLORA", explorers),
+            ("GENTLY_OTS_CALENDARS", calendars),
+            ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
+        ]);
+        Reader { person }
     }
 
     /// Runs a script in a folder of its own.
@@ -119,6 +125,10 @@ fn the_session_is_what_is_printed() {
     let printed = printed
         .replace("one.invalid", "blockstream.info")
         .replace("two.invalid", "mempool.space")
+        .replace("a.invalid", "a.pool.opentimestamps.org")
+        .replace("b.invalid", "b.pool.opentimestamps.org")
+        .replace("c.invalid", "a.pool.eternitywall.com")
+        .replace("d.invalid", "ots.btc.catallaxy.com")
         // A slow machine takes a second between looking and answering.
         .replace("1 second old:", "just now:")
         .replace(&reader.home().display().to_string(), "/srv/desk/.local/share/gently");

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use crate::verify::{Answer, Answers, Finding, Question, Report, Saved, Scope, SessionBlock, SessionReport};
 
+use super::bracket;
+
 /// How many sessions an error message lists.
 const LISTED: usize = 10;
 
@@ -20,6 +22,7 @@ pub(super) fn text(report: &Report) -> String {
     put(&mut out, format_args!("Sessions: {}", report.sessions.len()));
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
+    bracket::lines(report).iter().for_each(|line| put(&mut out, format_args!("{line}")));
     let database = match (&report.database, &report.scope) {
         (Some(counts), _) => counts.as_str(),
         (None, Scope::Whole { .. }) => "not at hand, so not checked",
@@ -156,6 +159,8 @@ pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     put(&mut out, format_args!("Branch: {}", session.branch));
     put(&mut out, format_args!("Chain integrity: {}", validity(session.chain_valid)));
     put(&mut out, format_args!("All hashes verified: {}", if session.all_verified { "YES" } else { "NO" }));
+    put(&mut out, format_args!("Not before: {}", bracket::words(&session.not_before)));
+    put(&mut out, format_args!("Not after: {}", bracket::words(&session.not_after)));
     put_findings(&mut out, touching(report, session).into_iter(), 0);
     out
 }
@@ -194,6 +199,7 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "lines_in_segments": report.lines_in_segments,
         "commits": report.commits.iter().map(|(kind, n)| (kind.name().to_owned(), (*n).into())).collect::<serde_json::Map<_, _>>(),
         "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
+        "bracket": bracket::facts(&report.bracket),
         "database": report.database,
         "receipts": report.receipts,
     })
@@ -221,6 +227,8 @@ pub(super) fn session_json(report: &Report, session: &SessionReport) -> String {
         "id": session.id,
         "start_btc": height(session.start),
         "end_btc": end(session),
+        "not_before": bracket::bound(&session.not_before),
+        "not_after": bracket::bound(&session.not_after),
         "interactions": session.interactions,
         "branch": session.branch,
         "chain_integrity": validity(session.chain_valid),

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::record::signature::PublicKey;
+use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, verify_as, verify_in_use};
+use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, Wanted, verify_as, verify_in_use};
 
 use super::TargetArgs;
 use super::copy::{self, Copy};
+use super::headers::Places;
 
 /// Why nothing could be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +118,7 @@ pub(super) struct Target {
     pinned: Option<PublicKey>,
     database: Option<PathBuf>,
     in_use: bool,
+    places: Places,
     opened: Option<Opened>,
 }
 
@@ -131,6 +134,7 @@ impl Target {
                 pinned: signer,
                 database: None,
                 in_use: false,
+                places: Places { folder: args.headers.clone(), home: None },
                 opened: Some(opened),
             });
         }
@@ -147,7 +151,9 @@ impl Target {
             Some(key) => Some(key),
             None => own_signer(home)?,
         };
-        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, opened: None })
+        let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
+        let places = Places { folder: Some(folder), home: Some(home.to_owned()) };
+        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, places, opened: None })
     }
 
     /// The copy in the cache, when an address was named.
@@ -173,6 +179,8 @@ impl Target {
             pinned: self.pinned,
             database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
+        let find = |wanted: &Wanted| self.places.find(wanted);
+        let terms = Terms { headers: Some(&find), ..terms };
         let check = if self.in_use { verify_in_use } else { verify_as };
         Ok(check(&evidence, terms)?)
     }

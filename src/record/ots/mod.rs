@@ -19,11 +19,13 @@
 
 mod op;
 mod read;
+mod together;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use op::{FileHash, Op};
+pub use together::together;
 
 /// Largest proof that is read, in bytes; real ones have some hundred to some thousand.
 pub const MAX_PROOF: usize = 256 * 1024;

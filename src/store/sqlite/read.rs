@@ -13,7 +13,7 @@ use super::rows::{
 };
 use super::{Handle, failed, optional};
 use crate::record::block::Anchor;
-use crate::record::commit::CommitKind;
+use crate::record::commit::{CommitKind, MAIN};
 use crate::record::hash::Hash32;
 use crate::record::item::Item;
 use crate::record::time::Seconds;
@@ -245,6 +245,18 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn tip(&self, reference: &str, below: u64) -> Result<Option<CommitRow>, StoreError> {
         let sql = "SELECT * FROM ledger_commit WHERE ref = ?1 AND n < ?2 ORDER BY n DESC LIMIT 1";
         self.one("read a tip", sql, rusqlite::params![reference, int(below)], commit)
+    }
+
+    fn heads(&self) -> Result<Vec<(String, Hash32)>, StoreError> {
+        let sql =
+            "SELECT c.id, l.hash FROM ledger_commit c JOIN log_line l ON l.n = c.line WHERE c.ref = ?1 ORDER BY c.n";
+        self.list("read the heads", sql, [MAIN], |c| Ok((c.text("ledger_commit.id")?, c.hash("log_line.hash")?)))
+    }
+
+    fn lowest_block(&self) -> Result<Option<u32>, StoreError> {
+        let sql = "SELECT min(height) AS height FROM block WHERE height > 0";
+        let lowest = self.one("read the lowest block", sql, [], |c| c.count_opt("block.height"))?.flatten();
+        Ok(lowest.and_then(|height| u32::try_from(height).ok()))
     }
 
     fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError> {

@@ -17,6 +17,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import sys
 import zlib
@@ -716,10 +717,18 @@ afterwards("symbolic_tail", lambda one: one.refs.update({TAIL: "ref: " + OTHER})
 afterwards("log_of_an_honest_twin_without_git", lambda one: exchanged(one, True, False), C)
 
 
-def noted(on, change=None):
+def proof_of(one, oid):
+    """An OpenTimestamps proof of what a commit calls Log; a calendar has promised a block."""
+    log = re.search(rb"\nLog: ([0-9a-f]{64})", one.objects[oid]).group(1).decode()
+    uri = b"https://proof-of." + oid[:16].encode()
+    return (b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94\x01\x08" + bytes.fromhex(log)
+            + b"\x00" + bytes.fromhex("83dfe30d2ef90c8e") + bytes([len(uri) + 1, len(uri)]) + uri)
+
+
+def noted(on, change=None, note=proof_of):
     """Notes as OpenTimestamps proofs are kept, on the commits that `on` names."""
     def tampered(one):
-        tree = one.tree({oid: b"proof of " + oid.encode() for oid in on(one)})
+        tree = one.tree({oid: note(one, oid) for oid in on(one)})
         raw = "tree %s\nauthor n <n@n> 1707113500 +0000\ncommitter n <n@n> 1707113500 +0000\n\nnotes\n" % tree
         one.refs["refs/notes/ots"] = one.put("commit", raw.encode())
         if change:
@@ -728,11 +737,14 @@ def noted(on, change=None):
 
 
 afterwards("honest_with_notes", noted(lambda one: [one.main]))
+afterwards("note_that_is_no_proof", noted(lambda one: [one.main], note=lambda one, oid: b"hello\n"), "not_after")
+afterwards("note_with_more_behind_it", noted(lambda one: [one.main], note=lambda one, oid: proof_of(one, oid) + b"\n"), "not_after")
+afterwards("note_of_another_head", noted(lambda one: [one.main], note=lambda one, oid: proof_of(one, parent(one, oid))), "not_after")
 afterwards("notes_on_a_branch", noted(lambda one: [one.refs[TAIL]]), C)
 afterwards("note_changed_in_place", noted(lambda one: [one.main], spoil(
-    lambda one: [o for o, raw in one.objects.items() if b"proof of" in raw][0], lambda raw: raw[:-1] + b"?")), C)
+    lambda one: [o for o, raw in one.objects.items() if b"proof-of" in raw][0], lambda raw: raw[:-1] + b"?")), C)
 afterwards("note_lost", noted(lambda one: [one.main], lose(
-    lambda one: [o for o, raw in one.objects.items() if b"proof of" in raw][0])), C)
+    lambda one: [o for o, raw in one.objects.items() if b"proof-of" in raw][0])), C)
 afterwards("notes_ref_to_nothing", lambda one: one.refs.update({"refs/notes/witness": "1" * 40}), C)
 
 # -- signatures and commits, with the key

@@ -1,0 +1,223 @@
+//! `gently audit stamp` and `gently audit upgrade`; and what is said of stamping when a session closes.
+
+use serde_json::{Value, json};
+
+use crate::anchor::agree::in_short;
+use crate::anchor::calendar::Calendar;
+use crate::record::commit::MAIN;
+use crate::recorder::Paths;
+use crate::stamp::{AT_LEISURE, Head, StampError, Stamper, Stamping, Upgrading};
+use crate::store::Read;
+
+use super::wire::{self, Opened, WireError};
+use super::{COULD_NOT, FINE, Told, could_not, print};
+
+/// Everything that stamping needs, put together.
+struct Parts {
+    calendars: Vec<Calendar>,
+    paths: Paths,
+}
+
+impl Parts {
+    fn of(opened: &Opened) -> Result<Self, WireError> {
+        let addresses = opened.config.calendars();
+        let calendars = addresses.iter().map(|address| Calendar::new(address)).collect::<Result<_, _>>()?;
+        Ok(Parts { calendars, paths: opened.home.paths() })
+    }
+
+    fn stamper<'a>(&'a self, opened: &'a Opened) -> Stamper<'a> {
+        Stamper {
+            paths: &self.paths,
+            store: &opened.store,
+            calendars: &self.calendars,
+            quorum: opened.config.ots.quorum,
+            network: opened.genesis.network,
+            sources: &opened.sources,
+            clock: &wire::clock_or_epoch,
+        }
+    }
+
+    /// Why nobody can be asked, if so.
+    fn hopeless(&self, opened: &Opened) -> Option<String> {
+        let (here, quorum) = (self.calendars.len(), opened.config.ots.quorum);
+        if here == 0 {
+            return Some("no calendar is to be asked: ots.calendars is empty, or anchor.mode is off".to_owned());
+        }
+        (here < quorum).then(|| {
+            format!(
+                "ots.quorum is {quorum}, ots.calendars are {here}: no head can be stamped. Add calendars, or: gently \
+                 config set ots.quorum {here}"
+            )
+        })
+    }
+}
+
+/// Stamps every head of the log that has no proof; what is behind the newest one gets a checkpoint first.
+pub async fn stamp(json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    opened.authorize().await?;
+    let parts = Parts::of(&opened)?;
+    if let Some(why) = parts.hopeless(&opened) {
+        return Ok(could_not(&why, json));
+    }
+    opened.recorder.checkpoint(wire::clock()?).await?;
+    let stamper = parts.stamper(&opened);
+    let mut stamped = Vec::new();
+    let all = loop {
+        let mut done = match stamper.stamp(AT_LEISURE).await {
+            Ok(done) => done,
+            Err(error) => return Ok(could_not(&error.to_string(), json)),
+        };
+        let none_of_these = done.stamped.is_empty();
+        stamped.append(&mut done.stamped);
+        if none_of_these || done.left == 0 {
+            break Stamping { stamped, ..done };
+        }
+    };
+    let words = stamping_words(&all).unwrap_or_else(|| "every head of the log has its proof".to_owned());
+    let told = if json { format!("{}\n", stamping_facts(&all)) } else { format!("{words}\n") };
+    let printed = print(&told);
+    Ok(if all.left == 0 { FINE } else { COULD_NOT }.max(printed))
+}
+
+/// Asks calendars what became of every pending proof.
+pub async fn upgrade(json: bool) -> Result<u8, WireError> {
+    let opened = Opened::open(wire::existing_home()?)?;
+    let parts = Parts::of(&opened)?;
+    let done = match parts.stamper(&opened).upgrade(AT_LEISURE, None).await {
+        Ok(done) => done,
+        Err(error) => return Ok(could_not(&error.to_string(), json)),
+    };
+    let mut text = format!("{}\n", upgrading_facts(&done));
+    if !json {
+        let mut lines = upgrading_words(&done);
+        lines.push(match (done.completed.len(), done.pending.len()) {
+            (_, 0) => "no proof is pending".to_owned(),
+            (_, 1) => "1 proof is pending".to_owned(),
+            (_, n) => format!("{n} proofs are pending"),
+        });
+        text = lines.iter().map(|line| format!("{line}\n")).collect();
+    }
+    Ok(print(&text))
+}
+
+/// Where `main` is: a command that moves it has closed something.
+pub fn main_tip(opened: &Opened) -> Result<Option<u64>, WireError> {
+    Ok(opened.store.tip(MAIN, u64::MAX)?.map(|row| row.n))
+}
+
+/// Stamps and completes within two seconds, if `main` is not where it was; says a line, and gives it as JSON.
+///
+/// Whatever goes wrong costs a line: the close is on record.
+pub async fn after_close(opened: &Opened, before: Option<u64>, told: &Told) -> Value {
+    if main_tip(opened).is_ok_and(|now| now == before) {
+        return Value::Null;
+    }
+    let parts = match Parts::of(opened) {
+        Ok(parts) => parts,
+        Err(error) => {
+            told.say(&format!("not stamped: {error}"));
+            return json!({"error": error.to_string()});
+        }
+    };
+    if parts.calendars.is_empty() {
+        return Value::Null;
+    }
+    if let Some(why) = parts.hopeless(opened) {
+        told.say(&format!("not stamped: {why}"));
+        return json!({"error": why});
+    }
+    let Some(done) = parts.stamper(opened).at_close().await else { return Value::Null };
+    let failed = |error: &StampError| {
+        told.say(&format!("not stamped: {error}"));
+        json!({"error": error.to_string()})
+    };
+    let stamping = match &done.stamping {
+        Ok(done) => {
+            stamping_words(done).iter().for_each(|line| told.say(line));
+            stamping_facts(done)
+        }
+        Err(error) => failed(error),
+    };
+    let upgrading = match &done.upgrading {
+        Ok(done) => {
+            upgrading_words(done).iter().for_each(|line| told.say(line));
+            upgrading_facts(done)
+        }
+        Err(error) => failed(error),
+    };
+    json!({"stamp": stamping, "upgrade": upgrading})
+}
+
+/// One line on stamping; none when there was nothing to stamp.
+fn stamping_words(done: &Stamping) -> Option<String> {
+    let heads = |n: usize| if n == 1 { "1 head of the log".to_owned() } else { format!("{n} heads of the log") };
+    if !done.stamped.is_empty() {
+        let left = if done.left == 0 { String::new() } else { format!("; {} still without a proof", heads(done.left)) };
+        return Some(format!(
+            "stamped {} at {}; pending until a Bitcoin block has it, some hours: gently audit upgrade{left}",
+            heads(done.stamped.len()),
+            done.accepted.join(", ")
+        ));
+    }
+    (done.left > 0).then(|| {
+        let why = done.faults.first().map(|fault| format!(" ({})", in_short(fault))).unwrap_or_default();
+        format!(
+            "not stamped: {} of {} calendars accepted, {} must{why}; {} tried again at the next close, or: gently audit \
+             stamp",
+            done.accepted.len(),
+            done.accepted.len() + done.faults.len(),
+            done.quorum,
+            heads(done.left),
+        )
+    })
+}
+
+fn upgrading_words(done: &Upgrading) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(newest) = done.completed.last() {
+        let n = done.completed.len();
+        let proofs = if n == 1 { "1 proof is".to_owned() } else { format!("{n} proofs are") };
+        lines.push(format!(
+            "{proofs} complete: head {} of the log was there before block {}",
+            newest.head.log.short16(),
+            newest.height
+        ));
+    }
+    lines.extend(done.words.iter().cloned());
+    if let Some(oldest) = done.late.first() {
+        let n = done.late.len();
+        let more = if n == 1 { String::new() } else { format!(" and {} more", n - 1) };
+        lines.push(format!(
+            "pending for more than 48 hours: the proof on commit {}{more}; calendars take some hours. A later proof covers \
+             the same lines",
+            oldest.commit
+        ));
+    }
+    lines
+}
+
+fn head_facts(head: &Head) -> Value {
+    json!({"commit": head.commit.to_string(), "log_head": head.log.to_string()})
+}
+
+fn stamping_facts(done: &Stamping) -> Value {
+    json!({
+        "stamped": done.stamped.iter().map(head_facts).collect::<Vec<_>>(), "unstamped": done.left,
+        "accepted": done.accepted, "quorum": done.quorum,
+        "faults": done.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+fn upgrading_facts(done: &Upgrading) -> Value {
+    let completed = done.completed.iter().map(|one| {
+        let mut facts = head_facts(&one.head);
+        facts["block"] = json!(one.height);
+        facts
+    });
+    json!({
+        "completed": completed.collect::<Vec<_>>(),
+        "pending": done.pending.iter().map(head_facts).collect::<Vec<_>>(),
+        "late": done.late.iter().map(head_facts).collect::<Vec<_>>(), "notes": done.words,
+    })
+}

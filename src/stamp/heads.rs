@@ -1,0 +1,97 @@
+//! Heads of the log, their notes, and what those say.
+
+use crate::ledger::read::{ObjectFault, Repository};
+use crate::ledger::write::Ledger;
+use crate::ledger::{LedgerError, Notes, Oid};
+use crate::record::commit::NOTES_OTS;
+use crate::record::hash::Hash32;
+use crate::record::ots::{Attestation, FileHash, Proof};
+use crate::record::time::Seconds;
+
+use super::{Head, StampError, Stamper};
+
+/// From this age on a pending proof is named: calendars need hours.
+const LATE: u64 = 48 * 60 * 60;
+
+/// The ledger's notes, and the heads that they are on.
+pub(super) struct Stamped {
+    pub repository: Repository,
+    /// Tip of the notes ref.
+    pub tip: Option<Oid>,
+    pub notes: Notes,
+    /// Oldest first.
+    pub heads: Vec<Head>,
+}
+
+impl Stamper<'_> {
+    /// Reads heads from the database and notes from the ledger.
+    pub(super) fn stamped(&self) -> Result<Stamped, StampError> {
+        let heads = self.store.heads()?.into_iter().map(|(id, log)| Ok(Head { commit: id.parse()?, log }));
+        let heads = heads.collect::<Result<Vec<_>, StampError>>()?;
+        let repository = Repository::open(&self.paths.ledger()).map_err(|e| StampError::Notes(e.to_string()))?;
+        // As strictly as a writer reads it: a torn ref is no missing one.
+        let tip = match Ledger::open(&self.paths.ledger())?.tip(NOTES_OTS) {
+            Err(LedgerError::TornRef { found, .. }) => return Err(torn(&found)),
+            tip => tip?,
+        };
+        let notes = tip.map(|tip| repository.notes(&tip)).transpose().map_err(|fault| unreadable(&fault))?;
+        Ok(Stamped { repository, tip, notes: notes.unwrap_or_default(), heads })
+    }
+}
+
+impl Stamped {
+    /// The proof that a head's note is; none when it is no proof of this head.
+    pub fn proof(&self, head: &Head) -> Result<Option<Proof>, StampError> {
+        let Some(blob) = self.notes.get(&head.commit) else { return Ok(None) };
+        let bytes = self.repository.blob(blob).map_err(|fault| unreadable(&fault))?;
+        Ok(proof_of(&bytes, head.log))
+    }
+
+    /// Heads that had a note so long ago that a pending one is late by now.
+    pub fn noted_early(&self, now: Seconds) -> Result<Notes, StampError> {
+        let Some(tip) = self.tip else { return Ok(Notes::new()) };
+        let then = now.get().saturating_sub(LATE);
+        self.repository.notes_at(&tip, then).map_err(|fault| unreadable(&fault))
+    }
+}
+
+/// Reads a note as a proof of a head; none when it is anything else.
+pub(super) fn proof_of(bytes: &[u8], head: Hash32) -> Option<Proof> {
+    let proof = Proof::read(bytes).ok()?;
+    (proof.file_hash == FileHash::Sha256 && proof.digest == head.as_bytes()).then_some(proof)
+}
+
+/// Whether a Bitcoin block attests it.
+pub(super) fn is_complete(proof: &Proof) -> bool {
+    let leaves = proof.leaves().unwrap_or_default();
+    leaves.iter().any(|leaf| matches!(leaf.attestation, Attestation::Bitcoin { .. }))
+}
+
+/// What becomes of a note: both proofs in one; nothing when the new one says nothing new.
+pub(super) fn merged(standing: Option<&[u8]>, new: &[u8]) -> Option<Vec<u8>> {
+    let added = Proof::read(new).ok()?;
+    let old = standing.and_then(|bytes| Proof::read(bytes).ok());
+    let old = old.filter(|old| old.file_hash == added.file_hash && old.digest == added.digest);
+    let Some(mut both) = old else { return Some(new.to_vec()) };
+    both.tree.merge(added.tree);
+    let printed = both.print();
+    // What can't be read again is not written.
+    (Proof::read(&printed).is_ok() && standing != Some(&printed[..])).then_some(printed)
+}
+
+fn unreadable(fault: &ObjectFault) -> StampError {
+    StampError::Notes(format!("{}, not {}", fault.actual(), fault.expected()))
+}
+
+fn torn(words: &str) -> StampError {
+    StampError::Notes(format!(
+        "it is {words}, not a commit's id and a newline. Fetch it from where it was published, or remove \
+         ledger.git/{NOTES_OTS}: then every head is stamped anew"
+    ))
+}
+
+impl From<crate::ledger::OidError> for StampError {
+    fn from(error: crate::ledger::OidError) -> Self {
+        StampError::Ledger(LedgerError::NotACommit { reason: error.to_string() })
+    }
+}

@@ -1,0 +1,106 @@
+//! *Not after*: heads of the log handed to OpenTimestamps calendars, and what became of them (format, section 8).
+//!
+//! What is stamped is the HASH that a commit of `main` names as `Log`; what comes back is a note on that commit in
+//! `refs/notes/ots`. A head is *unstamped* (no note), *pending* (calendars have promised) or *complete* (a Bitcoin
+//! block attests it, and its header was at hand and confirmed it). Nothing else is ever written: an answer that is
+//! slow, rubbish, another's, or contradicted by a header changes nothing.
+//!
+//! All that is sent to a calendar are 32 bytes: a head of the log, or the Merkle root over several, or what a
+//! calendar itself made of one.
+
+mod heads;
+mod stamping;
+mod upgrading;
+
+use std::time::Duration;
+
+use futures_util::future::join;
+
+use crate::anchor::BlockSource;
+use crate::anchor::calendar::Calendar;
+use crate::ledger::{LedgerError, Oid};
+use crate::record::block::Network;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::recorder::{Paths, RecorderError};
+use crate::store::{Read, StoreError};
+
+pub use stamping::Stamping;
+pub use upgrading::{Completed, Upgrading};
+
+/// What everything at a session's close may take together.
+pub const AT_CLOSE: Duration = Duration::from_secs(2);
+/// What `gently audit stamp` and `gently audit upgrade` may take.
+pub const AT_LEISURE: Duration = Duration::from_secs(20);
+/// How many of the newest heads a close looks at for pending proofs; `gently audit upgrade` looks at all.
+const NEWEST: usize = 256;
+
+/// Why nothing could be stamped or completed.
+#[derive(Debug, thiserror::Error)]
+pub enum StampError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The ledger.
+    #[error("{0}")]
+    Ledger(#[from] LedgerError),
+    /// Writing the note.
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
+    /// The ledger's objects.
+    #[error("refs/notes/ots of ledger.git can't be read: {0}")]
+    Notes(String),
+}
+
+/// What stamping needs; all of it is chosen outside.
+pub struct Stamper<'a> {
+    /// Where the home's parts are.
+    pub paths: &'a Paths,
+    /// Queries.
+    pub store: &'a dyn Read,
+    /// Who is asked; nobody when empty.
+    pub calendars: &'a [Calendar],
+    /// How many of them have to accept a head.
+    pub quorum: usize,
+    /// The ledger's chain.
+    pub network: Network,
+    /// Who knows headers that the home's own store does not have.
+    pub sources: &'a [Box<dyn BlockSource>],
+    /// The clock.
+    pub clock: &'a dyn Fn() -> Seconds,
+}
+
+/// A head of the log: a commit of `main`, and what it calls `Log`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The commit.
+    pub commit: Oid,
+    /// HASH of its line.
+    pub log: Hash32,
+}
+
+/// What came of both at a session's close; a part that failed says why.
+#[derive(Debug)]
+pub struct AtClose {
+    /// New heads.
+    pub stamping: Result<Stamping, StampError>,
+    /// Earlier ones.
+    pub upgrading: Result<Upgrading, StampError>,
+}
+
+impl Stamper<'_> {
+    /// Stamps what is unstamped and completes what is pending, within [`AT_CLOSE`]; none when nobody is to be asked.
+    ///
+    /// Needs no answer: what was not done is done at the next close, or by hand.
+    pub async fn at_close(&self) -> Option<AtClose> {
+        if self.calendars.is_empty() {
+            return None;
+        }
+        let (stamping, upgrading) = join(self.stamp(AT_CLOSE), self.upgrade(AT_CLOSE, Some(NEWEST))).await;
+        Some(AtClose { stamping, upgrading })
+    }
+
+    fn configured(&self) -> Vec<String> {
+        self.calendars.iter().map(|calendar| calendar.name().to_owned()).collect()
+    }
+}

@@ -1,0 +1,248 @@
+//! Between which blocks a session, and the whole ledger, came to be (format, section 11).
+
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+use super::checker::Checker;
+use super::proofs::{Attested, Placed};
+use super::report::{Answer, Question, Verdict, counted};
+use super::since::Scope;
+
+/// One end of a session's bracket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// A block.
+    Block {
+        /// Its height.
+        height: u32,
+        /// What its header says.
+        time: Seconds,
+        /// Whether the height was checked in the kept chain of headers; else it is somebody's word.
+        proven: bool,
+    },
+    /// None, and why.
+    None(String),
+}
+
+/// How closely the ledger is tied to blocks outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bracket {
+    /// Heads of the log that a block attests.
+    pub proofs: u64,
+    /// Heads that only blocks attest whose headers are not at hand.
+    pub unchecked: u64,
+    /// Heads whose proof waits for a block.
+    pub pending: u64,
+    /// Lines after the last head that a block attests.
+    pub tail: u64,
+    /// The widest bracket around any line that has both ends.
+    pub longest: Option<Span>,
+    /// Lines that are attested and before which no block is named.
+    pub unbounded: u64,
+    /// Of the blocks that the ledger names, those at their height in the kept chain.
+    pub placed: u64,
+    /// Those beside it, on top of one that is in it.
+    pub orphaned: u64,
+    /// Those that it does not reach.
+    pub claimed: u64,
+}
+
+/// The blocks between which a line came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first line with this bracket.
+    pub line: u64,
+    /// The highest block named up to it.
+    pub after: u32,
+    /// The lowest block that attests it.
+    pub before: u32,
+}
+
+impl Span {
+    /// How many blocks wide it is.
+    pub const fn blocks(&self) -> u32 {
+        self.before.saturating_sub(self.after)
+    }
+}
+
+impl Checker<'_> {
+    /// The lowest block that attests a line.
+    fn attested(&self, line: u64) -> Option<&Attested> {
+        let covering = self.proofs.attested.iter().filter(|proof| proof.line >= line);
+        covering.min_by_key(|proof| proof.height)
+    }
+
+    /// The bracket of the whole ledger.
+    pub(super) fn bracket(&self) -> Bracket {
+        let count = |placed: Placed| self.proofs.placed.values().filter(|of| **of == placed).count() as u64;
+        let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
+        let mut bracket = Bracket {
+            proofs: self.proofs.attested.len() as u64,
+            unchecked: self.proofs.unchecked.len() as u64,
+            pending: self.proofs.pending,
+            tail: self.lines.state.count().saturating_sub(last.max(self.witnessed_lines())),
+            placed: count(Placed::There),
+            orphaned: count(Placed::Orphaned),
+            claimed: count(Placed::NotReached),
+            ..Bracket::default()
+        };
+        // Blocks that don't hold bound nothing.
+        if self.findings.count(Question::NotBefore) == 0 {
+            self.longest(&mut bracket);
+        }
+        bracket
+    }
+
+    /// A bracket is widest at the first line behind a proof: later ones are after more blocks, and before the same.
+    fn longest(&self, bracket: &mut Bracket) {
+        let mut from = 1;
+        for proof in &self.proofs.attested {
+            let first_named = self.lines.rises.first().map_or(u64::MAX, |(line, _)| *line);
+            bracket.unbounded += (proof.line + 1).min(first_named).saturating_sub(from);
+            let line = from.max(first_named);
+            let at = self.lines.rises.partition_point(|(of, _)| *of <= line);
+            let named = at.checked_sub(1).and_then(|at| self.lines.rises.get(at));
+            if let (Some((_, after)), Some(before)) = (named, self.attested(line).filter(|_| line <= proof.line)) {
+                let span = Span { line, after: *after, before: before.height };
+                if bracket.longest.is_none_or(|longest| longest.blocks() < span.blocks()) {
+                    bracket.longest = Some(span);
+                }
+            }
+            from = proof.line + 1;
+        }
+    }
+
+    /// What the kept chain says of the blocks that the ledger names; nothing when none is kept.
+    pub(super) fn placed_words(&self) -> String {
+        let bracket = self.bracket();
+        if bracket.placed + bracket.orphaned == 0 {
+            return self
+                .proofs
+                .fault
+                .as_ref()
+                .map(|fault| format!("; heights are claimed ({fault})"))
+                .unwrap_or_default();
+        }
+        let blocks = |n: u64| counted(n, "block");
+        let mut words = format!("; {} at the height that the kept headers prove", blocks(bracket.placed));
+        if bracket.orphaned > 0 {
+            words.push_str(&format!(", {} orphaned later", blocks(bracket.orphaned)));
+        }
+        if bracket.claimed > 0 {
+            words.push_str(&format!(", {} beyond them", blocks(bracket.claimed)));
+        }
+        words
+    }
+
+    /// After which block a session began.
+    pub(super) fn not_before_of(&self, id: Hash32) -> Bound {
+        let Some(document) = self.sessions.get(&id).and_then(|session| session.document.as_ref()) else {
+            return Bound::None("its start was not looked at".to_owned());
+        };
+        let block = &document.block;
+        if block.is_local() {
+            return Bound::None("it starts on no block".to_owned());
+        }
+        if self.findings.touching(id, Question::NotBefore) + self.findings.touching(id, Question::Consistent) > 0 {
+            return Bound::None("something is wrong with it".to_owned());
+        }
+        let placed = self.proofs.placed.get(&(block.height, block.hash));
+        let proven = matches!(placed, Some(Placed::There | Placed::Orphaned));
+        Bound::Block { height: block.height, time: block.time, proven }
+    }
+
+    /// Before which block a session had ended.
+    pub(super) fn not_after_of(&self, id: Hash32) -> Bound {
+        let none = |words: &str| Bound::None(words.to_owned());
+        if !matches!(self.scope, Scope::Whole { .. }) {
+            return none("proofs are not looked at with --since");
+        }
+        let Some(end) = self.lines.state.session(id).and_then(|session| session.end.as_ref()) else {
+            return none("it is open");
+        };
+        if self.findings.count(Question::NotAfter) > 0 {
+            return none("something is wrong with the proofs");
+        }
+        if let Some(proof) = self.attested(end.line) {
+            return Bound::Block {
+                height: proof.height,
+                time: proof.time,
+                proven: self.chained.contains(&proof.height),
+            };
+        }
+        if let Some((_, time)) = self.witnessed_by().filter(|(lines, _)| *lines >= end.line) {
+            return Bound::None(format!("no block attests it; witnesses had seen it by {time}"));
+        }
+        match self.proofs.unchecked.range(end.line..).map(|(_, height)| *height).min() {
+            Some(height) => {
+                Bound::None(format!("not checked: no header of block {height}, which attests it, is at hand"))
+            }
+            None if self.proofs.pending > 0 => none("not proven: proofs wait for a block"),
+            None => none("not proven: no OpenTimestamps proof of the log after its end"),
+        }
+    }
+
+    /// The answer to *not after*.
+    pub(super) fn not_after(&self, bracket: &Bracket) -> Verdict {
+        let count = self.findings.count(Question::NotAfter);
+        if count > 0 {
+            return Verdict::new(Answer::No, counted(count, "finding"));
+        }
+        let not_checked = |reason: String| Verdict::new(Answer::NotChecked, reason);
+        let pending = match self.proofs.pending {
+            0 => String::new(),
+            n => format!(
+                "; {} for a block",
+                if n == 1 { "1 proof waits".to_owned() } else { format!("{n} proofs wait") }
+            ),
+        };
+        if let Some(last) = self.proofs.attested.last() {
+            let lowest = self.attested(last.line).unwrap_or(last);
+            let proofs = counted(bracket.proofs, "proof");
+            return Verdict::new(
+                Answer::Yes,
+                format!(
+                    "{proofs}; lines up to {} were there before block {} ({}){pending}",
+                    last.line, lowest.height, lowest.time
+                ),
+            );
+        }
+        if let Some((lines, time)) = self.witnessed_by() {
+            return Verdict::new(Answer::Yes, format!("witnesses had seen the {} by {time}", counted(lines, "line")));
+        }
+        if !matches!(self.scope, Scope::Whole { .. }) {
+            return not_checked("proofs are not looked at with --since".to_owned());
+        }
+        if let Some(height) = self.proofs.unchecked.values().min() {
+            let why = self.proofs.fault.as_ref().map(|fault| format!(" ({fault})")).unwrap_or_default();
+            let proofs = counted(bracket.unchecked, "proof");
+            return not_checked(format!(
+                "{proofs}, and no header of the blocks they name is at hand, the lowest {height}{why}: gently anchor \
+                 sync, or a block source{pending}"
+            ));
+        }
+        if self.proofs.pending > 0 {
+            return not_checked(format!(
+                "{} for a block yet",
+                match self.proofs.pending {
+                    1 => "1 proof waits".to_owned(),
+                    n => format!("{n} proofs wait"),
+                }
+            ));
+        }
+        not_checked("the ledger carries no OpenTimestamps proof and no cosignature".to_owned())
+    }
+
+    /// The words on lines that no proof covers.
+    pub(super) fn tail_words(&self, bracket: &Bracket) -> String {
+        let lines = counted(bracket.tail, "line");
+        let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
+        match self.witnessed_lines() {
+            0 if last == 0 => format!("unanchored tail: {lines}, as no outside proof was checked"),
+            covered if covered > last => {
+                format!("unanchored tail: {lines}, after the {covered} that witnesses cosigned")
+            }
+            _ => format!("unanchored tail: {lines} after line {last}"),
+        }
+    }
+}
