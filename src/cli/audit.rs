@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use crate::govern::sanitize::redact;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, Question, Report, Since, Terms};
 
@@ -106,7 +107,7 @@ pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err:
             Ok(run_session(&report, named.as_deref().unwrap_or(&args.prefix), args.target.json, out, err))
         }),
     };
-    checked.unwrap_or_else(|error| say(err, &format!("gently audit: {error}\n"), COULD_NOT_LOOK))
+    checked.unwrap_or_else(|error| warn(err, &format!("gently audit: {error}\n"), COULD_NOT_LOOK))
 }
 
 fn run_verify(
@@ -128,12 +129,12 @@ fn run_verify(
     let report = watched(shown, |progress| target.report(Terms { since, progress: Some(progress) }))?;
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
     if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
-        say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);
+        warn(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);
     }
     let text = if args.target.json { render::json(&report) } else { render::text(&report) };
     let code = say(out, &text, verdict(&report, &args.require));
     Ok(match missing(&report, &args.require) {
-        Some(words) if code == FOUND => say(err, &words, code),
+        Some(words) if code == FOUND => warn(err, &words, code),
         _ => code,
     })
 }
@@ -163,11 +164,16 @@ fn missing(report: &Report, required: &[Question]) -> Option<String> {
 fn run_session(report: &Report, prefix: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let session = match report.sessions_of(prefix).as_slice() {
         [session] => *session,
-        [] => return say(err, &render::unknown_session(report, prefix), COULD_NOT_LOOK),
-        several => return say(err, &render::ambiguous_session(prefix, several), COULD_NOT_LOOK),
+        [] => return warn(err, &render::unknown_session(report, prefix), COULD_NOT_LOOK),
+        several => return warn(err, &render::ambiguous_session(prefix, several), COULD_NOT_LOOK),
     };
     let text = if json { render::session_json(report, session) } else { render::session_text(report, session) };
     say(out, &text, if session.chain_valid && session.all_verified { FINE } else { FOUND })
+}
+
+/// The same on stderr, where nothing goes that has not passed the sanitizer.
+fn warn(err: &mut dyn Write, text: &str, code: u8) -> u8 {
+    say(err, redact(text).clean.as_str(), code)
 }
 
 /// Prints, and gives `code`; a closed pipe or full disk is not a pass.

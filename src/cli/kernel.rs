@@ -91,6 +91,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
         Ok(kernel) => kernel,
         Err((_, why)) => return Ok(could_not(&format!("{why}. The kernel in force stays"), json)),
     };
+    super::no_secret("the kernel", kernel.canonical_json())?;
     let home = wire::existing_home()?;
     let known = in_force(&home).ok();
     if known.as_ref().is_some_and(|known| known.hash() == kernel.hash()) {

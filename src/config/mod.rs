@@ -162,8 +162,13 @@ pub struct Session {
 /// `[store] content`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Texts are kept with secrets removed; the only value implemented.
+    /// Texts are kept with secrets removed.
     Sanitized,
+    /// None are kept: hashes and commitments only.
+    Nothing {
+        /// `[store] openings`: whether salts are.
+        openings: bool,
+    },
 }
 
 impl Config {
@@ -228,7 +233,10 @@ impl Config {
             refs: text("context.refs"),
             units: settings.list("sight.units").to_vec(),
             content_days: settings.number("retention.content_days"),
-            content: Content::Sanitized,
+            content: match settings.text("store.content") {
+                Some("none") => Content::Nothing { openings: settings.flag("store.openings").unwrap_or(true) },
+                _ => Content::Sanitized,
+            },
             rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
             signer: match settings.text("keys.signer") {
                 Some("agent") => SignedBy::Agent,
@@ -331,7 +339,8 @@ mod tests {
             ("[anchor]\nmode = true", "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true"),
             ("[anchor]\ndeadline_ms = '3000'", "a whole number from 100 to 60000; found string \"3000\""),
             ("[model.default]\nname = 1", "\"openai/NAME\" or an alias; found table"),
-            ("[store]\ncontent = 'none'", "\"sanitized\" (no other value is implemented); found string \"none\""),
+            ("[store]\ncontent = 'all'", "\"sanitized\" or \"none\"; found string \"all\""),
+            ("[store]\nopenings = 'no'", "store.openings is true or false; found string \"no\""),
             ("[anchor]\nmode = 'off'\nmode = 'off'", "gently.toml line 3: not TOML"),
             ("[anchor", "gently.toml line 1: not TOML"),
         ] {

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::govern::kernel::{Kernel, RingCaps};
-use crate::govern::sanitize::Clean;
-use crate::record::bundle::{ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, SightEntry};
+use crate::govern::sanitize::{Clean, redact};
+use crate::record::bundle::{
+    ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, Reading, SightEntry,
+};
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -189,6 +191,16 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     Ok(ContextBundle { bundle, json, refs, turns: chosen.turns })
 }
 
+/// What a tool read may have been named by anybody: a folder, a disk, a unit.
+fn without_secrets(entry: &mut SightEntry) {
+    let SightEntry::Seen { values, .. } = entry else { return };
+    for value in values.values_mut() {
+        if let Reading::Text(text) = value {
+            *text = redact(text).clean.as_str().to_owned();
+        }
+    }
+}
+
 /// Holds each tool's entry against the tier, and sets its age at this moment.
 fn sight(inputs: &Inputs<'_>) -> Result<BTreeMap<String, SightEntry>, CompileFault> {
     let (kernel, tier) = (inputs.kernel, inputs.kernel.tier());
@@ -196,6 +208,7 @@ fn sight(inputs: &Inputs<'_>) -> Result<BTreeMap<String, SightEntry>, CompileFau
         return Err(CompileFault::SightWithoutValues { tool: silent.clone(), tier });
     }
     let mut sight = inputs.sight.clone();
+    sight.values_mut().for_each(without_secrets);
     for (tool, entry) in &mut sight {
         if let SightEntry::Seen { observed_at, freshness_s, values, .. } = entry {
             if values.is_empty() {

@@ -30,11 +30,13 @@ mod position;
 mod progress;
 mod records;
 pub mod report;
+mod rows;
 mod segments;
 mod sessions;
 mod signatures;
 mod since;
 mod tips;
+mod unkept;
 mod verdict;
 
 use std::path::Path;

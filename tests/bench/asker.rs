@@ -9,7 +9,7 @@ use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
@@ -213,6 +213,7 @@ impl House {
             authority_state: AuthorityState::Ok,
             salt: Salt::new(salt),
             action_salts: Vec::new(),
+            numbers: Placeholders::new([0; 32]),
             params: Params::default(),
             anchor: None,
             now,

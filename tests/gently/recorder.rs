@@ -10,7 +10,7 @@ use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::{AuthKey, KeyError};
 use gently::models::{Model, observer};
@@ -290,6 +290,7 @@ pub async fn prompt(
         authority_state: AuthorityState::Ok,
         salt: salt(text),
         action_salts: action_salts(text),
+        numbers: Placeholders::new([0; 32]),
         anchor: None,
         now,
     };
@@ -326,6 +327,7 @@ pub fn denied(session: &SessionRow, text: &str, now: Seconds) -> RefusedPrompt {
         authority_state: AuthorityState::Blocked,
         salt: salt(text),
         action_salts: action_salts(text),
+        numbers: Placeholders::new([0; 32]),
         anchor: None,
         now,
     }

@@ -26,6 +26,9 @@ pub(super) fn text(report: &Report) -> String {
         (None, Scope::Since { .. }) => "not looked at with --since, so not checked",
     };
     put(&mut out, format_args!("database:    {database}"));
+    if let Some(search) = &report.search {
+        put_search(&mut out, search);
+    }
     put(&mut out, format_args!("checked:     {}", checked(report)));
     put_findings(&mut out, report.findings.iter(), report.more_findings);
     out
@@ -55,6 +58,18 @@ fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding
     if more > 0 {
         put(out, format_args!(""));
         put(out, format_args!("and {more} more"));
+    }
+}
+
+/// The search indexes: no evidence, so beside the answers.
+fn put_search(out: &mut String, faults: &[String]) {
+    if faults.is_empty() {
+        put(out, format_args!("search:      has each text once, and nothing else (no evidence)"));
+        return;
+    }
+    put(out, format_args!("search:      not what it is of; no evidence, but what is searched for may not be found"));
+    for fault in faults {
+        put(out, format_args!("  {fault}"));
     }
 }
 
@@ -177,6 +192,8 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "commits": report.commits.iter().map(|(kind, n)| (kind.name().to_owned(), (*n).into())).collect::<serde_json::Map<_, _>>(),
         "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
         "database": report.database,
+        "texts_not_kept": report.unkept,
+        "search": report.search,
     })
 }
 
