@@ -58,7 +58,7 @@ fn check(file: &Path, json: bool) -> Result<u8, WireError> {
         Err((false, why)) => return Ok(could_not(&why, json)),
         Err((true, why)) => {
             if json {
-                print(&format!("{}\n", json!({"valid": false, "error": why})));
+                print(&format!("{}\n", json!({"valid": false, "error": super::clean(&why)})));
             }
             say(&why);
             return Ok(NEGATIVE);

@@ -259,6 +259,11 @@ fn tell(line: &Clean) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.
+fn clean(text: &str) -> String {
+    redact(text).clean.as_str().to_owned()
+}
+
 /// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
 fn no_secret(flag: &'static str, text: &str) -> Result<(), WireError> {
     match redact(text).found.first() {

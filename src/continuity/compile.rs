@@ -277,8 +277,7 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
 mod tests {
     use super::*;
     use crate::govern::kernel::GENESIS_KERNEL;
-    use crate::govern::sanitize::redact;
-    use crate::record::bundle::{NoSight, Reading};
+    use crate::record::bundle::NoSight;
 
     /// The genesis kernel with one tool, and one change.
     fn narrow(from: &str, to: &str) -> Kernel {
@@ -322,6 +321,17 @@ mod tests {
         assert_eq!(sight.artifact_hash, Some(canon::digest(&bundle.bundle().sight["sys_health"]).unwrap()));
         assert_eq!((sight.freshness_s, sight.risk_flags.as_slice()), (Some(3), &["unknown:gpu_health".to_owned()][..]));
         assert_eq!(bundle.exclusions(), []);
+    }
+
+    #[test]
+    fn what_a_tool_read_has_no_secret_in_it() {
+        let kernel = narrow("", "");
+        let mut entry = seen(&[("cores", 2)]);
+        let SightEntry::Seen { values, .. } = &mut entry else { unreachable!() };
+        let secret = ["ghp_", "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E"].concat();
+        values.insert("disk1_mount".to_owned(), Reading::Text(format!("/srv/{secret}")));
+        let bundle = with(&kernel, &[("sys_health", entry)]).unwrap();
+        assert!(bundle.json().contains("/srv/[redacted:") && !bundle.json().contains(&secret), "{}", bundle.json());
     }
 
     #[test]

@@ -267,6 +267,17 @@ pub async fn prompt(
     text: &str,
     now: Seconds,
 ) -> Result<RecordedPrompt, RecorderError> {
+    prompt_numbered(recorder, session, text, Placeholders::new([0; 32]), now).await
+}
+
+/// The same with the numbers that its text was redacted with.
+pub async fn prompt_numbered(
+    recorder: &Recorder,
+    session: &SessionRow,
+    text: &str,
+    numbers: Placeholders,
+    now: Seconds,
+) -> Result<RecordedPrompt, RecorderError> {
     let kernel = Kernel::genesis();
     let clean = redact(text).clean;
     let inputs = Inputs {
@@ -290,7 +301,7 @@ pub async fn prompt(
         authority_state: AuthorityState::Ok,
         salt: salt(text),
         action_salts: action_salts(text),
-        numbers: Placeholders::new([0; 32]),
+        numbers,
         anchor: None,
         now,
     };
