@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
 use crate::continuity::prompt::CompiledPrompt;
-use crate::govern::actuation::{proposed, requested};
+use crate::govern::actuation::{Acts, proposed};
 use crate::govern::drift::Judgement;
 use crate::govern::sanitize::redact_with;
 use crate::record::canon;
@@ -129,7 +129,14 @@ fn ask(
 }
 
 /// Records a prompt that a model will be called with.
-pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
+///
+/// `acts` are what the text asks to be done.
+pub fn prompt(
+    draft: &mut Draft<'_>,
+    prompts: &Prompts,
+    prompt: Prompt,
+    acts: Acts,
+) -> Result<RecordedPrompt, RecorderError> {
     let mut session = open_session(draft.tx, prompt.session)?;
     if let Some(anchor) = &prompt.anchor {
         take_anchor(draft, &mut session, anchor, prompt.now)?;
@@ -149,7 +156,6 @@ pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Resul
     let (ids, _) = ask(draft, &mut session, &asked)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     let mut action_salts = prompt.action_salts;
-    let acts = requested(prompt.text.as_str());
     let actions = actions::record(draft, &ids, "prompt", acts, &mut action_salts, prompt.now)?;
     // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits for.
     let place = prompts.begin(ids.exchange)?;
@@ -170,7 +176,9 @@ pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Resul
 }
 
 /// Records a prompt together with why no model gets it.
-pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
+///
+/// `acts` are what the text asks to be done.
+pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Result<RecordedRefusal, RecorderError> {
     let mut session = open_session(draft.tx, refused.session)?;
     if let Some(anchor) = &refused.anchor {
         take_anchor(draft, &mut session, anchor, refused.now)?;
@@ -195,7 +203,7 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
     let ending = Ending { outcome, reason: &reason, judgement };
     let (exchange_hash, line) = no_answer(draft, &mut session, (&row, &refused.salt), &ending, refused.now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
-    let (acts, mut salts) = (requested(refused.text.as_str()), refused.action_salts);
+    let mut salts = refused.action_salts;
     let actions = actions::record(draft, &ids, "prompt", acts, &mut salts, refused.now)?;
     Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal, actions })
 }
@@ -281,18 +289,21 @@ fn no_answer(
     Ok((exchange, line))
 }
 
-/// Records an answer: turn, outcome, `response` line, drift lines, interaction commit.
+/// Records an answer: turn, outcome, `response` line, drift lines, interaction commit, and the acts it proposes.
 pub fn answer(
     draft: &mut Draft<'_>,
     prompt: &RecordedPrompt,
     mut judged: Judged,
+    mut acts: Acts,
     now: Seconds,
 ) -> Result<RecordedAnswer, RecorderError> {
     let mut session = open_session(draft.tx, prompt.ids.session)?;
     let row = draft.tx.exchange(prompt.ids.exchange)?.ok_or(RecorderError::NotOpen { session: session.id })?;
     let (salt, keeping, scheme) = (&prompt.salt, prompt.keeping, draft.genesis.commitments);
     let time = draft.line_time(now)?;
-    number(draft, session.uuid, &mut judged)?;
+    if number(draft, session.uuid, &mut judged)? {
+        acts = proposed(judged.stored.clean.as_str());
+    }
     let response_hash = commit(scheme, salt, Role::Response, judged.text.as_bytes());
     let stored = judged.stored.clean.as_str();
     let drift = drift_rows(&session, &row, &judged.judgement, response_hash, time);
@@ -338,7 +349,7 @@ pub fn answer(
     let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     let mut salts = prompt.action_salts.clone();
-    let actions = actions::record(draft, &prompt.ids, "reply", proposed(stored), &mut salts, now)?;
+    let actions = actions::record(draft, &prompt.ids, "reply", acts, &mut salts, now)?;
     Ok(RecordedAnswer {
         ids: prompt.ids.clone(),
         response_hash,
@@ -357,12 +368,12 @@ pub fn answer(
     })
 }
 
-/// Gives the secrets of an answer their numbers; redacts it again when another turn was first.
-fn number(draft: &mut Draft<'_>, session: Uuid, judged: &mut Judged) -> Result<(), RecorderError> {
+/// Gives the secrets of an answer their numbers; true when it was redacted again, as another turn was first.
+fn number(draft: &mut Draft<'_>, session: Uuid, judged: &mut Judged) -> Result<bool, RecorderError> {
     if put(draft, session, &mut judged.numbers)? {
-        return Ok(());
+        return Ok(false);
     }
     judged.numbers = known(&*draft.tx, session, draft.told)?;
     judged.stored = redact_with(&judged.text, &mut judged.numbers);
-    must_put(draft, session, &mut judged.numbers)
+    must_put(draft, session, &mut judged.numbers).map(|()| true)
 }

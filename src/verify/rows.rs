@@ -20,7 +20,8 @@ pub(super) struct Rows<'a> {
     pub aurora: Option<TurnRow>,
     pub refs: Vec<ArtifactRefRow>,
     pub drift: Vec<DriftRow>,
-    pub kernel: Option<String>,
+    /// The session's, or why it can't be read; none when it is not there.
+    pub kernel: &'a Option<Result<Kernel, String>>,
     /// Earlier turns that its references name, in their order; none for one that is erased.
     pub turns: Vec<Option<PriorTurn>>,
 }
@@ -38,10 +39,10 @@ impl Rows<'_> {
         let turns: Option<Vec<PriorTurn>> = self.turns.iter().cloned().collect();
         let turns = turns.ok_or("an earlier turn in it is erased, and no tombstone names it for that")?;
         let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
-        let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
-        let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
+        let kernel = self.kernel.as_ref().ok_or("its kernel is not in the database")?;
+        let kernel = kernel.as_ref().map_err(Clone::clone)?;
         let system = self.params()?.and_then(|params| params.system);
-        render_again(&kernel, bundle, system.as_deref(), &turns, user).map(Some).map_err(|e| e.to_string())
+        render_again(kernel, bundle, system.as_deref(), &turns, user).map(Some).map_err(|e| e.to_string())
     }
 
     /// What the call was made with; none when no call was to be made.

@@ -90,7 +90,7 @@ fn what_only_reads_says_which_version_it_is_and_what_to_run() {
         let ran = person.gently(args);
         let said = format!("{}{}", ran.out, ran.err);
         assert!(!said.contains("no such table") && !said.contains("no such column"), "{args:?}: {ran:?}");
-        if said.contains("is of version 1, and this gently reads version 6") {
+        if said.contains("is of version 1, and this gently reads version ") {
             assert!(ran.code == 2 && said.contains("gently init --upgrade"), "{args:?}: {ran:?}");
             told += 1;
         } else if args[0] == "audit" {
@@ -100,8 +100,10 @@ fn what_only_reads_says_which_version_it_is_and_what_to_run() {
     assert!((10..LOOKING.len()).contains(&told), "{told} of them said so");
     assert!(list(&person.database(), "SELECT max(version) || '' FROM refinery_schema_history") == ["1"], "none wrote");
     let up = person.gently(&["init", "--upgrade", "--json"]).exits(0).json();
-    assert_eq!((&up["database_version_before"], &up["database_version"]), (&1.into(), &6.into()));
-    assert!(person.gently(&["init", "--upgrade"]).exits(0).out.contains("already of version 6"));
+    assert_eq!(up["database_version_before"], 1);
+    let newest = up["database_version"].as_u64().unwrap();
+    assert!(newest >= 6);
+    assert!(person.gently(&["init", "--upgrade"]).exits(0).out.contains(&format!("already of version {newest}")));
     for args in LOOKING {
         let ran = person.gently(args);
         assert!(!format!("{}{}", ran.out, ran.err).contains("is of version"), "{args:?}: {ran:?}");
