@@ -57,6 +57,7 @@ mod since;
 mod store;
 mod storm;
 mod tamper;
+mod tamper_bytes;
 mod tamper_database;
 mod unkept;
 mod upgrade;
