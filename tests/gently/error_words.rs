@@ -117,7 +117,7 @@ fn a_secret_in_files_and_settings_is_not_repeated() {
     for line in [
         format!("[model]\nbase_url = \"{secret}\""),
         format!("[model]\n{secret} = 1"),
-        format!("{secret}"),
+        secret.clone(),
         format!("[session]\nhost_role = \"{secret}\""),
         format!("[sanitize]\nrules = [\"{rules}\"]"),
         format!("[keys]\npassphrase_cmd = \"echo {secret} >&2; exit 3\""),

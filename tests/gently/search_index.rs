@@ -56,7 +56,7 @@ fn sight_counts_what_can_be_searched() {
     empty.gently(&["init"]).exits(0);
     let asked = empty.ask("How is this machine and this home doing?");
     assert!(asked.out.contains("0 search entries") && !asked.out.contains("1 artifacts"), "{asked:?}");
-    assert!(asked.out.contains("1 artifact,") && asked.out.contains("1 session,"), "{asked:?}");
+    assert!(asked.out.contains(" 1 artifact,") && asked.out.contains(" 1 commit\n"), "{asked:?}");
 }
 
 #[test]

@@ -13,8 +13,8 @@ use crate::person::Person;
 
 /// What nobody else writes.
 const PROMPT: &str = "Restart nginx, and tell nobody of project quetzalcoatl";
-const ANSWER: &str = "I have restarted nginx for zygomorphic reasons: it took 4711 seconds, see /srv/xylophone";
-const WORDS: [&str; 4] = ["quetzalcoatl", "zygomorphic", "xylophone", "4711"];
+const ANSWER: &str = "I have restarted nginx for zygomorphic reasons: it took 47113.25 seconds, see /srv/xylophone";
+const WORDS: [&str; 4] = ["quetzalcoatl", "zygomorphic", "xylophone", "47113.25"];
 
 fn nothing_kept(openings: &str, behaviour: Behaviour) -> (Person, ModelServer) {
     let server = ModelServer::start(behaviour);

@@ -108,7 +108,7 @@ fn what_only_reads_says_which_version_it_is_and_what_to_run() {
         let ran = person.gently(args);
         assert!(!format!("{}{}", ran.out, ran.err).contains("is of version"), "{args:?}: {ran:?}");
     }
-    assert!(person.gently(&["action", "list"]).exits(0).out.contains("Restart nginx."));
+    assert!(person.gently(&["action", "list"]).exits(0).out.contains("Restart nginx"));
     person.gently(&["init", "--upgrade", "--origin", "x"]).exits(2);
     let report = person.verified();
     assert_eq!((&report["answers"]["consistent"], &report["search"]), (&"yes".into(), &serde_json::json!([])));

@@ -137,10 +137,18 @@ pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
 }
 
 fn unkept(c: &Columns<'_, '_>) -> Result<Option<Unkept>, StoreError> {
-    let Some(user_text) = c.hash_if_there("llm_exchange.user_text_commitment")? else { return Ok(None) };
     let bundle = c.hash_if_there("llm_exchange.bundle_commitment")?;
     let compiled_prompt = c.hash_if_there("llm_exchange.compiled_prompt_commitment")?;
-    Ok(Some(Unkept { user_text, bundle, compiled_prompt }))
+    let others = [bundle, compiled_prompt, c.hash_if_there("llm_exchange.aurora_text_commitment")?];
+    match (c.hash_if_there("llm_exchange.user_text_commitment")?, others.into_iter().flatten().next()) {
+        (Some(user_text), _) => Ok(Some(Unkept { user_text, bundle, compiled_prompt })),
+        (None, None) => Ok(None),
+        (None, Some(other)) => Err(StoreError::Corrupt {
+            place: "llm_exchange.user_text_commitment",
+            expected: "a commitment beside that to another text of the exchange",
+            actual: format!("null beside {other}"),
+        }),
+    }
 }
 
 pub(super) fn artifact_ref(c: &Columns<'_, '_>) -> Result<ArtifactRefRow, StoreError> {
