@@ -9,6 +9,9 @@
 #   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
 #                                      is given) and 1000 sessions; RUNS (200) questions
+#   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file; RUNS (5) times
+#   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
+#                                      sessions (1000 when none is given); RUNS (200) runs
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -19,14 +22,15 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | check) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
+  sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
   *) usage ;;
 esac
@@ -35,10 +39,11 @@ if (($# == 0)); then
   ask) set -- 10 10000 ;;
   ledgers) set -- 10000 ;;
   context) set -- 100000 ;;
+  check) set -- 1000 ;;
   esac
 fi
 program=ledgers
-if [[ "$part" == ask || "$part" == context ]]; then program=bench; fi
+if [[ "$part" == ask || "$part" == context || "$part" == check || "$part" == sanitize ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -50,7 +55,10 @@ work="$(cd -- "$(mktemp -d "$dir/home.XXXXXX")" && pwd)"
 trap 'rm -rf -- "$work"' EXIT
 
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"
-if [[ "$part" == make ]]; then
+if [[ "$part" == sanitize ]]; then
+  "$bench" sanitize "${RUNS:-5}" "$@"
+  exit 0
+elif [[ "$part" == make ]]; then
   "$bench" --make "$1" "$(realpath -m -- "$2")"
   exit 0
 elif [[ "$part" == measure ]]; then
@@ -71,6 +79,15 @@ if [[ "$part" == context ]]; then
   echo "                              median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" context "$work/$count" "$count" "${RUNS:-200}"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == check ]]; then
+  echo "                              median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" history "$work/$count" "$count"
+    "$bench" check "$target/gently" "$work/$count" "${RUNS:-200}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

@@ -47,7 +47,7 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
         paths: paths.clone(),
         store,
         genesis: first.genesis.clone(),
-        key: key.into(),
+        key: std::sync::Arc::new(key.into()),
         watch,
         told,
         wait: WAIT,

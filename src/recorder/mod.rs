@@ -30,6 +30,7 @@ mod kernel;
 mod lock;
 mod numbers;
 mod rebuild;
+mod receipts;
 mod restored;
 mod rotate;
 mod sessions;
@@ -38,7 +39,7 @@ mod turn;
 mod writer;
 
 use std::collections::BTreeSet;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -87,6 +88,7 @@ pub struct Recorder {
     paths: Paths,
     prompts: Prompts,
     told: Told,
+    key: Arc<Signer>,
 }
 
 impl Recorder {
@@ -131,8 +133,8 @@ impl Recorder {
         wait: Duration,
         keeping: Option<Keeping>,
     ) -> Result<Self, RecorderError> {
-        let told = Told::new(keeping)?;
-        let mut writer = Writer::open(paths.clone(), key, told.clone(), watch, wait)?;
+        let (key, told) = (Arc::new(key), Told::new(keeping)?);
+        let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
         writer.heal(now)?;
         erase::finish(&mut writer.store)?;
         let (jobs, queue) = mpsc::channel();
@@ -141,7 +143,7 @@ impl Recorder {
             .spawn(move || writer.run(&queue))
             .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
         let prompts = Prompts::new(paths.in_flight());
-        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, told })
+        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, told, key })
     }
 
     /// Where the home's parts are.

@@ -156,6 +156,7 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
         &["fact", "ratify", "ledger:000001"],
         &["fact", "retire", "ledger:000001"],
         &["ask", "--model", "replay", PROMPT],
+        &["audit", "open", "last", "1", "--role", "prompt"],
         &["audit", "verify"],
     ] {
         let ran = person.gently(args);

@@ -29,6 +29,9 @@ pub(super) fn text(report: &Report) -> String {
     if let Some(search) = &report.search {
         put_search(&mut out, search);
     }
+    if report.receipts > 0 {
+        put(&mut out, format_args!("receipts:    {} held against the log", report.receipts));
+    }
     put(&mut out, format_args!("checked:     {}", checked(report)));
     put_findings(&mut out, report.findings.iter(), report.more_findings);
     out
@@ -209,6 +212,7 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "database": report.database,
         "texts_not_kept": report.unkept,
         "search": report.search,
+        "receipts": report.receipts,
     })
 }
 
