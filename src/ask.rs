@@ -10,7 +10,7 @@ use futures_util::future::{Either, select};
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
-use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
+use crate::govern::sanitize::{Clean, Finding, Placeholders, Redaction, redact_with};
 use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::{ArtifactRef, SightEntry};
@@ -18,9 +18,11 @@ use crate::record::commitment::Salt;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::recorder::{
-    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
+    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, RecorderError, Refusal,
+    RefusedPrompt,
 };
 use crate::session::{House, Resumed, resume_or_open};
+use crate::store::SessionRow;
 
 use recall::{Declared, recall};
 
@@ -112,6 +114,7 @@ pub enum AskError {
 }
 
 /// What is looked at for a turn, beside the block: taken once, before anything is decided.
+#[derive(Clone)]
 pub struct Seen {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
@@ -120,6 +123,9 @@ pub struct Seen {
     /// Fresh randomness for actuation intents: twice `actuation::MAX_ACTS`.
     pub action_salts: Vec<Salt>,
 }
+
+/// So many times a text is redacted again because other turns of the session named secrets meanwhile.
+const ATTEMPTS: u32 = 16;
 
 /// Asks: resume, redact, decide, recall, compile, render, record, call, judge, record.
 ///
@@ -134,53 +140,25 @@ pub async fn ask(
     gather: impl FnOnce() -> Seen,
     patience: &impl Patience,
 ) -> Result<Asked, AskError> {
-    let Redaction { clean: text, found: removed } = redact(question.text);
-    let own = model.system().map(|text| redact(text.trim()).clean);
     let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
     let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
-    let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
-    let Seen { sight, salt, action_salts } = gather();
-    let now = house.now();
-    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: session.prompts };
-    let refuse = |refusal, authority_state: AuthorityState, text, salts: (Salt, Vec<Salt>), anchor| {
-        let (salt, action_salts) = salts;
-        let refused =
-            RefusedPrompt { session: session.id, text, refusal, authority_state, salt, action_salts, anchor, now };
-        house.recorder.refuse(refused)
-    };
-    let authority_state = match decide(house.kernel, &normative) {
-        Decision::Allow { authority_state } => authority_state,
-        Decision::Deny { reason, authority_state } => {
-            let refusal = Refusal::Denied { reason: reason.to_owned() };
-            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
-            let on_record = on_record.map_err(AskError::Prompt)?;
-            let actions = on_record.actions.clone();
-            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, actions, context: Vec::new() });
+    let seen = gather();
+    let mut attempt = 1;
+    let (clean, recorded) = loop {
+        let clean = Cleaned::of(house, &resumed.session, model, question.text).map_err(AskError::Prompt)?;
+        match record(house, &resumed, model, &question, &clean, seen.clone()).await {
+            // Another turn of this session named a secret between the look and the record: nothing is on record.
+            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
+            done => break (clean, done.map_err(AskError::Prompt)?),
         }
     };
-    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, question.declared);
-    let recalled = recalled.map_err(|e| AskError::Prompt(e.into()))?;
-    let bundle = match compile(&Inputs {
-        session_id: session.uuid,
-        user_input: &text,
-        kernel: house.kernel,
-        host_role: &session.host_role,
-        model_id: model.id(),
-        now,
-        sight,
-        recalled: &recalled,
-    }) {
-        Ok(bundle) => bundle,
-        Err(fault) => {
-            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
-            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
-            let judgement = silent.then(|| silent_tool(house.kernel));
-            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
-            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
-            let on_record = on_record.map_err(AskError::Prompt)?;
+    let removed = clean.removed;
+    let (prompt, context) = match recorded {
+        Begun::Recorded(prompt, context) => (*prompt, context),
+        Begun::Refused(on_record, fault) => {
             let actions = on_record.actions.clone();
             return Ok(Asked {
-                turn: Turn::Refused(on_record, Some(fault)),
+                turn: Turn::Refused(*on_record, fault),
                 resumed,
                 removed,
                 actions,
@@ -188,22 +166,6 @@ pub async fn ask(
             });
         }
     };
-    let context = bundle.refs().to_vec();
-    let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
-    let params = model.params(own.as_ref().map(Clean::as_str));
-    let prompt = Prompt {
-        session: session.id,
-        text,
-        bundle,
-        compiled,
-        params,
-        authority_state,
-        salt,
-        action_salts,
-        anchor,
-        now,
-    };
-    let prompt = house.recorder.prompt(prompt).await.map_err(AskError::Prompt)?;
     let mut actions = prompt.actions().to_vec();
     let turn = match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
         None => {
@@ -224,4 +186,97 @@ pub async fn ask(
         }
     };
     Ok(Asked { turn, resumed, removed, actions, context })
+}
+
+/// What goes to the model and on record, without its secrets, under the session's numbers.
+struct Cleaned {
+    text: Clean,
+    /// The owner's part of the system message.
+    own: Option<Clean>,
+    removed: Vec<Finding>,
+    numbers: Placeholders,
+}
+
+impl Cleaned {
+    fn of(house: &House<'_>, session: &SessionRow, model: &Model, text: &str) -> Result<Cleaned, RecorderError> {
+        let mut numbers = house.recorder.numbers(house.store, session.uuid)?;
+        let Redaction { clean: text, found: removed } = redact_with(text, &mut numbers);
+        let own = model.system().map(|text| redact_with(text.trim(), &mut numbers).clean);
+        Ok(Cleaned { text, own, removed, numbers })
+    }
+}
+
+/// A prompt on record.
+enum Begun {
+    /// For a model, with what it is shown.
+    Recorded(Box<RecordedPrompt>, Vec<ArtifactRef>),
+    /// For nobody.
+    Refused(Box<RecordedRefusal>, Option<CompileFault>),
+}
+
+/// Decides, recalls, compiles, and records what came of it.
+async fn record(
+    house: &House<'_>,
+    resumed: &Resumed,
+    model: &Model,
+    question: &Question<'_>,
+    clean: &Cleaned,
+    seen: Seen,
+) -> Result<Begun, RecorderError> {
+    let (session, now) = (&resumed.session, house.now());
+    let Seen { sight, salt, action_salts } = seen;
+    let normative = Normative { prompt: &clean.text, model: model.id(), earlier_turns: session.prompts };
+    let refuse = |refusal, authority_state: AuthorityState, salt, action_salts| {
+        let (text, numbers, anchor) = (clean.text.clone(), clean.numbers.clone(), resumed.seen.clone());
+        let session = session.id;
+        let refused =
+            RefusedPrompt { session, text, refusal, authority_state, salt, action_salts, numbers, anchor, now };
+        house.recorder.refuse(refused)
+    };
+    let authority_state = match decide(house.kernel, &normative) {
+        Decision::Allow { authority_state } => authority_state,
+        Decision::Deny { reason, authority_state } => {
+            let refusal = Refusal::Denied { reason: reason.to_owned() };
+            let on_record = refuse(refusal, authority_state, salt, action_salts).await?;
+            return Ok(Begun::Refused(Box::new(on_record), None));
+        }
+    };
+    let recalled = recall(house.store, house.kernel, Some(session.uuid), &clean.text, question.declared)?;
+    let bundle = match compile(&Inputs {
+        session_id: session.uuid,
+        user_input: &clean.text,
+        kernel: house.kernel,
+        host_role: &session.host_role,
+        model_id: model.id(),
+        now,
+        sight,
+        recalled: &recalled,
+    }) {
+        Ok(bundle) => bundle,
+        Err(fault) => {
+            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
+            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
+            let judgement = silent.then(|| silent_tool(house.kernel));
+            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
+            let on_record = refuse(refusal, authority_state, salt, action_salts).await?;
+            return Ok(Begun::Refused(Box::new(on_record), Some(fault)));
+        }
+    };
+    let context = bundle.refs().to_vec();
+    let compiled = render(house.kernel, &bundle, clean.own.as_ref(), &clean.text);
+    let params = model.params(clean.own.as_ref().map(Clean::as_str));
+    let prompt = Prompt {
+        session: session.id,
+        text: clean.text.clone(),
+        bundle,
+        compiled,
+        params,
+        authority_state,
+        salt,
+        action_salts,
+        numbers: clean.numbers.clone(),
+        anchor: resumed.seen.clone(),
+        now,
+    };
+    Ok(Begun::Recorded(Box::new(house.recorder.prompt(prompt).await?), context))
 }

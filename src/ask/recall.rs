@@ -218,6 +218,7 @@ impl Turns<'_> {
             by_user: row.by_user,
             at: row.created_at,
             line,
+            unkept: exchange.unkept.is_some(),
             text: row.content,
             hash,
             withheld,

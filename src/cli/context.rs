@@ -138,7 +138,7 @@ pub fn refs_of(rows: &[ArtifactRefRow]) -> Vec<ArtifactRef> {
 }
 
 fn show(id: &str, json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
@@ -153,31 +153,38 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     let view = View { title, refs: &refs, texts, exclusions: &exclusions };
     if !json {
         if bundle.is_none() {
-            say("nothing was compiled for it: no model was to be called, or its bundle is not here");
+            say(match exchange.unkept {
+                Some(unkept) if unkept.bundle.is_some() => {
+                    "its bundle was not kept (store.content was \"none\"): what it said is not here, what was in it is named"
+                }
+                _ => "nothing was compiled for it: no model was to be called, or its bundle is not here",
+            });
         }
         return Ok(print(&view.text()));
     }
     let mut facts = view.facts();
     facts["exchange"] = json!(exchange.exchange_id.to_string());
     facts["bundle_hash"] = json!(exchange.bundle_hash.map(|hash| hash.to_string()));
+    facts["kept"] = json!(exchange.unkept.is_none());
     facts["bundle"] = json!(exchange.bundle_json.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()));
     Ok(print(&format!("{facts}\n")))
 }
 
 fn turn_text(store: &dyn Read, id: &str) -> Result<Option<String>, StoreError> {
     let Ok(id) = id.parse() else { return Ok(None) };
-    let turn = store.turn(id)?;
-    Ok(turn.and_then(|turn| {
-        let speaker = if turn.by_user { "user" } else { "aurora" };
-        turn.content.map(|text| format!("{speaker}: {text}"))
-    }))
+    let Some(turn) = store.turn(id)? else { return Ok(None) };
+    let speaker = if turn.by_user { "user" } else { "aurora" };
+    if turn.content.is_none() && store.exchange_of_turn(id)?.is_some_and(|exchange| exchange.unkept.is_some()) {
+        return Ok(Some(format!("{speaker}: (not kept)")));
+    }
+    Ok(turn.content.map(|text| format!("{speaker}: {text}")))
 }
 
 async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     let database = home.paths().database();
-    let store = Sqlite::open_read_only(&database)?;
+    let store = Sqlite::open_to_read(&database)?;
     let kernel = Home::kernel(&store)?;
     let declared = args.refs.declared(&config, &store)?;
     let none = choose::CallArgs::default();

@@ -64,7 +64,11 @@ pub async fn some_that_is_due(opened: &Opened) {
     }
     let erasure = Erasure { exchanges, artifacts: Vec::new(), reason: redact(RETENTION).clean };
     match erase(opened, erasure).await {
-        Ok(erased) => say(&format!("erased {} exchanges older than {days} days", erased.exchanges.len())),
+        Ok(erased) => {
+            let count = erased.exchanges.len();
+            let exchanges = if count == 1 { "exchange" } else { "exchanges" };
+            say(&format!("erased {count} {exchanges} older than {days} days"));
+        }
         Err(e) => say(&format!("what is older than {days} days could not be erased: {e}")),
     }
 }
@@ -94,7 +98,7 @@ fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
         return Ok(print(&format!("{facts}\n")));
     }
     if nothing {
-        say("nothing to erase: it was erased before, or nothing is that old");
+        say("nothing to erase: it was erased before, was never kept, or nothing is that old");
         return Ok(FINE);
     }
     let mut lines: Vec<String> = ids(&erased.exchanges).iter().map(|id| format!("erased exchange {id}")).collect();

@@ -47,7 +47,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::json;
 
-use crate::govern::sanitize::redact;
+use crate::govern::sanitize::{Clean, redact};
 use crate::recorder::RecorderError;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
@@ -67,8 +67,13 @@ pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
-            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule.
-            let _ = e.print();
+            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule. They quote what was
+            // typed.
+            if e.use_stderr() {
+                say(e.render().to_string().trim_end());
+            } else {
+                let _ = e.print();
+            }
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(COULD_NOT));
         }
     };
@@ -254,7 +259,28 @@ fn print(text: &str) -> u8 {
     }
 }
 
-/// Writes a line to stderr.
+/// Says a line on stderr; whatever a person, a vendor or the system wrote into it has passed the sanitizer.
 fn say(line: &str) {
+    tell(&redact(line).clean);
+}
+
+/// The only place that writes a line to stderr: it takes nothing that has not passed the sanitizer.
+fn tell(line: &Clean) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.
+fn clean(text: &str) -> String {
+    redact(text).clean.as_str().to_owned()
+}
+
+/// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
+fn no_secret(flag: &'static str, text: &str) -> Result<(), WireError> {
+    match redact(text).found.first() {
+        None => Ok(()),
+        Some(found) => Err(WireError::Setting {
+            flag,
+            reason: format!("there is a secret in it ({}), and it would stand on record for good", found.kind),
+        }),
+    }
 }

@@ -16,7 +16,7 @@ use crate::record::documents::Genesis;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
-use crate::recorder::tombstones;
+use crate::recorder::tombstone_of;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
 
@@ -26,7 +26,7 @@ use super::{NEGATIVE, find, print, say};
 /// Shows one exchange.
 pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Sqlite::open_to_read(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
     let mut turn = Account::of(&store, &genesis, find::exchange(&store, id)?)?;
@@ -96,7 +96,7 @@ impl Account {
         let refs = store.artifact_refs(exchange.exchange_id)?;
         let turns = prior_turns(store, &refs)?;
         let compiled = exchange.bundle_json.as_deref().map(|bundle| {
-            let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is erased")?);
+            let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is not here")?);
             let params = exchange.params.as_deref().map(Params::parse).transpose().map_err(|e| e.to_string())?;
             let system = params.and_then(|params| params.system);
             render_again(kernel, bundle, system.as_deref(), &turns.clone()?, text).map_err(|e| e.to_string())
@@ -129,6 +129,14 @@ impl Account {
         self.answer.as_ref()?.content.as_deref()
     }
 
+    /// What stands in the place of a text that is not here.
+    fn gone(&self) -> &'static str {
+        match (&self.erased, self.exchange.unkept) {
+            (None, Some(_)) => "not kept: only the commitment is on record (store.content was \"none\")",
+            _ => "erased",
+        }
+    }
+
     /// Whether the answer stays covered.
     fn is_covered(&self) -> bool {
         self.withheld && !self.uncovered
@@ -150,11 +158,18 @@ fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<P
     let mut turns = Vec::new();
     for row in refs.iter().filter(|row| row.artifact_type == TURN) {
         let turn = row.artifact_id.parse().ok().map(|id| store.turn(id)).transpose()?.flatten();
+        let unkept = match row.artifact_id.parse() {
+            Ok(id) => store.exchange_of_turn(id)?.is_some_and(|exchange| exchange.unkept.is_some()),
+            Err(_) => false,
+        };
         let prior =
             turn.and_then(|turn| PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref()));
         match prior {
             Some(prior) => turns.push(prior),
-            None => return Ok(Err(format!("the text of the earlier turn {} in it is erased", row.artifact_id))),
+            None => {
+                let gone = if unkept { "was not kept" } else { "is erased" };
+                return Ok(Err(format!("the text of the earlier turn {} in it {gone}", row.artifact_id)));
+            }
         }
     }
     Ok(Ok(turns))
@@ -163,9 +178,7 @@ fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<P
 /// Time and reason of the tombstone that names an exchange.
 fn erased(store: &dyn Find, exchange: &ExchangeRow) -> Result<Option<(String, String)>, StoreError> {
     let id = exchange.exchange_id.to_string();
-    let Some((line, tombstone)) = tombstones(store)?.into_iter().find(|(_, stone)| stone.ids.contains(&id)) else {
-        return Ok(None);
-    };
+    let Some((line, tombstone)) = tombstone_of(store, &id)? else { return Ok(None) };
     let line = store.lines(line, line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
     let at = line.map_or_else(|| "at an unknown time".to_owned(), |line| line.time.to_string());
     Ok(Some((at, tombstone.reason)))

@@ -16,7 +16,7 @@ use crate::anchor::headers_file::HeadersFile;
 use crate::anchor::{BlockSource, SourceFault};
 use crate::ask::Seen;
 use crate::backup::BackupError;
-use crate::config::{AnchorMode, Config, ConfigError};
+use crate::config::{AnchorMode, Config, ConfigError, Content};
 use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::RuleFault;
@@ -30,7 +30,7 @@ use crate::record::commitment::Salt;
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{Recorder, RecorderError, unwatched};
+use crate::recorder::{Keeping, Recorder, RecorderError, unwatched};
 use crate::session::House;
 use crate::sight::disk_usage::DiskUsage;
 use crate::sight::index_changed::IndexChanged;
@@ -211,9 +211,11 @@ impl Opened {
     {
         let config = Config::load(home.root(), &env)?;
         super::sanitize::put_in_force(&config)?;
+        super::no_secret("session.host_role", &config.session.host_role)?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
-        let recorder = Recorder::open(home.paths(), signer(&home, &config)?, clock()?, unwatched())?;
+        let signer = signer(&home, &config)?;
+        let recorder = Recorder::open_keeping(home.paths(), signer, keeping(&config), clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
@@ -269,6 +271,14 @@ impl Opened {
     pub fn gather(&self) -> Result<Seen, WireError> {
         let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect::<Result<_, _>>()?;
         Ok(Seen { sight: sight(&self.home, &self.config, &self.kernel)?, salt: fresh_salt()?, action_salts })
+    }
+}
+
+/// What is kept of texts, as configured.
+fn keeping(config: &Config) -> Keeping {
+    match config.content {
+        Content::Sanitized => Keeping::Sanitized,
+        Content::Nothing { openings } => Keeping::Nothing { openings },
     }
 }
 

@@ -9,7 +9,7 @@ impl Kind {
     pub(super) fn shows(&self) -> bool {
         match self {
             Kind::Text(rule) | Kind::List(rule) => rule.shows,
-            Kind::Choice(_) | Kind::Number(..) => true,
+            Kind::Choice(_) | Kind::Number(..) | Kind::Flag => true,
             Kind::Prose(_) => false,
         }
     }
@@ -17,7 +17,6 @@ impl Kind {
     /// What is accepted, in words.
     pub fn describe(&self) -> String {
         match self {
-            Kind::Choice([only]) => format!("\"{only}\" (no other value is implemented)"),
             Kind::Choice(choices) => {
                 choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
             }
@@ -25,6 +24,7 @@ impl Kind {
             Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
             Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
             Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Flag => "true or false".to_owned(),
         }
     }
 }

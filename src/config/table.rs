@@ -33,6 +33,8 @@ pub enum Kind {
     Prose(usize),
     /// A whole number in a range, both ends included.
     Number(u64, u64),
+    /// Yes or no.
+    Flag,
 }
 
 /// A check of strings, and the words that describe what passes.
@@ -55,6 +57,8 @@ pub enum Default {
     List(&'static [&'static str]),
     /// A whole number.
     Number(u64),
+    /// Yes or no.
+    Flag(bool),
 }
 
 /// All sources are asked at once; more than this is a mistake, and a burden on others.
@@ -263,9 +267,15 @@ pub static KEYS: &[Key] = &[
     },
     Key {
         name: "store.content",
-        kind: Kind::Choice(&["sanitized"]),
+        kind: Kind::Choice(&["sanitized", "none"]),
         default: Default::Text("sanitized"),
-        doc: "what the database keeps of texts; sanitized (secrets removed) is the only value now",
+        doc: "what the database keeps of texts from now on: all, secrets removed; or none, hashes and commitments only",
+    },
+    Key {
+        name: "store.openings",
+        kind: Kind::Flag,
+        default: Default::Flag(true),
+        doc: "with store.content none: whether salts are kept, so that who has a text can show that it is on record",
     },
     Key {
         name: "sanitize.rules",
@@ -346,6 +356,7 @@ impl Key {
             Default::Text(text) => Some(Value::Text(text.to_owned())),
             Default::List(list) => Some(Value::List(list.iter().map(|text| (*text).to_owned()).collect())),
             Default::Number(number) => Some(Value::Number(number)),
+            Default::Flag(flag) => Some(Value::Flag(flag)),
         }
     }
 
@@ -369,6 +380,7 @@ impl Key {
                 .ok()
                 .filter(|number| (*least..=*most).contains(number))
                 .map(Value::Number),
+            (Kind::Flag, Toml::Boolean(flag)) => Some(Value::Flag(*flag.value())),
             _ => None,
         };
         value.ok_or_else(|| self.wrong(place, shown(toml, self.kind.shows())))
@@ -446,6 +458,8 @@ mod tests {
             ),
             ("context.refs", "none", text("none")),
             ("context.refs", "last:64", text("last:64")),
+            ("store.content", "none", text("none")),
+            ("store.openings", "false", Value::Flag(false)),
             ("model.temperature", "0.2", text("0.2")),
             ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
@@ -499,7 +513,9 @@ mod tests {
             ("sight.units", "['--all.service']"),
             ("sight.units", "['a b.service']"),
             ("sight.units", "['nginx.service;id']"),
-            ("store.content", "none"),
+            ("store.content", "all"),
+            ("store.openings", "no"),
+            ("store.openings", "\"true\""),
         ] {
             let error = key(name).accept_typed(typed, "t").unwrap_err();
             let said = error.to_string();

@@ -106,8 +106,10 @@ pub struct TurnCandidate {
     pub at: Seconds,
     /// Number of its line: turns are shown in this order.
     pub line: u64,
-    /// What was said, as it is stored; none once erased.
+    /// What was said, as it is stored; none once erased, or where it was never kept.
     pub text: Option<String>,
+    /// Whether it was never kept.
+    pub unkept: bool,
     /// The ledger's commitment to it.
     pub hash: Hash32,
     /// Whether policy denied it, or its kernel withheld it.

@@ -5,7 +5,7 @@ use crate::continuity::turns::TURN;
 use crate::govern::kernel::Kernel;
 use crate::record::bundle::Exclusion;
 use crate::record::canon::CanonError;
-use crate::record::commitment::{Role, commit};
+use crate::record::commitment::{Role, Salt, commit};
 use crate::record::documents::Format;
 use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc};
 use crate::record::hash::Hash32;
@@ -31,13 +31,12 @@ pub struct Texts<'a> {
 pub fn exchange_hash(
     draft: &Draft<'_>,
     session: &SessionRow,
-    row: &ExchangeRow,
+    (row, salt): (&ExchangeRow, &Salt),
     update: &OutcomeUpdate,
     texts: Option<&Texts<'_>>,
     drift: &[DriftRow],
 ) -> Result<Hash32, RecorderError> {
     let scheme = draft.genesis.commitments;
-    let salt = row.salt.as_ref().ok_or(RecorderError::NotOpen { session: session.id })?;
     let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
     let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
     let exclusions: Vec<Exclusion> = serde_json::from_str(&row.exclusions)
@@ -63,8 +62,14 @@ pub fn exchange_hash(
         asked_at: row.created_at,
         aurora_text: texts.map(|t| commit_to(Role::AuroraText, t.aurora)),
         authority_state: row.authority_state,
-        bundle: row.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
-        compiled_prompt: compiled_commitment(draft, session, row, texts, &commit_to)?,
+        bundle: match row.unkept {
+            Some(unkept) => unkept.bundle,
+            None => row.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
+        },
+        compiled_prompt: match row.unkept {
+            Some(unkept) => unkept.compiled_prompt,
+            None => compiled_commitment(draft, session, row, texts, &commit_to)?,
+        },
         completion_tokens: update.completion_tokens,
         cost: update.cost.clone(),
         decision: row.decision.clone(),
@@ -81,7 +86,7 @@ pub fn exchange_hash(
         refusal: update.refusal,
         seq: row.seq,
         session_id: session.id,
-        user_text: commit_to(Role::UserText, &user),
+        user_text: row.unkept.map_or_else(|| commit_to(Role::UserText, &user), |unkept| unkept.user_text),
         validator: validator
             .map_err(|e: serde_json::Error| RecorderError::Unrecordable { what: "validator", reason: e.to_string() })?,
     };

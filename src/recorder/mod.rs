@@ -24,9 +24,12 @@ mod exchanges;
 mod first;
 mod in_flight;
 mod injected;
+mod interaction;
+mod keeping;
 mod kernel;
 mod lock;
 mod notes;
+mod numbers;
 mod rebuild;
 mod receipts;
 mod restored;
@@ -56,10 +59,11 @@ pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
 pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
-pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstones};
+pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstone_of};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
+pub use keeping::{CONTENT_POLICY, Keeping};
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
 pub use rebuild::{Difference, Lost, Rebuilt, look as look_for_losses, rebuild};
@@ -73,6 +77,7 @@ pub use turn::{
 
 use draft::Draft;
 use in_flight::Prompts;
+use keeping::Told;
 use writer::{Job, Writer};
 
 /// The handle of the one writer; every method records something, durably, or says why not.
@@ -84,6 +89,7 @@ pub struct Recorder {
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
+    told: Told,
     key: Arc<Signer>,
 }
 
@@ -105,7 +111,19 @@ impl Recorder {
         wait: Duration,
     ) -> Result<Self, RecorderError> {
         restored::refuse(&paths)?;
-        Self::open_unchecked(paths, key.into(), now, watch, wait)
+        Self::open_unchecked(paths, key.into(), now, watch, wait, None)
+    }
+
+    /// The same, with what is to be kept of texts from now on; otherwise it is as it is on record.
+    pub fn open_keeping(
+        paths: Paths,
+        key: impl Into<Signer>,
+        keeping: Keeping,
+        now: Seconds,
+        watch: Watch,
+    ) -> Result<Self, RecorderError> {
+        restored::refuse(&paths)?;
+        Self::open_unchecked(paths, key.into(), now, watch, lock::WAIT, Some(keeping))
     }
 
     /// The same in a home that was restored; only for what lets it write again.
@@ -115,9 +133,10 @@ impl Recorder {
         now: Seconds,
         watch: Watch,
         wait: Duration,
+        keeping: Option<Keeping>,
     ) -> Result<Self, RecorderError> {
-        let key = Arc::new(key);
-        let mut writer = Writer::open(paths.clone(), key.clone(), watch, wait)?;
+        let (key, told) = (Arc::new(key), Told::new(keeping)?);
+        let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
         writer.heal(now)?;
         erase::finish(&mut writer.store)?;
         let (jobs, queue) = mpsc::channel();
@@ -126,7 +145,7 @@ impl Recorder {
             .spawn(move || writer.run(&queue))
             .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
         let prompts = Prompts::new(paths.in_flight());
-        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, key })
+        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, told, key })
     }
 
     /// Where the home's parts are.
@@ -191,12 +210,24 @@ impl Recorder {
     /// [`RecorderError::InFlight`] when a prompt still waits for its model in a process that is alive.
     pub async fn close_session(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<Closed, RecorderError> {
         let prompts = self.prompts.clone();
-        self.record(now, move |draft| {
+        let closing = self.record(now, move |draft| {
             let mut row = sessions::open_session(draft.tx, session)?;
             exchanges::abandon_all(draft, &prompts, &mut row, now)?;
             sessions::close(draft, row, &anchor, now)
-        })
-        .await
+        });
+        let closed = closing.await?;
+        self.forget(std::slice::from_ref(&closed));
+        Ok(closed)
+    }
+
+    /// Empties the write-ahead log when closed sessions had numbers for secrets. What a reader holds up, or fails here,
+    /// the next start finishes.
+    fn forget(&self, closed: &[Closed]) {
+        if closed.iter().any(|closed| closed.forgot)
+            && let Ok(mut store) = crate::store::sqlite::Sqlite::open(&self.paths.database())
+        {
+            let _ = erase::finish(&mut store);
+        }
     }
 
     /// Records a prompt; without this no model can be called.
@@ -241,7 +272,7 @@ impl Recorder {
         reason: String,
         now: Seconds,
     ) -> Result<RecordedFailure, RecorderError> {
-        self.record_outcome(now, move |draft| exchanges::fail(draft, prompt.ids(), &reason, now)).await
+        self.record_outcome(now, move |draft| exchanges::fail(draft, &prompt, &reason, now)).await
     }
 
     /// Records a wrong or missing auth key, gathered per minute and reason.

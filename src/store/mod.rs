@@ -16,7 +16,7 @@ pub use find::Find;
 pub use recall::{OpenDrift, Recall};
 pub use rows::{
     Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, ExchangeRow, Head, HomeFile, Outcome, OutcomeUpdate,
-    RowCounts, SessionProgress, SessionRow, TurnRow,
+    PlaceholderRow, PlaceholderRows, RowCounts, SessionProgress, SessionRow, TurnRow, Unkept,
 };
 
 pub use witnesses::WitnessState;
@@ -60,6 +60,19 @@ pub enum StoreError {
     Migration {
         /// The runner's words.
         reason: String,
+    },
+    /// The database is as an earlier gently left it, and was opened for reading.
+    #[error(
+        "the database at {path} is of version {found}, and this gently reads version {expected}: run \
+         `gently init --upgrade` to bring it up to date (whatever records something does so, too)"
+    )]
+    Older {
+        /// Where it is.
+        path: PathBuf,
+        /// The newest migration that was applied.
+        found: i32,
+        /// The newest that there is.
+        expected: i32,
     },
     /// A row does not hold what its column promises.
     #[error("database: {place} holds '{actual}', not {expected}")]
@@ -170,6 +183,17 @@ pub trait Read {
     fn artifacts_called(&self, id: &str) -> Result<Vec<ArtifactRow>, StoreError>;
     /// What was noted of the home's files, by name, and when; empty when they never were.
     fn home_files(&self) -> Result<(Vec<HomeFile>, Option<Seconds>), StoreError>;
+    /// The numbers that an open session has given to secrets.
+    fn placeholders(&self, session: Uuid) -> Result<PlaceholderRows, StoreError>;
+    /// Line of the first tombstone that names an exchange or an artifact.
+    fn tombstone_of(&self, id: &str) -> Result<Option<u64>, StoreError>;
+    /// Actuation intents that quote an exchange and are not erased, in the order of lines.
+    fn actions_of(&self, exchange: Uuid) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// How many artifacts of a kind are on record by their commitment only, as their text was never kept.
+    fn unkept(&self, kind: &str) -> Result<u64, StoreError>;
+    /// Differences between the search indexes and what they are of, in words, at most `most`; none in a database that
+    /// has no such indexes yet.
+    fn search_faults(&self, most: u32) -> Result<Option<Vec<String>>, StoreError>;
     /// How many rows there are; by index, and not by walking over them.
     fn row_counts(&self) -> Result<RowCounts, StoreError>;
 }
@@ -226,6 +250,14 @@ pub trait Write: Read {
     fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError>;
     /// Destroys the document and salt of the artifact of a line.
     fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError>;
+    /// Gives numbers to secrets of a session; false, and nothing is written, when another turn has meanwhile given one
+    /// of the numbers, or another number to one of the secrets, or made another key.
+    fn put_placeholders(&mut self, session: Uuid, key: &[u8; 32], new: &[PlaceholderRow]) -> Result<bool, StoreError>;
+    /// Forgets the numbers of a session; true when there were any, and then notes that the write-ahead log is to be
+    /// emptied.
+    fn forget_placeholders(&mut self, session: Uuid) -> Result<bool, StoreError>;
+    /// Forgets which secrets have the numbers of a session; the numbers stay taken while it is open.
+    fn forget_tags(&mut self, session: Uuid) -> Result<(), StoreError>;
     /// Replaces the running count of one reason.
     fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError>;
 }

@@ -35,11 +35,13 @@ mod rebuilt;
 mod receipts;
 mod records;
 pub mod report;
+mod rows;
 mod segments;
 mod sessions;
 mod signatures;
 mod since;
 mod tips;
+mod unkept;
 mod verdict;
 mod witnessed;
 

@@ -7,7 +7,7 @@ use crate::record::canon;
 use crate::record::commitment::Scheme;
 use crate::store::{ExchangeRow, Read, SessionRow, StoreError};
 
-use super::exchanges::Rows;
+use super::rows::Rows;
 
 /// The canonical JSON of an exchange document, from the rows; or why it can't be made again.
 ///
@@ -18,7 +18,7 @@ pub fn exchange_document(
     session: &SessionRow,
     exchange: &ExchangeRow,
 ) -> Result<Result<String, String>, StoreError> {
-    let Some(salt) = &exchange.salt else { return Ok(Err("its salt is erased".to_owned())) };
+    let Some(salt) = &exchange.salt else { return Ok(Err("its salt is not here: erased, or not kept".to_owned())) };
     let refs = store.artifact_refs(exchange.exchange_id)?;
     let mut turns = Vec::new();
     for row in refs.iter().filter(|row| row.artifact_type == TURN) {

@@ -10,7 +10,7 @@ use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::actuation::MAX_ACTS;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
@@ -214,6 +214,7 @@ impl House {
             authority_state: AuthorityState::Ok,
             salt: fresh_salt(),
             action_salts,
+            numbers: Placeholders::new([0; 32]),
             params: Params::default(),
             anchor: None,
             now,

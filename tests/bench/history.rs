@@ -10,7 +10,7 @@ use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
@@ -105,6 +105,7 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             authority_state,
             salt,
             action_salts: Vec::new(),
+            numbers: Placeholders::new([0; 32]),
             anchor: None,
             now,
         };

@@ -411,6 +411,9 @@ fn a_home_from_before_is_searched_too() {
             database.execute_batch(&format!("DROP {kind} IF EXISTS {name}")).unwrap();
         }
     }
+    for column in ["user_text", "bundle", "compiled_prompt", "aurora_text"] {
+        database.execute_batch(&format!("ALTER TABLE llm_exchange DROP COLUMN {column}_commitment")).unwrap();
+    }
     database.execute_batch("DELETE FROM refinery_schema_history WHERE version > 1").unwrap();
     drop(database);
     // Looking migrates nothing, and misses nothing.

@@ -39,6 +39,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "store::Read",
         "store::StoreError",
         "store::Applied",
+        "store::Unkept",
         "store::ArtifactRefRow",
         "store::ArtifactRow",
         "store::AssertionRow",

@@ -10,7 +10,7 @@ use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::{AuthKey, KeyError};
 use gently::models::{Model, observer};
@@ -289,6 +289,17 @@ pub async fn prompt(
     text: &str,
     now: Seconds,
 ) -> Result<RecordedPrompt, RecorderError> {
+    prompt_numbered(recorder, session, text, Placeholders::new([0; 32]), now).await
+}
+
+/// The same with the numbers that its text was redacted with.
+pub async fn prompt_numbered(
+    recorder: &Recorder,
+    session: &SessionRow,
+    text: &str,
+    numbers: Placeholders,
+    now: Seconds,
+) -> Result<RecordedPrompt, RecorderError> {
     let kernel = Kernel::genesis();
     let clean = redact(text).clean;
     let inputs = Inputs {
@@ -312,6 +323,7 @@ pub async fn prompt(
         authority_state: AuthorityState::Ok,
         salt: salt(text),
         action_salts: action_salts(text),
+        numbers,
         anchor: None,
         now,
     };
@@ -348,6 +360,7 @@ pub fn denied(session: &SessionRow, text: &str, now: Seconds) -> RefusedPrompt {
         authority_state: AuthorityState::Blocked,
         salt: salt(text),
         action_salts: action_salts(text),
+        numbers: Placeholders::new([0; 32]),
         anchor: None,
         now,
     }

@@ -262,6 +262,7 @@ impl<'a> Replay<'a> {
             salt,
             prompt_commitment: asked.hash,
             prompt_line: asked.n,
+            unkept: None,
             outcome: None,
         };
         self.tx.put_exchange(&row)?;
@@ -310,6 +311,7 @@ impl<'a> Replay<'a> {
         let (anchor, uuid, progress, id) = (session.anchor.clone(), session.uuid, session.progress(), session.id);
         self.tx.put_block(&anchor)?;
         self.tx.move_session(uuid, &progress)?;
+        self.tx.forget_placeholders(uuid)?;
         self.sessions.remove(&id);
         Ok(())
     }

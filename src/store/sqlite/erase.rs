@@ -10,7 +10,7 @@ use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, HomeFile, StoreError};
 
 /// Says that the write-ahead log is to be emptied.
-const TO_SCRUB: &str = "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING";
+pub(super) const TO_SCRUB: &str = "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING";
 
 /// Destroys the texts of an exchange, its salt, its bundle, and every digest made from them.
 pub(super) fn exchange(tx: &Tx<'_>, e: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError> {
