@@ -1,6 +1,7 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
 pub mod recall;
+pub mod refer;
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -8,6 +9,7 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 
 use crate::continuity::compile::{CompileFault, Inputs, compile};
+use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
 use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
@@ -15,21 +17,27 @@ use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::{ArtifactRef, SightEntry};
 use crate::record::commitment::Salt;
+use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
 use crate::recorder::{
-    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
+    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, RecorderError, Refusal,
+    RefusedPrompt,
 };
+use crate::govern::kernel::Kernel;
+use crate::store::StoreError;
 use crate::session::{House, Resumed, resume_or_open};
 
 use recall::{Declared, recall};
+use refer::{Standing, count, refer};
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
 pub enum Turn {
     /// With an answer; whether it may be shown is in its judgement.
     Answered(Box<RecordedAnswer>),
-    /// Policy denied it, or no bundle could be compiled; no model was called.
+    /// Policy denied it, its references could not be resolved, or no bundle could be compiled; no model was called.
     Refused(RecordedRefusal, Option<CompileFault>),
     /// The model gave no answer.
     Failed(RecordedFailure, ModelFault),
@@ -84,6 +92,8 @@ pub struct Asked {
     pub removed: Vec<Finding>,
     /// What was put before the model, and why; nothing when none was to be called.
     pub context: Vec<ArtifactRef>,
+    /// What was declared, and what that came to.
+    pub referred: TurnContext,
     /// What somebody wanted to have done: on record, awaiting approval, done by nobody.
     pub actions: Vec<Action>,
 }
@@ -95,6 +105,8 @@ pub struct Question<'a> {
     pub text: &'a str,
     /// What is declared as its context.
     pub declared: &'a Declared,
+    /// Where it stands.
+    pub standing: Standing,
 }
 
 /// What a turn can't go on without.
@@ -121,7 +133,7 @@ pub struct Seen {
     pub action_salts: Vec<Salt>,
 }
 
-/// Asks: resume, redact, decide, recall, compile, render, record, call, judge, record.
+/// Asks: resume, redact, refer, decide, recall, compile, render, record, call, judge, record.
 ///
 /// `gather` takes the turn's observations. The answer that comes back is durable in the database and
 /// written to git and log. An error means that nothing may be shown. When `patience` ends before the prompt
@@ -138,28 +150,23 @@ pub async fn ask(
     let own = model.system().map(|text| redact(text.trim()).clean);
     let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
     let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
-    let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
+    let session = resumed.session.clone();
     let Seen { sight, salt, action_salts } = gather();
     let now = house.now();
-    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: session.prompts };
-    let refuse = |refusal, authority_state: AuthorityState, text, salts: (Salt, Vec<Salt>), anchor| {
-        let (salt, action_salts) = salts;
-        let refused =
-            RefusedPrompt { session: session.id, text, refusal, authority_state, salt, action_salts, anchor, now };
-        house.recorder.refuse(refused)
-    };
-    let authority_state = match decide(house.kernel, &normative) {
-        Decision::Allow { authority_state } => authority_state,
-        Decision::Deny { reason, authority_state } => {
-            let refusal = Refusal::Denied { reason: reason.to_owned() };
-            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
-            let on_record = on_record.map_err(AskError::Prompt)?;
-            let actions = on_record.actions.clone();
-            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, actions, context: Vec::new() });
+    let looking = |e: StoreError| AskError::Prompt(e.into());
+    let rules = (house.kernel, house.context);
+    let referred = refer(house.store, rules, Some(&session), question.standing, question.declared).map_err(looking)?;
+    let context = referred.context.clone();
+    let counts = count(house.store, house.kernel, &context, now).map_err(looking)?;
+    let told = Told { resumed, removed, referred: context.clone(), salts: (salt, action_salts), counts, now };
+    let authority_state = match decided(house.kernel, &text, model.id(), &context, counts) {
+        Ok(state) => state,
+        Err(Denial { refusal, authority_state }) => {
+            return refuse(house, told, text, refusal, authority_state, None).await;
         }
     };
-    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, question.declared);
-    let recalled = recalled.map_err(|e| AskError::Prompt(e.into()))?;
+    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, &referred, question.declared.deep);
+    let recalled = recalled.map_err(looking)?;
     let bundle = match compile(&Inputs {
         session_id: session.uuid,
         user_input: &text,
@@ -176,36 +183,106 @@ pub async fn ask(
             let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
             let judgement = silent.then(|| silent_tool(house.kernel));
             let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
-            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
-            let on_record = on_record.map_err(AskError::Prompt)?;
-            let actions = on_record.actions.clone();
-            return Ok(Asked {
-                turn: Turn::Refused(on_record, Some(fault)),
-                resumed,
-                removed,
-                actions,
-                context: Vec::new(),
-            });
+            return refuse(house, told, text, refusal, authority_state, Some(fault)).await;
         }
     };
-    let context = bundle.refs().to_vec();
+    let injected = bundle.refs().to_vec();
     let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
     let params = model.params(own.as_ref().map(Clean::as_str));
+    let Told { resumed, removed, referred, salts: (salt, action_salts), .. } = told;
     let prompt = Prompt {
         session: session.id,
         text,
         bundle,
         compiled,
         params,
+        context,
+        counts,
         authority_state,
         salt,
         action_salts,
-        anchor,
+        anchor: resumed.seen.clone(),
         now,
     };
     let prompt = house.recorder.prompt(prompt).await.map_err(AskError::Prompt)?;
     let mut actions = prompt.actions().to_vec();
-    let turn = match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
+    let turn = call(house, model, prompt, &mut actions, patience).await?;
+    Ok(Asked { turn, resumed, removed, actions, context: injected, referred })
+}
+
+/// What a turn is told with, however it ends.
+struct Told {
+    resumed: Resumed,
+    removed: Vec<Finding>,
+    referred: TurnContext,
+    salts: (Salt, Vec<Salt>),
+    counts: Counts,
+    now: Seconds,
+}
+
+/// Why no model may be asked.
+struct Denial {
+    refusal: Refusal,
+    authority_state: AuthorityState,
+}
+
+/// Decides on INTENTs alone; references that could not be resolved are denied without asking policy.
+fn decided(
+    kernel: &Kernel,
+    text: &Clean,
+    model: &str,
+    context: &TurnContext,
+    counts: Counts,
+) -> Result<AuthorityState, Denial> {
+    if let Err(fault) = context.resolved() {
+        let refusal = Refusal::Denied { reason: fault.reason().to_owned(), codes: vec![fault.code().to_owned()] };
+        return Err(Denial { refusal, authority_state: AuthorityState::Blocked });
+    }
+    match decide(kernel, &Normative { prompt: text, model, counts, intents: context.intents() }) {
+        Decision::Allow { authority_state } => Ok(authority_state),
+        Decision::Deny { reasons, authority_state } => {
+            let reason = reasons.first().cloned().unwrap_or_default();
+            Err(Denial { refusal: Refusal::Denied { reason, codes: reasons }, authority_state })
+        }
+    }
+}
+
+/// Records a prompt that goes no further.
+async fn refuse(
+    house: &House<'_>,
+    told: Told,
+    text: Clean,
+    refusal: Refusal,
+    authority_state: AuthorityState,
+    fault: Option<CompileFault>,
+) -> Result<Asked, AskError> {
+    let Told { resumed, removed, referred, salts: (salt, action_salts), counts, now } = told;
+    let refused = RefusedPrompt {
+        session: resumed.session.id,
+        text,
+        refusal,
+        context: referred.clone(),
+        counts,
+        authority_state,
+        salt,
+        action_salts,
+        anchor: resumed.seen.clone(),
+        now,
+    };
+    let on_record = house.recorder.refuse(refused).await.map_err(AskError::Prompt)?;
+    let actions = on_record.actions.clone();
+    Ok(Asked { turn: Turn::Refused(on_record, fault), resumed, removed, actions, context: Vec::new(), referred })
+}
+
+/// Calls the model with what is on record, and records how that ends.
+async fn call(
+    house: &House<'_>,
+    model: &Model,
+    prompt: RecordedPrompt,
+    actions: &mut Vec<Action>,
+    patience: &impl Patience,
+) -> Result<Turn, AskError> {
+    Ok(match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
         None => {
             let reason = INTERRUPTED.to_owned();
             let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
@@ -222,6 +299,5 @@ pub async fn ask(
             let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
             Turn::Failed(failure, fault)
         }
-    };
-    Ok(Asked { turn, resumed, removed, actions, context })
+    })
 }

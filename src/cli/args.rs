@@ -11,12 +11,13 @@ use super::audit::AuditCommand;
 use super::choose::CallArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
-use super::context::{ContextCommand, RefArgs};
+use super::context::{ContextCommand, PlaceArgs, RefArgs};
 use super::drift::DriftCommand;
 use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
+use super::thread::ThreadCommand;
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -69,6 +70,9 @@ pub enum Command {
     /// What disagrees, and which of it holds
     #[command(subcommand)]
     Conflict(ConflictCommand),
+    /// Threads: what was said after what, with the ids that --ref takes
+    #[command(subcommand)]
+    Thread(ThreadCommand),
     /// What was put before a model, or would be
     #[command(subcommand)]
     Context(ContextCommand),
@@ -205,6 +209,8 @@ pub struct AskArgs {
     pub call: CallArgs,
     #[command(flatten)]
     pub refs: RefArgs,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 }
 
 /// `gently sanitize`.

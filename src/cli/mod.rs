@@ -32,6 +32,7 @@ mod show;
 mod sight;
 mod summary;
 mod terminal;
+mod thread;
 mod walk;
 mod wire;
 
@@ -114,6 +115,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Intent(command) => items::intent(command, json).await,
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
+        Command::Thread(command) => thread::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
         Command::Drift(command) => drift::run(command, json).await,

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::bundle::Exclusion;
 use super::canon::{self, CanonError};
 use super::commitment::{Role, Salt, Scheme, commit};
+use super::context::turn::ContextNamed;
 use super::documents::{AuthorityState, Format};
 use super::hash::Hash32;
 use super::params::{Cost, ParamsNamed};
@@ -83,6 +84,9 @@ pub struct ExchangeDoc {
     pub compiled_prompt: Option<Hash32>,
     /// As the model reported.
     pub completion_tokens: Option<u64>,
+    /// Thread, events, references and decision; left out for exchanges from before threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextNamed>,
     /// By the price table of its time, if it names the model.
     pub cost: Option<Cost>,
     /// `allow`, `deny` or `none`.

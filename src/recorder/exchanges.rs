@@ -3,13 +3,14 @@
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
+use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::actuation::{proposed, requested};
 use crate::govern::drift::Judgement;
 use crate::record::canon;
 use crate::record::chain;
-use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
 use crate::record::commitment::{Role, Salt, commit};
-use crate::record::documents::{AuthorityState, Format, Record};
+use crate::record::context::turn::prompt_digest;
+use crate::record::documents::AuthorityState;
 use crate::record::entry::Event;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
@@ -17,12 +18,14 @@ use crate::record::params::Params;
 use crate::record::time::Seconds;
 use crate::store::{DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
 
-use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
+use super::draft::{Appended, Draft};
 use super::drift::{assertion_rows, drift_lines, drift_rows, put_judgement};
 use super::exchange_doc::{Texts, exchange_hash};
 use super::in_flight::Prompts;
 use super::injected::ref_row;
+use super::interaction::interaction;
 use super::sessions::{open_session, take_anchor};
+use super::threads::{self, Decided};
 use super::turn::{
     Ending, Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt,
     TurnIds,
@@ -42,8 +45,9 @@ struct Asked<'a> {
     decision: &'static str,
     authority_state: AuthorityState,
     salt: &'a Salt,
-    compiled: Option<(&'a ContextBundle, Hash32)>,
+    compiled: Option<(&'a ContextBundle, &'a CompiledPrompt)>,
     params: Option<&'a Params>,
+    decided: Decided<'a>,
     now: Seconds,
 }
 
@@ -76,7 +80,7 @@ fn ask(
         turn_user,
         bundle_hash: asked.compiled.map(|(bundle, _)| bundle.hash()),
         bundle_json: asked.compiled.map(|(bundle, _)| bundle.json().to_owned()),
-        prompt_hash: asked.compiled.map(|(_, hash)| hash),
+        prompt_hash: asked.compiled.map(|(_, compiled)| compiled.hash()),
         created_at: line.time,
         seq,
         model: session.model.clone(),
@@ -93,6 +97,10 @@ fn ask(
     for (i, reference) in asked.compiled.map_or(&[][..], |(bundle, _)| bundle.refs()).iter().enumerate() {
         draft.tx.put_artifact_ref(&ref_row(reference, session.id, row.exchange_id, seq, i)?)?;
     }
+    let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
+    let digest = sent.map(|sent| prompt_digest(sent, &row.model, row.params.as_deref())).transpose();
+    let decided = Decided { prompt_digest: digest.map_err(threads::digesting)?, ..asked.decided };
+    threads::asked(draft, session, &row, Some(asked.text), &decided, line)?;
     session.prompts = seq;
     session.last_at = line.time;
     let ids = TurnIds {
@@ -117,8 +125,15 @@ pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Resul
         decision: "allow",
         authority_state: prompt.authority_state,
         salt: &prompt.salt,
-        compiled: Some((&prompt.bundle, prompt.compiled.hash())),
+        compiled: Some((&prompt.bundle, &prompt.compiled)),
         params: Some(&prompt.params),
+        decided: Decided {
+            context: &prompt.context,
+            counts: prompt.counts,
+            reasons: &[],
+            allowed: true,
+            prompt_digest: None,
+        },
         now: prompt.now,
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
@@ -147,9 +162,11 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
     if let Some(anchor) = &refused.anchor {
         take_anchor(draft, &mut session, anchor, refused.now)?;
     }
-    let (decision, reason, outcome, judgement) = match &refused.refusal {
-        Refusal::Denied { reason } => ("deny", reason.clone(), Outcome::Denied, None),
-        Refusal::CompileFailed { reason, judgement } => ("allow", reason.clone(), Outcome::Failed, judgement.as_ref()),
+    let (decision, reason, outcome, judgement, reasons) = match &refused.refusal {
+        Refusal::Denied { reason, codes } => ("deny", reason.clone(), Outcome::Denied, None, &codes[..]),
+        Refusal::CompileFailed { reason, judgement } => {
+            ("allow", reason.clone(), Outcome::Failed, judgement.as_ref(), &[][..])
+        }
     };
     let asked = Asked {
         text: refused.text.as_str(),
@@ -158,6 +175,13 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
         salt: &refused.salt,
         compiled: None,
         params: None,
+        decided: Decided {
+            context: &refused.context,
+            counts: refused.counts,
+            reasons,
+            allowed: decision == "allow",
+            prompt_digest: None,
+        },
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
@@ -282,6 +306,7 @@ pub fn answer(
     };
     let compiled = prompt.compiled.canonical();
     let texts = Texts { aurora: stored, compiled };
+    threads::answered(draft, &row, turn_aurora, Some(stored), time)?;
     update.exchange_commitment = exchange_hash(draft, &session, &row, &update, Some(&texts), &drift)?;
     put_aurora(draft, &session, turn_aurora, stored, &judged, &drift, (row.authority_state, time))?;
     let commit_id = interaction(draft, &mut session, &row, &update, &judged, chain_entry)?;
@@ -330,60 +355,4 @@ fn put_aurora(
         authority_state,
         driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
     })?)
-}
-
-/// The `response` line and the interaction's commit; moves the session's chain.
-fn interaction(
-    draft: &mut Draft<'_>,
-    session: &mut SessionRow,
-    row: &ExchangeRow,
-    update: &OutcomeUpdate,
-    judged: &Judged,
-    chain: Hash32,
-) -> Result<(Appended, String), RecorderError> {
-    let response_hash = update.response_commitment.unwrap_or(Hash32::ZERO);
-    let record = Record {
-        asked_at: row.created_at,
-        authority_state: row.authority_state,
-        chain_entry: chain,
-        exchange_hash: update.exchange_commitment,
-        format: Format,
-        kernel_hash: session.kernel_hash,
-        model: row.model.clone(),
-        prev: session.chain_head,
-        prompt_hash: row.prompt_commitment,
-        refusal: judged.judgement.refusal(),
-        response_hash,
-        seq: row.seq,
-        session_id: session.id,
-        timestamp: update.answered_at,
-        validator: judged.judgement.flags(),
-    };
-    let (bytes, record) = document("record.json", &record)?;
-    let event = Event::Response { hash: response_hash, seq: row.seq, model: row.model.clone(), chain, record };
-    let line = draft.line_at(update.answered_at, session.anchor.block.height, Some(session.id), event)?;
-    let files = Files::from([
-        ("chain_entry", hash_file(chain)),
-        ("prompt_hash", hash_file(row.prompt_commitment)),
-        ("record.json", bytes),
-        ("response_hash", hash_file(response_hash)),
-        ("session", hash_file(session.id)),
-    ]);
-    let reference = branch_ref(&session.branch);
-    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen { session: session.id })?;
-    let new = NewCommit {
-        subject: Subject::Interaction { session: session.id, seq: row.seq, chain },
-        record,
-        line,
-        files: &files,
-        reference,
-        parents: vec![oid(&tip)?],
-        segment: None,
-        tree_of: None,
-    };
-    let (_, id) = draft.commit(CommitKind::Interaction, new)?;
-    session.chain_head = chain;
-    session.interactions += 1;
-    session.last_at = line.time;
-    Ok((line, id.to_string()))
 }

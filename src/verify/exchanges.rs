@@ -3,7 +3,7 @@
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
 
-use crate::continuity::prompt::{PriorTurn, render_again};
+use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
 use crate::govern::kernel::Kernel;
 use crate::govern::output::told;
 use crate::record::bundle::Exclusion;
@@ -18,6 +18,7 @@ use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, Session
 
 use super::VerifyError;
 use super::checker::Checker;
+use super::contexts::Context;
 use super::continuity::Injected;
 use super::database::DatabaseCounts;
 use super::report::Question;
@@ -26,12 +27,14 @@ use super::report::Question;
 pub(super) struct Rows<'a> {
     pub session: &'a SessionRow,
     pub exchange: &'a ExchangeRow,
-    user: Option<TurnRow>,
-    aurora: Option<TurnRow>,
+    pub user: Option<TurnRow>,
+    pub aurora: Option<TurnRow>,
     refs: Vec<ArtifactRefRow>,
     pub drift: Vec<DriftRow>,
     pub kernel: Option<String>,
-    /// Earlier turns that its references name, in their order; none for one that is erased.
+    /// Thread and declared context; none for an exchange from before threads.
+    pub context: Option<Context>,
+    /// Earlier turns that stand in a block of their own, in their order; none for one that is erased.
     turns: Vec<Option<PriorTurn>>,
 }
 
@@ -44,14 +47,19 @@ impl Rows<'_> {
     }
 
     /// The compiled prompt, rendered again; none when nothing was compiled.
-    fn compiled(&self, user: &str) -> Result<Option<String>, String> {
+    pub fn compiled(&self, user: &str) -> Result<Option<String>, String> {
         let turns: Option<Vec<PriorTurn>> = self.turns.iter().cloned().collect();
         let turns = turns.ok_or("an earlier turn in it is erased, and no tombstone names it for that")?;
         let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
         let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
         let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
         let system = self.params()?.and_then(|params| params.system);
-        render_again(&kernel, bundle, system.as_deref(), &turns, user).map(Some).map_err(|e| e.to_string())
+        let block = self.context.as_ref().map(Context::block).transpose().map_err(|e| e.to_string())?;
+        let earlier = match &block {
+            Some(block) => Earlier::Context { deep: &turns, block: block.as_deref() },
+            None => Earlier::Turns(&turns),
+        };
+        render_again(&kernel, bundle, system.as_deref(), earlier, user).map(Some).map_err(|e| e.to_string())
     }
 
     /// What the call was made with; none when no call was to be made.
@@ -86,6 +94,7 @@ impl Rows<'_> {
             bundle: self.exchange.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
             compiled_prompt: self.compiled(user)?.map(|text| commit_to(Role::CompiledPrompt, &text)),
             completion_tokens: outcome.completion_tokens,
+            context: self.context.as_ref().map(|c| c.named(scheme, salt)).transpose().map_err(|e| e.to_string())?,
             cost: outcome.cost.clone(),
             decision: self.exchange.decision.clone(),
             drift: self.drift.iter().cloned().map(named_drift).collect(),
@@ -146,6 +155,7 @@ impl Checker<'_> {
             counts.exchanges += 1;
             self.progress.step();
             let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
+            let context = self.rows(Context::read(store, exchange.exchange_id))?.flatten();
             let rows = Rows {
                 session,
                 exchange,
@@ -154,8 +164,9 @@ impl Checker<'_> {
                     Some(id) => self.rows(store.turn(id))?.flatten(),
                     None => None,
                 },
-                turns: self.prior_turns(store, session, &refs)?,
+                turns: self.prior_turns(store, session, &refs, context.is_some())?,
                 refs,
+                context,
                 drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
                 kernel: kernel.clone(),
             };
@@ -166,6 +177,7 @@ impl Checker<'_> {
             self.check_texts(&rows, counts)?;
             self.check_outcome(store, &rows, counts)?;
             self.check_assertions(store, &rows)?;
+            self.check_context(store, &rows)?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ mod assertions;
 mod blocks;
 mod checker;
 mod commits;
+pub mod contexts;
 mod continuity;
 mod database;
 mod documents;
@@ -34,6 +35,7 @@ mod segments;
 mod sessions;
 mod signatures;
 mod since;
+mod threads;
 mod tips;
 mod verdict;
 

@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gently::continuity::candidate::Recalled;
+use gently::continuity::declared::TurnContext;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::context::turn::Counts;
+use gently::recorder::thread_id;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
@@ -260,6 +264,11 @@ fn salt(text: &str) -> Salt {
     Salt::new(*Hash32::digest(text.as_bytes()).as_bytes())
 }
 
+/// A turn of the session's own thread that refers to nothing.
+pub fn alone(session: &SessionRow) -> TurnContext {
+    TurnContext::alone(&ContextConfig::parse(GENESIS_CONTEXT).unwrap(), thread_id(session.id, 0), None)
+}
+
 /// The pipeline up to the recorded prompt.
 pub async fn prompt(
     recorder: &Recorder,
@@ -287,6 +296,8 @@ pub async fn prompt(
         text: clean,
         bundle,
         compiled,
+        context: alone(session),
+        counts: Counts::default(),
         authority_state: AuthorityState::Ok,
         salt: salt(text),
         action_salts: action_salts(text),
@@ -322,7 +333,9 @@ pub fn denied(session: &SessionRow, text: &str, now: Seconds) -> RefusedPrompt {
     RefusedPrompt {
         session: session.id,
         text: redact(text).clean,
-        refusal: Refusal::Denied { reason: "authority.denied".to_owned() },
+        refusal: Refusal::Denied { reason: "authority.denied".to_owned(), codes: vec!["authority.denied".to_owned()] },
+        context: alone(session),
+        counts: Counts::default(),
         authority_state: AuthorityState::Blocked,
         salt: salt(text),
         action_salts: action_salts(text),

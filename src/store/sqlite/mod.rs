@@ -6,6 +6,7 @@ mod find;
 mod read;
 mod recall;
 mod rows;
+mod threads;
 mod write;
 
 use std::ops::Deref;
@@ -30,6 +31,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
     ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
     ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
+    ("V7__threads", include_str!("../../../migrations/sqlite/0007_threads.sql")),
 ];
 
 /// A connection, or a transaction on one: queries run on both.
