@@ -8,6 +8,7 @@ use crate::record::block::Network;
 use crate::record::commitment::Scheme;
 
 use super::audit::AuditCommand;
+use super::audit::replay::ReplayArgs;
 use super::choose::CallArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
@@ -193,6 +194,8 @@ pub enum Audit {
     ClockSet,
     /// Restore a lost or cut audit.log or ledger.git from the database; refuses where they contradict each other
     Rebuild(RebuildArgs),
+    /// Compute exchanges again from the record: configuration, references, contexts, decisions, prompts
+    Replay(ReplayArgs),
     /// After a restore: take over what was published after the backup, or say that nothing was
     Adopt(AdoptArgs),
 }

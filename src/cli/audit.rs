@@ -6,6 +6,7 @@
 mod progress;
 pub(super) mod rebuild;
 mod render;
+pub(super) mod replay;
 mod saved;
 mod target;
 

@@ -103,6 +103,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Backup(args) => backup::make(&args, json),
         Command::Restore(args) => backup::bring_back(&args, json),
         Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
+        Command::Audit(Audit::Replay(args)) => audit::replay::run(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Model(command) => model::run(command, json).await,

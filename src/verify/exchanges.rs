@@ -3,133 +3,19 @@
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
 
-use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
-use crate::govern::kernel::Kernel;
-use crate::govern::output::told;
-use crate::record::bundle::Exclusion;
-use crate::record::canon;
-use crate::record::commitment::{Role, Salt, Scheme, commit};
-use crate::record::documents::Format;
+use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
-use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
+use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
-use crate::record::params::Params;
-use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, SessionRow, TurnRow};
+use crate::store::{ExchangeRow, Outcome, Read, SessionRow, TurnRow};
 
 use super::VerifyError;
 use super::checker::Checker;
 use super::contexts::Context;
+use super::exchange_rows::Rows;
 use super::continuity::Injected;
 use super::database::DatabaseCounts;
 use super::report::Question;
-
-/// All rows of one exchange.
-pub(super) struct Rows<'a> {
-    pub session: &'a SessionRow,
-    pub exchange: &'a ExchangeRow,
-    pub user: Option<TurnRow>,
-    pub aurora: Option<TurnRow>,
-    refs: Vec<ArtifactRefRow>,
-    pub drift: Vec<DriftRow>,
-    pub kernel: Option<String>,
-    /// Thread and declared context; none for an exchange from before threads.
-    pub context: Option<Context>,
-    /// Earlier turns that stand in a block of their own, in their order; none for one that is erased.
-    turns: Vec<Option<PriorTurn>>,
-}
-
-impl Rows<'_> {
-    pub fn place(&self) -> String {
-        format!(
-            "llm_exchange {} (prompt {} of session {})",
-            self.exchange.exchange_id, self.exchange.seq, self.session.id
-        )
-    }
-
-    /// The compiled prompt, rendered again; none when nothing was compiled.
-    pub fn compiled(&self, user: &str) -> Result<Option<String>, String> {
-        let turns: Option<Vec<PriorTurn>> = self.turns.iter().cloned().collect();
-        let turns = turns.ok_or("an earlier turn in it is erased, and no tombstone names it for that")?;
-        let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
-        let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
-        let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
-        let system = self.params()?.and_then(|params| params.system);
-        let block = self.context.as_ref().map(Context::block).transpose().map_err(|e| e.to_string())?;
-        let earlier = match &block {
-            Some(block) => Earlier::Context { deep: &turns, block: block.as_deref() },
-            None => Earlier::Turns(&turns),
-        };
-        render_again(&kernel, bundle, system.as_deref(), earlier, user).map(Some).map_err(|e| e.to_string())
-    }
-
-    /// What the call was made with; none when no call was to be made.
-    fn params(&self) -> Result<Option<Params>, String> {
-        let stored = self.exchange.params.as_deref();
-        let params = stored.map(|text| Params::parse(text).map_err(|e| format!("params: {e}"))).transpose()?;
-        // A declared shape is covered by what the model was told of it.
-        let shape = params.as_ref().and_then(|params| params.expect.as_deref());
-        let said = params.as_ref().and_then(|params| params.system.as_deref()).unwrap_or_default();
-        match shape {
-            Some(shape) if !said.starts_with(&told(shape)) => {
-                Err("params: a shape that the model was not told".to_owned())
-            }
-            _ => Ok(params),
-        }
-    }
-
-    fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
-        let outcome = self.exchange.outcome.as_ref().ok_or("the exchange has no outcome")?;
-        let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
-        let user = self.user.as_ref().and_then(|turn| turn.content.as_deref()).ok_or("the user's text is gone")?;
-        let aurora = self.aurora.as_ref().map(|turn| turn.content.as_deref().ok_or("the answer's text is gone"));
-        let exclusions: Vec<Exclusion> =
-            canon::parse(self.exchange.exclusions.as_bytes()).map_err(|e| e.to_string())?;
-        let validator = outcome.validator_summary.as_deref().map(serde_json::from_str).transpose();
-        Ok(ExchangeDoc {
-            answered_at: outcome.answered_at,
-            artifacts: self.refs.iter().cloned().map(named_artifact).collect(),
-            asked_at: self.exchange.created_at,
-            aurora_text: aurora.transpose()?.map(|text| commit_to(Role::AuroraText, text)),
-            authority_state: self.exchange.authority_state,
-            bundle: self.exchange.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
-            compiled_prompt: self.compiled(user)?.map(|text| commit_to(Role::CompiledPrompt, &text)),
-            completion_tokens: outcome.completion_tokens,
-            context: self.context.as_ref().map(|c| c.named(scheme, salt)).transpose().map_err(|e| e.to_string())?,
-            cost: outcome.cost.clone(),
-            decision: self.exchange.decision.clone(),
-            drift: self.drift.iter().cloned().map(named_drift).collect(),
-            exchange_id: self.exchange.exchange_id,
-            exclusions,
-            format: Format,
-            kernel_hash: self.session.kernel_hash,
-            model: self.exchange.model.clone(),
-            outcome: outcome.outcome.name().to_owned(),
-            params: self.params()?.map(|params| params.named()),
-            prompt_tokens: outcome.prompt_tokens,
-            reason: outcome.reason.clone(),
-            refusal: outcome.refusal,
-            seq: self.exchange.seq,
-            session_id: self.session.id,
-            user_text: commit_to(Role::UserText, user),
-            validator: validator.map_err(|e| e.to_string())?,
-        })
-    }
-}
-
-fn named_artifact(row: ArtifactRefRow) -> ArtifactNamed {
-    ArtifactNamed {
-        artifact_id: row.artifact_id,
-        artifact_type: row.artifact_type,
-        freshness_s: row.freshness_s,
-        included_reason: row.included_reason,
-        observed_at: row.observed_at,
-        risk_flags: row.risk_flags,
-    }
-}
-
-fn named_drift(row: DriftRow) -> DriftNamed {
-    DriftNamed { class: row.class, id: row.drift_id, severity: row.severity, summary: row.summary }
-}
 
 impl Checker<'_> {
     /// Checks the exchanges of one session: each against its lines, texts and commitments.

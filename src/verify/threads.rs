@@ -13,7 +13,7 @@ use crate::store::{EventRow, Read};
 use super::VerifyError;
 use super::checker::Checker;
 use super::contexts::{Context, ContextFault, event_again, place_of};
-use super::exchanges::Rows;
+use super::exchange_rows::Rows;
 use super::report::Question;
 
 /// What an event's row must say.
