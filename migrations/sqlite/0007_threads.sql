@@ -32,17 +32,17 @@ CREATE TABLE thread_turn (                   -- one row for each exchange
 CREATE INDEX idx_thread_turn_thread ON thread_turn(thread_id);
 
 CREATE TABLE thread_event (
-  event_id        TEXT PRIMARY KEY,
   thread_id       TEXT NOT NULL REFERENCES thread(thread_id),
   event_index     INTEGER NOT NULL,          -- from 0, in the order of recording
+  event_id        TEXT NOT NULL UNIQUE,
   kind            TEXT NOT NULL CHECK (kind IN ('INTENT', 'DECISION', 'EXECUTION')),
   turn_id         TEXT NOT NULL REFERENCES thread_turn(turn_id),
   line            INTEGER NOT NULL,          -- the log's: of the prompt, or of the response
   created_at      INTEGER NOT NULL,          -- time of that line
   bytes           INTEGER,                   -- length of an INTENT's text
   event_digest    TEXT,                      -- 64 digits; null once erased
-  UNIQUE (thread_id, event_index)
-) STRICT;
+  PRIMARY KEY (thread_id, event_index)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX idx_thread_event_turn ON thread_event(turn_id);
 CREATE INDEX idx_thread_event_intent ON thread_event(created_at, line, bytes) WHERE kind = 'INTENT';
 CREATE INDEX idx_thread_event_intent_of ON thread_event(thread_id, line) WHERE kind = 'INTENT';

@@ -12,7 +12,7 @@ use crate::govern::authority;
 use crate::govern::policy;
 use crate::govern::drift::{Judgement, Verdict};
 use crate::govern::sanitize::redact;
-use crate::recorder::{RecordedAnswer, RecordedFailure, Refusal, TurnIds};
+use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal, Refusal, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
@@ -303,6 +303,7 @@ fn common_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, outcome: &st
         "session_opened": asked.resumed.opened, "seq": ids.seq, "exchange": ids.exchange.to_string(),
         "model": session.model, "branch": session.branch, "block": session.anchor.block,
         "prompt_hash": ids.prompt_hash.to_string(), "prompt_line": ids.prompt_line.to_string(),
+        "thread_id": asked.referred.thread(), "turn_id": ids.exchange, "parent_turn_id": asked.referred.parent(),
         "removed_from_prompt": kinds(asked),
     })
 }
@@ -353,6 +354,13 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
         Turn::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
     };
     let mut facts = common_facts(asked, ids, session, outcome);
+    if let Turn::Refused(RecordedRefusal { refusal: Refusal::Denied { codes, .. }, .. }, _) = &asked.turn {
+        facts["reasons"] = json!(codes);
+    }
+    if let Err(fault) = asked.referred.resolved() {
+        facts["reference"] =
+            json!({"code": fault.code(), "id": fault.id(), "limit": fault.limit(), "remedy": fault.remedy()});
+    }
     facts["answer"] = Value::Null;
     facts["reason"] = json!(reason);
     facts["message"] = json!(why);

@@ -64,6 +64,38 @@ impl RefFault {
         }
     }
 
+    /// The id that it is about, as declared.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            RefFault::NotFound { id } | RefFault::CrossThread { id, .. } => Some(id),
+            RefFault::TooMany { .. } | RefFault::Empty => None,
+        }
+    }
+
+    /// The limit that it breaks: a thread, or a number of references.
+    pub fn limit(&self) -> Option<String> {
+        match self {
+            RefFault::CrossThread { expected, .. } => Some(expected.clone()),
+            RefFault::TooMany { limit, .. } => Some(limit.to_string()),
+            RefFault::Empty => Some("1".to_owned()),
+            RefFault::NotFound { .. } => None,
+        }
+    }
+
+    /// What whoever asked can do.
+    pub fn remedy(&self) -> String {
+        match self {
+            RefFault::NotFound { .. } => "gently thread show lists what can be referred to".to_owned(),
+            RefFault::CrossThread { actual, .. } => {
+                format!("ask in its thread (--thread {actual}), or quote it in the question")
+            }
+            RefFault::TooMany { .. } => "declare fewer, or raise context.max_refs in context.json".to_owned(),
+            RefFault::Empty => {
+                "name one (--ref ID, --ref last:1), or set context.empty_refs_policy to ALLOW".to_owned()
+            }
+        }
+    }
+
     /// The code that is recorded: `[a-z0-9_.]+`.
     pub const fn reason(&self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
 use crate::continuity::prompt::CompiledPrompt;
-use crate::govern::actuation::{proposed, requested};
+use crate::govern::actuation::Acts;
 use crate::govern::drift::Judgement;
 use crate::record::canon;
 use crate::record::chain;
@@ -115,7 +115,14 @@ fn ask(
 }
 
 /// Records a prompt that a model will be called with.
-pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
+///
+/// `acts` are what the text asks to be done.
+pub fn prompt(
+    draft: &mut Draft<'_>,
+    prompts: &Prompts,
+    prompt: Prompt,
+    acts: Acts,
+) -> Result<RecordedPrompt, RecorderError> {
     let mut session = open_session(draft.tx, prompt.session)?;
     if let Some(anchor) = &prompt.anchor {
         take_anchor(draft, &mut session, anchor, prompt.now)?;
@@ -139,7 +146,6 @@ pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Resul
     let (ids, _) = ask(draft, &mut session, &asked)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     let mut action_salts = prompt.action_salts;
-    let acts = requested(prompt.text.as_str());
     let actions = actions::record(draft, &ids, "prompt", acts, &mut action_salts, prompt.now)?;
     // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits for.
     let place = prompts.begin(ids.exchange)?;
@@ -157,7 +163,9 @@ pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: Prompt) -> Resul
 }
 
 /// Records a prompt together with why no model gets it.
-pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
+///
+/// `acts` are what the text asks to be done.
+pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Result<RecordedRefusal, RecorderError> {
     let mut session = open_session(draft.tx, refused.session)?;
     if let Some(anchor) = &refused.anchor {
         take_anchor(draft, &mut session, anchor, refused.now)?;
@@ -188,7 +196,7 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt) -> Result<RecordedR
     let (exchange_hash, line) =
         no_answer(draft, &mut session, &row, &Ending { outcome, reason: &reason, judgement }, refused.now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
-    let (acts, mut salts) = (requested(refused.text.as_str()), refused.action_salts);
+    let mut salts = refused.action_salts;
     let actions = actions::record(draft, &ids, "prompt", acts, &mut salts, refused.now)?;
     Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal, actions })
 }
@@ -271,11 +279,12 @@ fn no_answer(
     Ok((exchange, line))
 }
 
-/// Records an answer: turn, outcome, `response` line, drift lines, interaction commit.
+/// Records an answer: turn, outcome, `response` line, drift lines, interaction commit, and the acts it proposes.
 pub fn answer(
     draft: &mut Draft<'_>,
     prompt: &RecordedPrompt,
     judged: Judged,
+    acts: Acts,
     now: Seconds,
 ) -> Result<RecordedAnswer, RecorderError> {
     let mut session = open_session(draft.tx, prompt.ids.session)?;
@@ -316,7 +325,7 @@ pub fn answer(
     let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     let mut salts = prompt.action_salts.clone();
-    let actions = actions::record(draft, &prompt.ids, "reply", proposed(stored), &mut salts, now)?;
+    let actions = actions::record(draft, &prompt.ids, "reply", acts, &mut salts, now)?;
     Ok(RecordedAnswer {
         ids: prompt.ids.clone(),
         response_hash,

@@ -44,6 +44,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use crate::govern::actuation::{proposed, requested};
 use crate::keys::Signer;
 use crate::record::block::Anchor;
 use crate::record::hash::Hash32;
@@ -216,17 +217,19 @@ impl Recorder {
     /// Records a prompt; without this no model can be called.
     pub async fn prompt(&self, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
         let (prompts, now) = (self.prompts.clone(), prompt.now);
-        self.record_once(now, prompt, move |draft, prompt| {
+        // Texts are looked through here: the thread that writes for everybody is the one that others wait for.
+        let acts = requested(prompt.text.as_str());
+        self.record_once(now, (prompt, acts), move |draft, (prompt, acts)| {
             auth::check_session(&*draft.tx, prompt.session)?;
-            exchanges::prompt(draft, &prompts, prompt)
+            exchanges::prompt(draft, &prompts, prompt, acts)
         })
         .await
     }
 
     /// Records a prompt together with why no model gets it, in one step.
     pub async fn refuse(&self, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
-        let now = refused.now;
-        self.record_once(now, refused, exchanges::refuse).await
+        let (now, acts) = (refused.now, requested(refused.text.as_str()));
+        self.record_once(now, (refused, acts), |draft, (refused, acts)| exchanges::refuse(draft, refused, acts)).await
     }
 
     /// Records an answer; without this no answer can be shown.
@@ -236,10 +239,12 @@ impl Recorder {
         judged: Judged,
         now: Seconds,
     ) -> Result<RecordedAnswer, RecorderError> {
-        let mut judged = Some(judged);
+        let acts = proposed(judged.stored.clean.as_str());
+        let mut judged = Some((judged, acts));
         // The prompt stays in the job, and its lock is held, until the batch is over.
         self.record_outcome(now, move |draft| {
-            exchanges::answer(draft, &prompt, judged.take().ok_or(RecorderError::Stopped)?, now)
+            let (judged, acts) = judged.take().ok_or(RecorderError::Stopped)?;
+            exchanges::answer(draft, &prompt, judged, acts, now)
         })
         .await
     }

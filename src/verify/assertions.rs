@@ -34,13 +34,13 @@ impl Checker<'_> {
         let failed: BTreeSet<String> = found.iter().filter(|row| !row.passed).map(|row| row.name.clone()).collect();
         let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
         self.cell(id, &place, "checks that found drift:", list(drift), list(failed));
-        let kernel = rows.kernel.as_deref().and_then(|json| Kernel::from_canonical(json).ok());
+        let kernel = rows.kernel.as_ref().and_then(|kernel| kernel.as_ref().ok());
         for row in &found {
             let place = format!("assertion_event {}", row.assertion_id);
             let derived = row_id(&assertion_label(&row.name), rows.session.id, rows.exchange.seq);
             self.cell(id, &place, "assertion_id", derived, row.assertion_id);
             self.cell_opt(id, &place, "created_at", outcome.map(|outcome| outcome.answered_at), Some(row.created_at));
-            if let Some(kernel) = &kernel {
+            if let Some(kernel) = kernel {
                 self.cell_opt(id, &place, "level", level(kernel, row), Some(row.level.clone()));
             }
         }

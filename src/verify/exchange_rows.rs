@@ -22,7 +22,8 @@ pub(super) struct Rows<'a> {
     pub aurora: Option<TurnRow>,
     pub refs: Vec<ArtifactRefRow>,
     pub drift: Vec<DriftRow>,
-    pub kernel: Option<String>,
+    /// The session's, or why it can't be read; none when it is not there.
+    pub kernel: &'a Option<Result<Kernel, String>>,
     /// Thread and declared context; none for an exchange from before threads.
     pub context: Option<Context>,
     /// Earlier turns that stand in a block of their own, in their order; none for one that is erased.
@@ -59,10 +60,10 @@ impl<'a> Rows<'a> {
 
     fn rendered(&self, earlier: Earlier<'_>, user: &str) -> Result<Option<String>, String> {
         let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
-        let kernel = self.kernel.as_deref().ok_or("its kernel is not in the database")?;
-        let kernel = Kernel::from_canonical(kernel).map_err(|e| e.to_string())?;
+        let kernel = self.kernel.as_ref().ok_or("its kernel is not in the database")?;
+        let kernel = kernel.as_ref().map_err(Clone::clone)?;
         let system = self.params()?.and_then(|params| params.system);
-        render_again(&kernel, bundle, system.as_deref(), earlier, user).map(Some).map_err(|e| e.to_string())
+        render_again(kernel, bundle, system.as_deref(), earlier, user).map(Some).map_err(|e| e.to_string())
     }
 
     /// Whether a text that its document commits to is erased, or was not kept.
@@ -78,6 +79,7 @@ impl<'a> Rows<'a> {
         store: &dyn Read,
         session: &'a SessionRow,
         exchange: &'a ExchangeRow,
+        kernel: &'a Option<Result<Kernel, String>>,
     ) -> Result<Rows<'a>, StoreError> {
         let (refs, context) = (store.artifact_refs(exchange.exchange_id)?, Context::read(store, exchange.exchange_id)?);
         let mut turns = Vec::new();
@@ -96,7 +98,7 @@ impl<'a> Rows<'a> {
             aurora: aurora.map(|id| store.turn(id)).transpose()?.flatten(),
             turns,
             drift: store.drift(exchange.exchange_id)?,
-            kernel: store.kernel(session.kernel_hash)?,
+            kernel,
             refs,
             context,
         })

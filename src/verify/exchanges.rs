@@ -3,6 +3,7 @@
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
 
+use crate::govern::kernel::Kernel;
 use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
 use crate::record::exchange::row_id;
@@ -37,6 +38,7 @@ impl Checker<'_> {
             self.cell(Some(session.id), &format!("llm_exchange of session {}", session.id), "rows", logged, found);
         }
         let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
+        let kernel = kernel.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string()));
         for exchange in &exchanges {
             counts.exchanges += 1;
             self.progress.step();
@@ -54,7 +56,7 @@ impl Checker<'_> {
                 refs,
                 context,
                 drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
-                kernel: kernel.clone(),
+                kernel: &kernel,
             };
             self.check_ids(&rows);
             let place = rows.place();

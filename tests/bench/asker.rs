@@ -8,6 +8,7 @@ use std::sync::Arc;
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
+use gently::govern::actuation::MAX_ACTS;
 use gently::govern::kernel::Kernel;
 use gently::govern::sanitize::redact;
 use gently::home::{Home, InitOptions};
@@ -39,7 +40,7 @@ const QUESTIONS: [&str; 6] = [
     "How much memory is used on this server?",
     "Is the disk of this machine full?",
     "What is the capital of France?",
-    "Restart the nginx service.",
+    "Is the web server of this machine running?",
     "What do you know?",
 ];
 
@@ -203,16 +204,16 @@ impl House {
         };
         let bundle = compile(&inputs).unwrap();
         let compiled = render(&self.kernel, &bundle, None, &text);
-        let mut salt = [0; 32];
-        os_random(&mut salt).unwrap();
+        // A request to act ("Restart …") becomes an artifact of its own, with a salt of its own.
+        let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect();
         let prompt = Prompt {
             session,
             text,
             bundle,
             compiled,
             authority_state: AuthorityState::Ok,
-            salt: Salt::new(salt),
-            action_salts: Vec::new(),
+            salt: fresh_salt(),
+            action_salts,
             params: Params::default(),
             anchor: None,
             now,
@@ -222,4 +223,10 @@ impl House {
         let judged = reply.judge(&self.kernel, &prompt);
         self.recorder.answer(prompt, judged, self.now()).await.unwrap();
     }
+}
+
+fn fresh_salt() -> Salt {
+    let mut salt = [0; 32];
+    os_random(&mut salt).unwrap();
+    Salt::new(salt)
 }

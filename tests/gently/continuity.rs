@@ -184,7 +184,6 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
     assert_eq!(turns_of(&["nothing?"]), (json!([]), vec![]));
     for (args, said) in [
         (&["ask", "--ref", "last:0", "x"][..], "--ref: last:N takes N from 1 to 64; not 'last:0'"),
-        (&["ask", "--ref", "deadbeef", "x"], "no exchange 'deadbeef' here"),
         (&["ask", "--ref", "nonsense", "x"], "'nonsense' is no id"),
         (&["ask", "--ref", "last:1", "--no-ref", "x"], "cannot be used with"),
     ] {

@@ -43,11 +43,15 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "store::AssertionRow",
         "store::AuthKeyRow",
         "store::CommitRow",
+        "store::ContextRefRow",
         "store::DriftRow",
+        "store::EventRow",
         "store::ExchangeRow",
         "store::Head",
         "store::Outcome",
+        "store::ReferredText",
         "store::SessionRow",
+        "store::ThreadTurnRow",
         "store::TurnRow",
     ];
     Some(match module {

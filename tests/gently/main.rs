@@ -15,6 +15,7 @@ mod bitcoind;
 mod by_hand;
 mod cli;
 mod concurrency;
+mod contexts;
 mod continuity;
 mod doctor;
 mod drift;

@@ -359,7 +359,7 @@ fn story<S: Store>(mut store: S) -> S {
     });
     refused(&mut store, "an artifact's line twice", &mut |tx| tx.put_artifact(&artifact(0)));
     refused(&mut store, "a drift id twice", &mut |tx| tx.put_drift(&drift()));
-    refused(&mut store, "an assertion twice", &mut |tx| tx.put_assertion(&assertion(60, "tone.flattery", true)));
+    refused(&mut store, "an assertion twice", &mut |tx| tx.put_assertion(&assertion(60, "tone.urgency", true)));
     refused(&mut store, "an assertion of nobody", &mut |tx| {
         tx.put_assertion(&AssertionRow { exchange: uuid(77), ..assertion(62, "tone.flattery", true) })
     });

@@ -22,6 +22,9 @@ use crate::record::time::Seconds;
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
+/// More than the different statements of a turn, so that each is compiled once.
+const STATEMENTS: usize = 192;
+
 /// Pages copied at a time; the source is a snapshot, so nothing has to be let in between.
 const COPY_PAGES: std::ffi::c_int = 4096;
 
@@ -32,6 +35,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
     ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
     ("V7__threads", include_str!("../../../migrations/sqlite/0007_threads.sql")),
+    ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
 ];
 
 /// A connection, or a transaction on one: queries run on both.
@@ -86,6 +90,7 @@ impl Sqlite {
             connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(failed("open"))?;
         }
         connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
+        keep_statements(&connection)?;
         Ok(Handle(Box::new(connection)))
     }
 
@@ -179,7 +184,7 @@ impl Sqlite {
         // The write-ahead log stays when a process ends: copying it back would be three fsyncs a question.
         let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(stays, true).map_err(failed("set up the connection"))?;
-        connection.set_prepared_statement_cache_capacity(64);
+        keep_statements(&connection)?;
         Ok(Handle(Box::new(connection)))
     }
 
@@ -199,6 +204,15 @@ impl Sqlite {
         }
         runner.run(&mut *self.0).map(|_| ()).map_err(refused)
     }
+}
+
+/// Each statement is compiled once.
+fn keep_statements(connection: &Connection) -> Result<(), StoreError> {
+    // Else one may be compiled anew for the values that are bound to it.
+    let stable = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    connection.set_db_config(stable, true).map_err(failed("set up the connection"))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(())
 }
 
 /// Whether the database can't be read for want of a place for the readers' shared memory: on a read-only disk.
@@ -241,7 +255,9 @@ impl Store for Sqlite {
     fn transact(&mut self, work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let tx = self.0.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed("begin"))?;
         let mut tx: Tx<'_> = Handle(tx);
+        let before = tx.last_turn()?;
         work(&mut tx)?;
+        tx.make_searchable(before)?;
         tx.0.commit().map_err(failed("commit"))
     }
 

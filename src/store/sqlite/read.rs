@@ -180,7 +180,7 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         if !self.has_assertions()? {
             return Ok(Vec::new());
         }
-        let sql = "SELECT * FROM assertion_event WHERE exchange_id = ?1 ORDER BY rowid";
+        let sql = "SELECT * FROM assertion_event WHERE exchange_id = ?1 ORDER BY name";
         self.list("read assertions", sql, [of.to_string()], assertion)
     }
 

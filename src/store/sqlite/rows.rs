@@ -181,7 +181,7 @@ pub(super) const OPEN_DRIFT: &str = "SELECT d.rowid AS number, d.*, a.level AS l
        AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)
  WHERE a.passed = 0 AND a.level <> 'info'
    AND NOT EXISTS (SELECT 1 FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)
- ORDER BY a.rowid DESC LIMIT ?1";
+ ORDER BY d.rowid DESC LIMIT ?1";
 
 pub(super) fn assertion(c: &Columns<'_, '_>) -> Result<AssertionRow, StoreError> {
     Ok(AssertionRow {

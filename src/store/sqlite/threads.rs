@@ -257,7 +257,8 @@ impl PutThreads for Tx<'_> {
             e.bytes.map(int),
             hash(e.digest),
         ];
-        let sql = "INSERT INTO thread_event VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let sql = "INSERT INTO thread_event (event_id, thread_id, event_index, kind, turn_id, line, created_at, bytes, event_digest)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         self.change("add an event", sql, values).map(drop)
     }
 

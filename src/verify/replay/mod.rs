@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use uuid::Uuid;
 
-use crate::govern::kernel::{Kernel, KernelError};
+use crate::govern::kernel::Kernel;
 use crate::log::read::ReadError;
 use crate::record::commitment::Scheme;
 use crate::record::documents::Genesis;
@@ -145,9 +145,6 @@ pub enum ReplayError {
     /// The log.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// A kernel.
-    #[error("a kernel on record can't be read: {0}")]
-    Kernel(#[from] KernelError),
     /// `genesis.json`.
     #[error("genesis.json in the database can't be read: {0}; run gently audit verify")]
     Genesis(String),
@@ -158,13 +155,16 @@ pub struct Replay<'a> {
     store: &'a dyn Read,
     scheme: Scheme,
     stream: Stream,
-    kernels: RefCell<HashMap<Hash32, Option<Rc<Kernel>>>>,
+    kernels: RefCell<HashMap<Hash32, Rc<Known>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
     said: RefCell<HashMap<Uuid, Rc<Said>>>,
     other: Option<Kernel>,
     /// Set when something was resolved that needs a text that is gone.
     gone: Cell<bool>,
 }
+
+/// A kernel on record, or why it can't be read; none when it is not here.
+type Known = Option<Result<Kernel, String>>;
 
 /// So many events are kept at hand.
 const KEPT: usize = 8192;
@@ -220,15 +220,13 @@ impl<'a> Replay<'a> {
         Ok(walked?)
     }
 
-    /// A kernel by its hash; none when it is not here.
-    fn kernel(&self, hash: Hash32) -> Result<Option<Rc<Kernel>>, ReplayError> {
+    /// A kernel by its hash.
+    fn kernel(&self, hash: Hash32) -> Result<Rc<Known>, ReplayError> {
         if let Some(known) = self.kernels.borrow().get(&hash) {
             return Ok(known.clone());
         }
-        let kernel = match self.store.kernel(hash)?.filter(|json| !json.is_empty()) {
-            Some(json) => Some(Rc::new(Kernel::from_canonical(&json)?)),
-            None => None,
-        };
+        let json = self.store.kernel(hash)?.filter(|json| !json.is_empty());
+        let kernel = Rc::new(json.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string())));
         self.kernels.borrow_mut().insert(hash, kernel.clone());
         Ok(kernel)
     }

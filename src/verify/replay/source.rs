@@ -117,8 +117,9 @@ impl Replay<'_> {
             return Ok(false);
         }
         let Some(session) = self.session(exchange.session)? else { return Ok(true) };
-        let Some(kernel) = self.kernel(session.kernel_hash)? else { return Ok(true) };
-        Ok(drift.iter().any(|event| blocks(&kernel, event)))
+        let kernel = self.kernel(session.kernel_hash)?;
+        let Some(Ok(kernel)) = kernel.as_ref() else { return Ok(true) };
+        Ok(drift.iter().any(|event| blocks(kernel, event)))
     }
 }
 

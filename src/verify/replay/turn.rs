@@ -1,7 +1,6 @@
 //! One exchange computed again, assertion by assertion.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
 use crate::continuity::candidate::Recalled;
 use crate::continuity::compile::{Inputs, compile};
@@ -30,7 +29,7 @@ struct Turn<'t> {
     context: &'t Context,
     rows: &'t Rows<'t>,
     config: ContextConfig,
-    kernel: Rc<Kernel>,
+    kernel: &'t Kernel,
     text: Clean,
 }
 
@@ -43,8 +42,9 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         expected: "a session",
         actual: row.session.to_string(),
     })?;
-    let rows = Rows::read(replay.store, &session, row)?;
-    let kernel = replay.kernel(session.kernel_hash)?;
+    let known = replay.kernel(session.kernel_hash)?;
+    let rows = Rows::read(replay.store, &session, row, &known)?;
+    let kernel = known.as_ref().as_ref().and_then(|known| known.as_ref().ok());
     let mut told = Replayed {
         exchange: row.exchange_id,
         session: session.id,
@@ -55,7 +55,7 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         tried: false,
     };
     let text = rows.user.as_ref().and_then(|turn| turn.content.as_deref());
-    let bundle = bundle(&session, row, kernel.as_deref(), text);
+    let bundle = bundle(&session, row, kernel, text);
     let record = record(replay, &rows);
     let mut outcomes = match (&rows.context, kernel, text) {
         (None, ..) => with_context(|_| Outcome::NotChecked(BEFORE.to_owned())),
@@ -149,8 +149,8 @@ impl Turn<'_> {
         told: &mut Replayed,
     ) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
         replay.gone.set(false);
-        let ledger = self.resolved(replay, None, &self.kernel)?;
-        let stream = self.resolved(replay, Some(self.rows.exchange.prompt_line), &self.kernel)?;
+        let ledger = self.resolved(replay, None, self.kernel)?;
+        let stream = self.resolved(replay, Some(self.rows.exchange.prompt_line), self.kernel)?;
         let gone = replay.gone.get() || self.context.row.context_digest.is_none() && ledger.resolved().is_ok();
         let or_gone = |outcome: Outcome| match gone {
             true => Outcome::NotChecked(ERASED.to_owned()),
@@ -253,7 +253,7 @@ impl Turn<'_> {
             (Ok(counts), Ok(reasons)) => (counts, reasons),
             (Err(fault), _) | (_, Err(fault)) => return fault.into(),
         };
-        let (codes, state) = decide(&self.kernel, (&self.text, &row.model), context, counts);
+        let (codes, state) = decide(self.kernel, (&self.text, &row.model), context, counts);
         let result = if codes.is_empty() { "allow" } else { "deny" };
         let event = self.context.event(Kind::Decision);
         let again = event.map(|event| decision(self.rows, self.context, event, digest)).transpose();
