@@ -9,6 +9,8 @@
 #   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
 #                                      is given) and 1000 sessions; RUNS (200) questions
+#   scripts/bench.sh replay [N…]       N exchanges (10000 when none is given) in threads of a hundred turns, each referring
+#                                      to the six events before it: gently audit replay --all
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -19,13 +21,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | replay) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   measure) (($# > 0)) || usage ;;
   *) usage ;;
@@ -35,10 +37,11 @@ if (($# == 0)); then
   ask) set -- 10 10000 ;;
   ledgers) set -- 10000 ;;
   context) set -- 100000 ;;
+  replay) set -- 10000 ;;
   esac
 fi
 program=ledgers
-if [[ "$part" == ask || "$part" == context ]]; then program=bench; fi
+if [[ "$part" == ask || "$part" == context || "$part" == replay ]]; then program=bench; fi
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -63,6 +66,13 @@ elif [[ "$part" == ledgers ]]; then
   for count in "$@"; do
     echo
     "$bench" --ledgers "$count" "$work/$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == replay ]]; then
+  for count in "$@"; do
+    "$bench" replay "$work/$count" "$count"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

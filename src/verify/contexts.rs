@@ -30,7 +30,7 @@ pub enum ContextFault {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A text that it needs is erased or was never kept.
-    #[error("a text in it is not here")]
+    #[error("a text in it is erased, or was not kept")]
     Gone,
     /// It contradicts itself.
     #[error("{0}")]

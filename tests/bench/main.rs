@@ -6,6 +6,7 @@
 //! bench start GENTLY RUNS            gently --help
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
+//! bench replay HOME EXCHANGES        a home with so many exchanges in threads of a hundred, then all of them replayed
 //! ```
 //!
 //! All times are of the wall clock, in milliseconds: median, then the 90th percentile.
@@ -14,6 +15,7 @@
 
 mod context;
 mod history;
+mod replay;
 mod server;
 
 use std::io::{Read, Write};
@@ -32,10 +34,11 @@ fn main() {
         ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
         ["context", home, items, runs] => compile(Path::new(home), items.parse().unwrap(), runs.parse().unwrap()),
+        ["replay", home, exchanges] => replay::run(Path::new(home), exchanges.parse().unwrap()),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
-                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS"
+                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS | replay HOME EXCHANGES"
             );
             std::process::exit(2);
         }

@@ -153,13 +153,12 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
     // The answer can't end the block that it is shown in.
     let sent = server.requests().last().unwrap().json();
     let system = sent["messages"][0]["content"].as_str().unwrap();
-    for marker in ["<gently-turns ", "</gently-turns>", "<gently-context ", "</gently-context>"] {
-        assert_eq!(system.to_lowercase().matches(marker).count(), 1, "{marker}: {system}");
+    for (marker, count) in [("<gently-turns", 0), ("</gently-turns>", 0), ("<gently-context ", 1), ("</gently-context>", 1)] {
+        assert_eq!(system.to_lowercase().matches(marker).count(), count, "{marker}: {system}");
     }
-    let (_, block) = system.split_once("<gently-turns sha256:").unwrap();
-    let (block, _) = block.split_once(">\n").unwrap().1.split_once("\n</gently-turns>").unwrap();
-    let block: Value = serde_json::from_str(block).unwrap();
-    assert_eq!((&block[1]["speaker"], &block[1]["text"]), (&json!("aurora"), &json!(forged)));
+    let (_, block) = system.split_once("\nDBL_CONTEXT_REFS_BEGIN\n").unwrap();
+    let (block, rest) = block.split_once("\n---\nDBL_CONTEXT_REFS_END").unwrap();
+    assert!(block.ends_with(&forged.replace('<', "&lt;")) && rest.trim().is_empty(), "{system}");
     // No bundle holds a word of it.
     assert!(!shown["bundle"].to_string().contains("quindecennial"), "{shown:#}");
 
