@@ -11,6 +11,7 @@
 #                                      is given) and 1000 sessions; RUNS (200) questions
 #   scripts/bench.sh replay [N…]       N exchanges (10000 when none is given) in threads of a hundred turns, each referring
 #                                      to the six events before it: gently audit replay --all
+#   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file; RUNS (5) times
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -21,7 +22,7 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
@@ -29,6 +30,7 @@ shift || usage
 case "$part" in
   ask | ledgers | context | replay) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
+  sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
   *) usage ;;
 esac
@@ -41,7 +43,7 @@ if (($# == 0)); then
   esac
 fi
 program=ledgers
-if [[ "$part" == ask || "$part" == context || "$part" == replay ]]; then program=bench; fi
+case "$part" in ask | context | sanitize | replay) program=bench ;; esac
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -53,7 +55,10 @@ work="$(cd -- "$(mktemp -d "$dir/home.XXXXXX")" && pwd)"
 trap 'rm -rf -- "$work"' EXIT
 
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"
-if [[ "$part" == make ]]; then
+if [[ "$part" == sanitize ]]; then
+  "$bench" sanitize "${RUNS:-5}" "$@"
+  exit 0
+elif [[ "$part" == make ]]; then
   "$bench" --make "$1" "$(realpath -m -- "$2")"
   exit 0
 elif [[ "$part" == measure ]]; then

@@ -420,12 +420,19 @@ class Git:
         return rows, done.stderr.decode(errors="replace").splitlines()
 
     def spelling(self, name):
-        """The bytes of a ref's own file; None when it has none."""
+        """How a ref is written: the bytes of its own file, else its id in packed-refs; None when neither names it."""
         try:
             with open(os.path.join(self.folder, name), "rb") as file:
                 return file.read(4096)
         except OSError:
+            pass
+        try:
+            with open(os.path.join(self.folder, "packed-refs"), "rb") as file:
+                rows = [line.partition(b" ") for line in file.read().split(b"\n")]
+        except OSError:
             return None
+        written = [oid + b"\n" for oid, blank, named in rows if named == name.encode()]
+        return written[0] if len(written) == 1 else None
 
     def read_many(self, wanted):
         """The objects of [(name, kind, most bytes)]: their bytes, or a sentence that says what is wrong."""
@@ -757,8 +764,9 @@ class Check:
             spelling = None if symbolic else self.git.spelling(name)
             if symbolic:
                 self.find("consistent", name, "a ref to a commit", "a symbolic ref to " + symbolic)
-            elif spelling not in (None, (oid + "\n").encode()):
-                self.find("consistent", name, "a commit's id and a newline", spelling[:100].decode("utf-8", "replace"))
+            elif spelling != (oid + "\n").encode():
+                written = (spelling or b"another spelling")[:100].decode("utf-8", "replace")
+                self.find("consistent", name, "a commit's id and a newline", written)
             elif re.match(r"refs/heads/(main|branch-[1-7])\Z", name):
                 self.refs[name[11:]] = oid
             elif name in ("refs/notes/ots", "refs/notes/witness"):

@@ -249,7 +249,7 @@ impl Home {
         let keys = self.root.join("keys");
         Ok(match chosen {
             SignedBy::File => self.signing_key()?.into(),
-            SignedBy::Agent => Signer::agent(&keys.join(SIGNING_KEY_PUB), socket)?,
+            SignedBy::Agent { wait } => Signer::agent(&keys.join(SIGNING_KEY_PUB), socket, wait)?,
         })
     }
 

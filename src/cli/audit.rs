@@ -118,18 +118,21 @@ fn run_verify(
 ) -> Result<u8, TargetError> {
     let target = Target::find(&args.target, home)?;
     let kept = Kept::find(args.position.as_deref(), home.filter(|_| args.target.repo.is_none()));
-    let saved = kept.as_ref().filter(|_| args.since.as_deref() == Some("last")).map(Kept::read);
+    let saved = kept.as_ref().filter(|_| args.since.is_some()).map(Kept::read);
     let since = match (args.since.as_deref(), &saved) {
         (None, _) => None,
         (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
         (Some("last"), None) => return Err(TargetError::NoPosition),
-        (Some(commit), _) => Some(Since::Commit(commit)),
+        (Some(commit), _) => Some(Since::Commit(commit, saved.as_ref().and_then(|saved| saved.as_ref().ok()))),
     };
     let shown = !args.quiet && !args.target.json;
     let report = watched(shown, |progress| target.report(Terms { since, progress: Some(progress) }))?;
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
     if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
         say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);
+    }
+    if let Some(words) = render::cost(&report) {
+        say(err, &words, FINE);
     }
     let text = if args.target.json { render::json(&report) } else { render::text(&report) };
     let code = say(out, &text, verdict(&report, &args.require));

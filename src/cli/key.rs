@@ -1,6 +1,7 @@
 //! `gently key`: who may ask, and a passphrase on the vault file.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -92,14 +93,17 @@ fn facts(row: &AuthKeyRow) -> Value {
 /// Puts the next signing key in force: a new file, or the agent's key of a public key file.
 async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
-    let agent = opened.config.signer == SignedBy::Agent;
+    let agent = match opened.config.signer {
+        SignedBy::Agent { wait } => Some(wait),
+        SignedBy::File => None,
+    };
     match (agent, to) {
-        (true, None) => {
+        (Some(_), None) => {
             let mend = "the agent makes no keys. Make one (ssh-keygen -t ed25519 -f FILE), ssh-add FILE, then: \
                         gently key rotate --to FILE.pub";
             return Ok(could_not(mend, json));
         }
-        (false, Some(_)) => {
+        (None, Some(_)) => {
             let mend =
                 "--to names a key of an SSH agent, and [keys] signer is \"file\": leave --to away, a new file is made";
             return Ok(could_not(mend, json));
@@ -107,7 +111,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
         _ => {}
     }
     opened.authorize().await?;
-    let next = to.map(agent_key).transpose()?;
+    let next = to.zip(agent).map(|(file, wait)| agent_key(file, wait)).transpose()?;
     let house = opened.house("", &say);
     for open in opened.store.open_sessions()? {
         session::close(&house, open.id).await?;
@@ -125,7 +129,8 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     if json {
         return Ok(print(&format!("{}\n", json!({"old_signer": old.to_string(), "new_signer": new.to_string()}))));
     }
-    let gone = if agent { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };
+    let gone =
+        if agent.is_some() { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };
     say(&format!(
         "{gone}; what it signed stays valid. Tell whoever pinned the ledger's first key nothing: they keep it, and follow \
          the rotation from there"
@@ -134,9 +139,9 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
 }
 
 /// The key of a public key file, when the agent has its private half.
-fn agent_key(file: &Path) -> Result<PublicKey, WireError> {
+fn agent_key(file: &Path, wait: Duration) -> Result<PublicKey, WireError> {
     let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
-    Ok(Signer::agent(file, socket.as_deref())?.public())
+    Ok(Signer::agent(file, socket.as_deref(), wait)?.public())
 }
 
 /// Puts a passphrase on the vault file, or another one in place of it.

@@ -36,7 +36,10 @@ pub enum SignedBy {
     /// `keys/signing.key`.
     File,
     /// An SSH agent that has the key of `keys/signing.key.pub`.
-    Agent,
+    Agent {
+        /// `[keys] agent_wait_s`: how long one signature is waited for.
+        wait: Duration,
+    },
 }
 
 /// The file's name in a home.
@@ -231,7 +234,7 @@ impl Config {
             content: Content::Sanitized,
             rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
             signer: match settings.text("keys.signer") {
-                Some("agent") => SignedBy::Agent,
+                Some("agent") => SignedBy::Agent { wait: Duration::from_secs(number("keys.agent_wait_s")) },
                 _ => SignedBy::File,
             },
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),

@@ -263,6 +263,12 @@ pub static KEYS: &[Key] = &[
         doc: "what signs the ledger: keys/signing.key, or an SSH agent at $SSH_AUTH_SOCK",
     },
     Key {
+        name: "keys.agent_wait_s",
+        kind: Kind::Number(1, 3600),
+        default: Default::Number(60),
+        doc: "seconds that an SSH agent has for one signature; it may ask somebody (ssh-add -c)",
+    },
+    Key {
         name: "keys.passphrase_cmd",
         kind: Kind::Text(COMMAND),
         default: Default::Unset,

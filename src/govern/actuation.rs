@@ -181,12 +181,109 @@ fn request(words: &[String]) -> Option<ActClass> {
     if let Some(class) = of_verb(verb, part(after)) {
         return Some(class);
     }
+    if let Some(class) = embedded(words) {
+        return Some(class);
+    }
     if !(is_verb(verb) || LOOKS.contains(&verb)) || is_writing(verb) {
         return None;
     }
     // "Check the disk and delete the old logs".
     let next = after.iter().position(|word| matches!(word.as_str(), "and" | "then" | ","))?;
     request(after.get(next + 1..)?)
+}
+
+/// How somebody is asked in the middle of a sentence.
+const ASKED: &[&[&str]] = &[
+    &["please"],
+    &["can", "you"],
+    &["could", "you"],
+    &["would", "you"],
+    &["will", "you"],
+    &["i", "want", "you", "to"],
+    &["i", "need", "you", "to"],
+    &["i'd", "like", "you", "to"],
+    &["i", "would", "like", "you", "to"],
+    &["you", "should"],
+    &["you", "must"],
+    &["you", "need", "to"],
+    &["go", "ahead", "and"],
+];
+/// Where a part of a sentence begins that may be an order.
+const PARTS: &[&str] = &[",", "so", "but", "therefore", "hence"];
+/// Words before an order that make it a part of what is told, explained, written or planned.
+const TOLD: &[&str] = &[
+    "asked",
+    "asks",
+    "article",
+    "command",
+    "commands",
+    "describe",
+    "describes",
+    "docs",
+    "documentation",
+    "draft",
+    "example",
+    "explain",
+    "explains",
+    "guide",
+    "instructions",
+    "list",
+    "manual",
+    "means",
+    "plan",
+    "reads",
+    "rewrite",
+    "runbook",
+    "said",
+    "say",
+    "says",
+    "sentence",
+    "show",
+    "step",
+    "steps",
+    "suggested",
+    "suggests",
+    "summarise",
+    "summarize",
+    "tell",
+    "tells",
+    "told",
+    "translate",
+    "tried",
+    "tutorial",
+    "wrote",
+    "write",
+];
+/// Words of the same part of the sentence that make it a question, a refusal or a description.
+const UNASKED: &[&str] = &[
+    "avoid", "does", "did", "don't", "how", "if", "might", "never", "not", "should", "what", "when", "where",
+    "whether", "which", "who", "whose", "why", "without", "won't",
+];
+/// And those that make what follows a comma a list of what something is able to do.
+const ABLE: &[&str] = &["can", "could", "may", "will", "would", "to"];
+
+/// An order or a plea inside of a sentence: "the disk is full so delete the old logs", "it hangs, could you kill it".
+fn embedded(words: &[String]) -> Option<ActClass> {
+    let has = |part: &[String], list: &[&str]| part.iter().any(|word| list.contains(&word.as_str()));
+    (1..words.len()).find_map(|at| {
+        let (before, rest) = words.split_at(at);
+        if has(before, TOLD) {
+            return None;
+        }
+        let border = before.iter().rposition(|word| PARTS.contains(&word.as_str()));
+        let here = before.get(border.map_or(0, |at| at + 1)..).unwrap_or_default();
+        let asked = ASKED.iter().find(|asked| asked.len() < rest.len() && asked.iter().zip(rest).all(|(a, b)| a == b));
+        let ordered = || border.is_some_and(|at| at + 1 == before.len()) && !has(before, ABLE) && !has(before, UNASKED);
+        let body = match asked {
+            Some(asked) if !has(here, UNASKED) => without_heads(rest.get(asked.len()..)?),
+            Some(_) => return None,
+            None if ordered() => without_heads(rest),
+            None => return None,
+        };
+        let (verb, after) = body.split_first()?;
+        let names_something = after.first().is_some_and(|word| word != ",");
+        if is_writing(verb) || !names_something { None } else { of_verb(verb, part(after)) }
+    })
 }
 
 /// Verbs that make a text in most prompts: what follows them is part of that text.

@@ -53,6 +53,49 @@ fn prompts_that_ask_for_an_act() {
 }
 
 #[test]
+fn prompts_that_ask_for_an_act_in_the_middle_of_a_sentence() {
+    for (prompt, class) in [
+        ("The disk is full so delete the old logs", "file"),
+        ("nginx is hanging again, restart nginx", "service"),
+        ("It is late but please reboot the server", "power"),
+        ("the site is down and I need you to restart nginx", "service"),
+        ("I think it hangs, could you kill that process", "process"),
+        ("everything is backed up so go ahead and wipe the disk", "file"),
+        ("The load is high, so install htop", "package"),
+        ("I know what's wrong, please restart the database", "service"),
+        ("That port is unused, therefore block traffic from 10.0.0.7", "firewall"),
+        ("The branch is reviewed and you should push the branch to origin", "command"),
+    ] {
+        assert_eq!(classes(&requested(prompt)), [class], "{prompt}");
+    }
+}
+
+#[test]
+fn sentences_that_only_hold_an_order() {
+    for prompt in [
+        "How can you restart nginx without downtime",
+        "When would you restart nginx and why",
+        "The runbook says stop the service, restart nginx",
+        "He told me the disk is full so delete the old logs",
+        "She asked could you restart nginx",
+        "Explain it, please restart nginx is unclear",
+        "It can stop, start, and restart services",
+        "This tool is able to stop, restart and reload services",
+        "The steps are backup, delete the old logs",
+        "I tried everything, restart nginx included",
+        "Translate this, please delete the file",
+        "It is fine, please don't delete /var/log",
+        "We should never, so delete nothing from the disk",
+        "What does it mean, so restart nginx",
+        "The file is long so please summarise it",
+        "I like it but please remove the comma from the sentence",
+        "Write me a poem, so install words of joy",
+    ] {
+        assert_eq!(requested(prompt), Acts::default(), "{prompt}");
+    }
+}
+
+#[test]
 fn prompts_that_ask_for_none() {
     for prompt in [
         "How do I restart nginx?",

@@ -22,8 +22,8 @@ use crate::record::signature::{PublicKey, Signature};
 
 /// The environment's way to say where the agent listens.
 pub const SOCKET_ENV: &str = "SSH_AUTH_SOCK";
-/// How long one answer may take: a person may have to confirm it (`ssh-add -c`).
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an agent may take to list its keys; nobody is asked for that.
+const LISTING: Duration = Duration::from_secs(10);
 /// More than any agent has to say; OpenSSH's own limit.
 const MAX_MESSAGE: usize = 256 * 1024;
 const KIND: &[u8] = b"ssh-ed25519";
@@ -37,12 +37,15 @@ const SIGN_RESPONSE: u8 = 14;
 pub struct AgentKey {
     socket: PathBuf,
     public: PublicKey,
+    /// How long one signature may take, all of it: a person may have to confirm it (`ssh-add -c`).
+    wait: Duration,
 }
 
 impl AgentKey {
-    /// The key of the agent at a socket; fails when nobody listens there, or it does not have the key.
-    pub fn open(socket: &Path, public: PublicKey) -> Result<Self, KeyError> {
-        let key = AgentKey { socket: socket.to_owned(), public };
+    /// The key of the agent at a socket, which has `wait` for each signature; fails when nobody listens there, or it
+    /// does not have the key.
+    pub fn open(socket: &Path, public: PublicKey, wait: Duration) -> Result<Self, KeyError> {
+        let key = AgentKey { socket: socket.to_owned(), public, wait };
         key.ready().map(|()| key)
     }
 
@@ -53,7 +56,7 @@ impl AgentKey {
 
     /// Asks whether the agent has the key now.
     pub fn ready(&self) -> Result<(), KeyError> {
-        let answer = self.ask(&[REQUEST_IDENTITIES])?;
+        let answer = self.ask(&[REQUEST_IDENTITIES], self.wait.min(LISTING))?;
         let mut rest = self.expect(&answer, IDENTITIES, "list its keys")?;
         let own = blob(self.public.as_bytes());
         let count = take_number(&mut rest).ok_or_else(|| self.garbled("a list of keys"))?;
@@ -73,7 +76,7 @@ impl AgentKey {
         put_string(&mut request, &blob(self.public.as_bytes()));
         put_string(&mut request, bytes);
         request.extend_from_slice(&0u32.to_be_bytes());
-        let answer = self.ask(&request)?;
+        let answer = self.ask(&request, self.wait)?;
         let mut rest = self.expect(&answer, SIGN_RESPONSE, "sign")?;
         let signature = take_string(&mut rest).and_then(|mut blob| {
             let kind = take_string(&mut blob)?;
@@ -99,38 +102,68 @@ impl AgentKey {
         KeyError::AgentAnswer { expected, socket: self.socket.clone() }
     }
 
-    fn unreachable(&self, source: std::io::Error) -> KeyError {
-        let waited = matches!(source.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut);
-        let reason = if waited { format!("no answer in {} s", PATIENCE.as_secs()) } else { source.to_string() };
-        KeyError::NoAgent { socket: self.socket.clone(), reason }
+    fn unreachable(&self, source: &std::io::Error, wait: Duration) -> KeyError {
+        let socket = self.socket.clone();
+        match source.kind() {
+            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
+                KeyError::AgentSilent { socket, waited_s: wait.as_secs() }
+            }
+            _ => KeyError::NoAgent { socket, reason: source.to_string() },
+        }
     }
 
     /// One question on a connection of its own: an agent that was started anew is found again.
+    ///
+    /// The deadline is that of the whole answer: an agent that sends it byte by byte gets no more time.
     #[cfg(unix)]
-    fn ask(&self, request: &[u8]) -> Result<Vec<u8>, KeyError> {
-        use std::io::{Read as _, Write as _};
-        let unreachable = |source| self.unreachable(source);
+    fn ask(&self, request: &[u8], wait: Duration) -> Result<Vec<u8>, KeyError> {
+        use std::io::Write as _;
+        let unreachable = |source| self.unreachable(&source, wait);
         let mut agent = std::os::unix::net::UnixStream::connect(&self.socket).map_err(unreachable)?;
-        agent.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
-        agent.set_write_timeout(Some(PATIENCE)).map_err(unreachable)?;
+        let deadline = std::time::Instant::now() + wait;
+        agent.set_write_timeout(Some(wait)).map_err(unreachable)?;
         let mut message = Vec::with_capacity(request.len() + 4);
         put_string(&mut message, request);
         agent.write_all(&message).map_err(unreachable)?;
         let mut length = [0; 4];
-        agent.read_exact(&mut length).map_err(unreachable)?;
+        read_until(&mut agent, &mut length, deadline).map_err(unreachable)?;
         let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
         if length > MAX_MESSAGE {
             return Err(self.garbled("a message of at most 256 KiB"));
         }
         let mut answer = vec![0; length];
-        agent.read_exact(&mut answer).map_err(unreachable)?;
+        read_until(&mut agent, &mut answer, deadline).map_err(unreachable)?;
         Ok(answer)
     }
 
     #[cfg(not(unix))]
-    fn ask(&self, _request: &[u8]) -> Result<Vec<u8>, KeyError> {
-        Err(self.unreachable(std::io::Error::from(std::io::ErrorKind::Unsupported)))
+    fn ask(&self, _request: &[u8], wait: Duration) -> Result<Vec<u8>, KeyError> {
+        Err(self.unreachable(&std::io::Error::from(std::io::ErrorKind::Unsupported), wait))
     }
+}
+
+/// Fills a buffer before the deadline, or fails as a read that timed out.
+#[cfg(unix)]
+fn read_until(
+    from: &mut std::os::unix::net::UnixStream,
+    mut buffer: &mut [u8],
+    deadline: std::time::Instant,
+) -> std::io::Result<()> {
+    use std::io::{ErrorKind, Read as _};
+    while !buffer.is_empty() {
+        let left = deadline.saturating_duration_since(std::time::Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        from.set_read_timeout(Some(left))?;
+        match from.read(buffer) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => buffer = buffer.get_mut(count..).unwrap_or_default(),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
 }
 
 fn blob(key: &[u8]) -> Vec<u8> {
@@ -167,6 +200,8 @@ mod tests {
     use super::*;
     use crate::keys::SigningKey;
 
+    const WAIT: Duration = Duration::from_secs(60);
+
     fn message(contents: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         put_string(&mut out, contents);
@@ -186,7 +221,7 @@ mod tests {
             client.read_exact(&mut request).unwrap();
             client.write_all(&answer).unwrap();
         });
-        let result = ask(&AgentKey { socket, public: key().public() });
+        let result = ask(&AgentKey { socket, public: key().public(), wait: WAIT });
         agent.join().unwrap();
         result
     }
@@ -245,7 +280,32 @@ mod tests {
         assert!(matches!(asked(list(&[other], 1), AgentKey::ready), Err(KeyError::NotInAgent { .. })));
         assert!(matches!(asked(list(&[], 0), AgentKey::ready), Err(KeyError::NotInAgent { .. })));
         assert!(matches!(asked(list(&[other], 2), AgentKey::ready), Err(KeyError::AgentAnswer { .. })));
-        let nobody = AgentKey::open(Path::new("no socket here"), own);
+        let nobody = AgentKey::open(Path::new("no socket here"), own, WAIT);
         assert!(matches!(nobody, Err(KeyError::NoAgent { .. })));
+    }
+
+    /// Neither silence nor a byte now and then keeps a turn waiting for longer than it was told.
+    #[test]
+    fn the_deadline_is_that_of_the_whole_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("agent");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let wait = Duration::from_secs(1);
+        for drips in [false, true] {
+            let key = AgentKey { socket: socket.clone(), public: key().public(), wait };
+            let begun = std::time::Instant::now();
+            let asking = std::thread::spawn(move || (key.sign(b"data"), begun.elapsed()));
+            let (mut client, _) = listener.accept().unwrap();
+            let answer = signature(KIND, &[0; 64]);
+            for byte in answer {
+                if asking.is_finished() || (drips && client.write_all(&[byte]).is_err()) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let (result, took) = asking.join().unwrap();
+            assert!(matches!(result, Err(KeyError::AgentSilent { waited_s: 1, .. })), "{drips}: {result:?}");
+            assert!(took >= wait && took < wait * 3, "{drips}: {took:?}");
+        }
     }
 }

@@ -153,8 +153,24 @@ pub enum KeyError {
         /// What happened.
         reason: String,
     },
+    /// The agent listens and says nothing.
+    #[error(
+        "the SSH agent at {} did not answer within {waited_s} s: it hangs, or waits for somebody who is to confirm; answer it, or \
+         end it, start it again and `ssh-add FILE`. [keys] agent_wait_s gives it more time",
+        socket.display()
+    )]
+    AgentSilent {
+        /// Where.
+        socket: PathBuf,
+        /// How long it was waited for.
+        waited_s: u64,
+    },
     /// The agent has other keys, or none.
-    #[error("the SSH agent at {} does not have the key {key}: give it with `ssh-add FILE` (`ssh-add -L` lists)", socket.display())]
+    #[error(
+        "the SSH agent at {} does not have the key {key}, or is locked: give it with `ssh-add FILE` (`ssh-add -L` lists), or \
+         unlock it with `ssh-add -X`",
+        socket.display()
+    )]
     NotInAgent {
         /// The key in `signing.key.pub`.
         key: String,

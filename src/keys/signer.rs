@@ -1,6 +1,7 @@
 //! Whose hand signs: a key file, or an agent that keeps the key.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::agent::{AgentKey, SOCKET_ENV};
 use super::{KeyError, SigningKey, vault};
@@ -16,10 +17,10 @@ pub enum Signer {
 }
 
 impl Signer {
-    /// The agent's key of a public key file; `socket` is the value of `SSH_AUTH_SOCK`.
-    pub fn agent(public: &Path, socket: Option<&Path>) -> Result<Self, KeyError> {
+    /// The agent's key of a public key file; `socket` is the value of `SSH_AUTH_SOCK`, `wait` what one signature may take.
+    pub fn agent(public: &Path, socket: Option<&Path>, wait: Duration) -> Result<Self, KeyError> {
         let socket = socket.ok_or(KeyError::NoSocket { variable: SOCKET_ENV })?;
-        AgentKey::open(socket, read_public_key(public)?).map(Signer::Agent)
+        AgentKey::open(socket, read_public_key(public)?, wait).map(Signer::Agent)
     }
 
     /// The public half.

@@ -130,7 +130,7 @@ pub enum LedgerError {
         /// Where it is.
         actual: Option<Oid>,
     },
-    /// Another program holds the lock of a ref.
+    /// Another program takes the lock of a ref again and again.
     #[error("{name} is locked by {}: wait for the git command that runs there; if none does, `rm {}`", lock.display(), lock.display())]
     Locked {
         /// The ref.

@@ -11,6 +11,7 @@ pub mod whole;
 pub mod write;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,6 +20,17 @@ pub use error::LedgerError;
 
 /// The only object format of a ledger (format, section 1): every host and tool reads SHA-1.
 pub(in crate::ledger) const OBJECT_FORMAT: gix::hash::Kind = gix::hash::Kind::Sha1;
+
+/// The name under which a file that can't be used is kept: `NAME.torn`, or with a number when that is taken.
+///
+/// Nothing that was set aside earlier is replaced. The numbers end at 4,294,967,295.
+pub fn aside_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let numbered = |n: u32| if n == 0 { format!("{name}.torn") } else { format!("{name}.torn-{n}") };
+    let free = (0..=u32::MAX).map(|n| path.with_file_name(numbered(n)));
+    let mut free = free.filter(|to| std::fs::symlink_metadata(to).is_err());
+    free.next().unwrap_or_else(|| path.with_file_name(numbered(0)))
+}
 
 /// A git object id: 20 bytes, spelled as 40 lower-case hexadecimal digits.
 ///

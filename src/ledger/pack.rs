@@ -18,6 +18,7 @@ use gix::zlib::{Compression, Status};
 use gix_pack::data::Version;
 use gix_pack::data::output::{self, Entry, bytes::FromEntriesIter};
 
+use super::aside_of;
 use super::write::{Ledger, git, io_error};
 use super::{LedgerError, OBJECT_FORMAT};
 
@@ -30,8 +31,6 @@ const MAX_PACKS: usize = 18;
 const MERGE_CHUNK: usize = 512;
 /// More than the head, the end and the block marks of a zlib stream of a small object.
 const STREAM_OVERHEAD: usize = 64;
-/// What a torn pack's files are renamed to: nothing is deleted that might still be of use.
-const TORN: &str = "torn";
 
 type PackResult<T> = Result<T, gix::Error>;
 
@@ -115,7 +114,7 @@ impl Ledger {
     pub fn set_aside_torn_packs(&mut self) -> Result<Vec<PathBuf>, LedgerError> {
         let mut aside = Vec::new();
         for part in self.torn_packs()? {
-            let to = part.with_extension(format!("{}.{TORN}", extension(&part)));
+            let to = aside_of(&part);
             fs::rename(&part, &to).map_err(|e| io_error("rename", &part, e))?;
             aside.push(to);
         }
@@ -333,10 +332,6 @@ fn is_whole(data: &Path, index: &Path) -> io::Result<bool> {
         && bundle.pack.verify_checksum(&mut Discard, &never).is_ok()
         && bundle.index.pack_checksum() == bundle.pack.checksum();
     Ok(sound)
-}
-
-fn extension(path: &Path) -> String {
-    path.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

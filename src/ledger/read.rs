@@ -4,6 +4,7 @@
 //! so every object is hashed here again. Replace refs, grafts, the commit graph and the repository's
 //! configuration have no say: objects and refs are read from their files alone. Reading never writes.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use gix::objs::{Find as _, Kind};
@@ -91,24 +92,29 @@ impl Repository {
         let failed = |reason: String| OpenError::Refs { path: self.path.clone(), reason };
         let platform = self.refs.iter().map_err(|e| failed(e.to_string()))?;
         let all = platform.all().map_err(|e| failed(e.to_string()))?;
+        let packed = std::fs::read(self.path.join("packed-refs")).unwrap_or_default();
+        let packed: HashSet<&[u8]> = packed.split(|byte| *byte == b'\n').collect();
         let mut out = Vec::new();
         for (number, item) in all.enumerate() {
             out.push(match item {
-                Ok(found) => self.one_ref(&found),
+                Ok(found) => self.one_ref(&found, &packed),
                 Err(e) => Ref { name: format!("ref number {} of the repository", number + 1), target: broken(&e) },
             });
         }
         Ok(out)
     }
 
-    fn one_ref(&self, found: &gix::refs::Reference) -> Ref {
+    /// A ref as it is spelled: git reads past what follows an id and takes upper case for lower, we do not.
+    fn one_ref(&self, found: &gix::refs::Reference, packed: &HashSet<&[u8]>) -> Ref {
         let name = found.name.as_bstr().to_string();
         let target = match &found.target {
             gix::refs::Target::Symbolic(to) => Target::Symbolic(to.as_bstr().to_string()),
             gix::refs::Target::Object(id) => match std::fs::read(self.path.join(&name)) {
-                // A loose ref is its id and a newline; git reads past what follows, we do not.
                 Ok(bytes) if bytes != format!("{id}\n").as_bytes() => {
                     Target::Broken(format!("'{}'", String::from_utf8_lossy(&bytes).escape_debug()))
+                }
+                Err(_) if !packed.contains(format!("{id} {name}").as_bytes()) => {
+                    Target::Broken("another spelling in packed-refs".to_owned())
                 }
                 _ => Target::Direct(Oid::from_gix(id)),
             },
@@ -119,6 +125,12 @@ impl Repository {
     /// The directory that holds objects and refs; another thread opens it for itself.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The one object whose id begins with these hexadecimal digits, at least four; none when there are several.
+    pub fn only(&self, digits: &str) -> Option<Oid> {
+        let prefix = gix::hash::Prefix::from_hex(digits).ok()?;
+        self.objects.lookup_prefix(prefix, None).ok()??.ok().map(|id| Oid::from_gix(&id))
     }
 
     /// Why an object that was not read is too large, if that is why: nothing is inflated to find out.

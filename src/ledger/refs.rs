@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use gix::error::ResultExt as _;
 use gix::lock::acquire::Fail;
@@ -17,8 +17,10 @@ use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 /// How long a move waits for another program's lock; git holds a ref's for milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
-/// From this age on, a lock file is what a killed process left behind.
+/// From this age on, or when it was seen to stand unchanged for so long, a lock file is what a killed process left.
 const LOCK_STALE: Duration = Duration::from_secs(10);
+/// How often a lock in the way is looked at.
+const LOCK_POLL: Duration = Duration::from_millis(20);
 /// How much of a torn ref an error shows.
 const SHOWN_BYTES: usize = 60;
 
@@ -82,7 +84,8 @@ impl Ledger {
     /// Moves a ref by compare-and-swap: it must be at `from` (none: absent), an ancestor of `to`.
     ///
     /// Fine if it is already at `to`. Anything else is an error that names expected and actual, and
-    /// the ref stays. A lock that a killed process left is removed. Durable after [`Ledger::sync`].
+    /// the ref stays. A lock that a killed process left is removed, one that another program holds is waited for, ten
+    /// seconds at most. Durable after [`Ledger::sync`].
     pub fn move_ref(&mut self, name: &str, from: Option<Oid>, to: Oid) -> Result<(), LedgerError> {
         self.write_objects()?;
         let moved = |actual| LedgerError::Moved { name: name.to_owned(), wanted: to, expected: from, actual };
@@ -117,7 +120,7 @@ impl Ledger {
             Err(other) => return Err(other),
         }
         self.parents(to)?;
-        self.with_lock(name, |ledger| ledger.replace_ref_file(name, to))?;
+        self.with_lock(name, to, |ledger| ledger.replace_ref_file(name, to))?;
         self.refs.insert(name.to_owned());
         Ok(())
     }
@@ -147,25 +150,51 @@ impl Ledger {
 
     fn edit(&self, name: &str, previous: PreviousValue, to: Oid) -> Result<(), LedgerError> {
         let full = check_name(name)?;
-        self.with_lock(name, |ledger| {
+        self.with_lock(name, to, |ledger| {
             let edit = RefEdit::update(full.clone(), to.to_gix(), previous.clone(), "");
             let wait = Fail::AfterDurationWithBackoff(LOCK_WAIT);
             ledger.repo.refs.transaction().prepare([edit], wait, wait)?.commit(None).map(|_| ())
         })
     }
 
-    /// Does what takes a ref's lock; once more if the lock in the way is one that a killed process left.
-    fn with_lock(&self, name: &str, act: impl Fn(&Self) -> Result<(), gix::Error>) -> Result<(), LedgerError> {
-        let failed = |error: &gix::Error| match self.lock_of(name) {
-            Some(lock) => LedgerError::Locked { name: name.to_owned(), lock },
-            None => git("move a ref", self.path(), error),
-        };
-        let Err(error) = act(self) else { return Ok(()) };
-        match self.lock_of(name) {
-            Some(lock) if is_stale(&lock) => fs::remove_file(&lock).map_err(|e| io_error("remove", &lock, e))?,
-            _ => return Err(failed(&error)),
+    /// Does what takes a ref's lock; once more when the lock in the way is gone, or was one that nobody holds.
+    fn with_lock(&self, name: &str, to: Oid, act: impl Fn(&Self) -> Result<(), gix::Error>) -> Result<(), LedgerError> {
+        if act(self).is_ok() {
+            return Ok(());
         }
-        act(self).map_err(|error| failed(&error))
+        if let Some(lock) = self.lock_of(name) {
+            self.outlast(name, &lock, to)?;
+        }
+        act(self).map_err(|error| match self.lock_of(name) {
+            Some(lock) => LedgerError::Locked { name: name.to_owned(), lock },
+            None => git("move a ref", self.path(), &error),
+        })
+    }
+
+    /// Waits until a lock is gone, and removes it when its maker is.
+    ///
+    /// Whoever moves refs here holds the home's `writer.lock`, so no other gently is at it. A lock that holds the
+    /// commit this ref is to move to was made by one that is gone: nobody else has that commit before the ref shows
+    /// it. Any other lock may be a git command's, and says nothing of who made it: only its age tells, so it is
+    /// waited for, and the record does not fail for it.
+    fn outlast(&self, name: &str, lock: &Path, to: Oid) -> Result<(), LedgerError> {
+        let (begun, seen) = (Instant::now(), state_of(lock));
+        let own = fs::read(lock).is_ok_and(|bytes| bytes == format!("{to}\n").as_bytes());
+        while !own && !is_stale(lock) && begun.elapsed() < LOCK_STALE {
+            let now = state_of(lock);
+            if now.is_none() {
+                return Ok(());
+            }
+            if now != seen {
+                // Somebody is at work there, again and again.
+                return Err(LedgerError::Locked { name: name.to_owned(), lock: lock.to_owned() });
+            }
+            std::thread::sleep(LOCK_POLL);
+        }
+        match fs::remove_file(lock) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(io_error("remove", lock, e)),
+            _ => Ok(()),
+        }
     }
 
     /// The lock file that is in the way of moving a ref.
@@ -235,6 +264,11 @@ fn strict_ref(bytes: &[u8]) -> Option<Oid> {
 fn shown(bytes: &[u8]) -> String {
     let start = bytes.iter().take(SHOWN_BYTES).copied().collect::<Vec<u8>>();
     format!("{} bytes \"{}\"", bytes.len(), start.escape_ascii())
+}
+
+/// Length and time of a lock; none when it is gone.
+fn state_of(lock: &Path) -> Option<(u64, Option<SystemTime>)> {
+    fs::metadata(lock).ok().map(|found| (found.len(), found.modified().ok()))
 }
 
 fn is_stale(lock: &Path) -> bool {

@@ -96,6 +96,24 @@ pub struct Start {
     pub record: Hash32,
 }
 
+impl Start {
+    /// What a line with this number says behind the line with HASH `prev_log`; none for any other event.
+    pub fn of(line: &Line, number: u64, prev_log: Hash32) -> Option<Self> {
+        let Event::SessionStart { btc, branch, block, auth, record } = &line.event else { return None };
+        Some(Start {
+            line: number,
+            log: line.hash,
+            prev_log,
+            time: line.time,
+            btc: *btc,
+            branch: branch.clone(),
+            block: *block,
+            auth: *auth,
+            record: *record,
+        })
+    }
+}
+
 /// What the `session_end` line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {

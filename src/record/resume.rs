@@ -106,19 +106,8 @@ impl Replay {
 
     fn take_session(&mut self, line: &Line) -> Result<(), Violation> {
         let Some(id) = line.session else { return Ok(()) };
-        if let Event::SessionStart { btc, branch, block, auth, record } = &line.event {
-            let start = Start {
-                line: self.count,
-                log: line.hash,
-                prev_log: self.head,
-                time: line.time,
-                btc: *btc,
-                branch: branch.clone(),
-                block: *block,
-                auth: *auth,
-                record: *record,
-            };
-            self.last_branch = Some(branch.clone());
+        if let Some(start) = Start::of(line, self.count, self.head) {
+            self.last_branch = Some(start.branch.clone());
             self.open.insert(id, Session::new(id, start));
             return Ok(());
         }

@@ -286,33 +286,20 @@ impl LogState {
     }
 
     fn start(&mut self, line: &Line, found: &mut Findings) {
-        let (Some(id), Event::SessionStart { btc, branch, block, auth, record }) = (line.session, &line.event) else {
-            return;
-        };
+        let (Some(id), Some(start)) = (line.session, Start::of(line, self.count, self.head)) else { return };
         if let Some(earlier) = self.sessions.get(&id) {
             let actual = format!("another beside line {}", earlier.start.line);
             return found.note(Rule::SessionTwice, "one 'session_start'", actual);
         }
-        found.same(Rule::SessionBranch, branch_of(*btc), branch.clone());
-        check_local(*btc, *block, found);
+        found.same(Rule::SessionBranch, branch_of(start.btc), start.branch.clone());
+        check_local(start.btc, start.block, found);
         if self.head_known {
-            found.same(Rule::SessionId, session_id(*auth, &block.to_string(), self.head), id);
+            found.same(Rule::SessionId, session_id(start.auth, &start.block.to_string(), self.head), id);
         }
-        self.opening = self.opening_lines(branch, *auth).into();
+        self.opening = self.opening_lines(&start.branch, start.auth).into();
         self.opening_of = id;
-        self.branches.insert(branch.clone());
-        self.last_branch = Some(branch.clone());
-        let start = Start {
-            line: self.count,
-            log: line.hash,
-            prev_log: self.head,
-            time: line.time,
-            btc: *btc,
-            branch: branch.clone(),
-            block: *block,
-            auth: *auth,
-            record: *record,
-        };
+        self.branches.insert(start.branch.clone());
+        self.last_branch = Some(start.branch.clone());
         self.open.insert(id);
         self.sessions.insert(id, Session::new(id, start));
     }

@@ -16,6 +16,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::ledger::aside_of;
 use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -172,14 +173,6 @@ impl Home<'_> {
         self.head = self.store.head()?;
         Ok(self.head.lines)
     }
-}
-
-/// The name for what is set aside: `NAME.torn`, or with a number when that is taken.
-fn aside_of(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let numbered = |n: u32| if n == 0 { format!("{name}.torn") } else { format!("{name}.torn-{n}") };
-    let free = (0..).map(|n| path.with_file_name(numbered(n))).find(|to| std::fs::symlink_metadata(to).is_err());
-    free.unwrap_or_else(|| path.with_file_name(numbered(0)))
 }
 
 /// Renames what can't be used, so that it is kept. Durable with the folder's next sync.

@@ -156,6 +156,8 @@ pub trait Read: Threads {
     fn files(&self, commit: u64) -> Result<BTreeMap<String, Vec<u8>>, StoreError>;
     /// The newest known block of a height.
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
+    /// All known blocks of a height, the newest first.
+    fn blocks_at(&self, height: u32) -> Result<Vec<Anchor>, StoreError>;
     /// The running count of auth failures without a line: reason, since, pending.
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError>;
     /// Exchanges that an artifact of this id was injected into.

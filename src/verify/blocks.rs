@@ -1,8 +1,11 @@
-//! The blocks that sessions start and end on (format, sections 4, 8 and 11.5).
+//! The blocks that sessions start and end on, and those of the database (format, sections 4, 8, 11.5 and 11.6).
 
 use crate::record::block::{Block, Header, HeaderFault, check_anchor};
 use crate::record::hash::Hash32;
 
+use crate::store::Read;
+
+use super::VerifyError;
 use super::checker::{Checker, Files};
 use super::history::Node;
 use super::report::Question;
@@ -38,6 +41,28 @@ impl Checker<'_> {
                 }
             }
         }
+    }
+}
+
+impl Checker<'_> {
+    /// The blocks that lines name stand in the database, each with the header that is its own.
+    pub(super) fn check_block_rows(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return Ok(()) };
+        let named: Vec<_> =
+            self.lines.blocks.iter().filter(|(height, _)| **height > 0).map(|(h, b)| (*h, b.clone())).collect();
+        for (height, hashes) in named {
+            let Some(rows) = self.rows(store.blocks_at(height))? else { continue };
+            let missing = hashes.iter().filter(|hash| !rows.iter().any(|anchor| anchor.block.hash == **hash));
+            let missing = missing.map(|hash| format!("none with hash {hash}"));
+            let faults =
+                rows.iter().filter_map(|anchor| check_anchor(anchor.header.as_ref(), &anchor.block, network).err());
+            for actual in missing.chain(faults.map(|fault| fault.to_string())).collect::<Vec<_>>() {
+                let (expected, place) =
+                    ("the block that the log names, with its header", format!("database, block {height}"));
+                self.findings.add(Question::Consistent, None, place, expected, actual);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -175,18 +175,17 @@ impl<'a> Checker<'a> {
         match start {
             Start::Genesis(misfit) => {
                 self.scope = Scope::Whole { misfit: misfit.cloned() };
-                if let Some(misfit @ Misfit::Rewritten { commit, .. }) = misfit {
-                    let expected = format!("commit {commit} among the first parents");
-                    self.findings.add(Question::Unique, None, MAIN, expected, misfit.to_string());
-                }
+                self.note_rewritten(misfit);
             }
-            Start::Commit(digits) => {
+            Start::Commit(digits, misfit) => {
                 if !history.begin_behind(digits, unread) {
                     return Err(VerifyError::NotOnMain { commit: digits.to_owned() });
                 }
                 self.named_base = history.base;
                 let commit = history.base.and_then(|base| history.on_main().nth(base)).map(|node| node.id.to_string());
-                self.scope = Scope::Since { commit: commit.unwrap_or_default(), line: 0, saved: None };
+                self.scope =
+                    Scope::Since { commit: commit.unwrap_or_default(), line: 0, saved: None, misfit: misfit.cloned() };
+                self.note_rewritten(misfit);
             }
             Start::Saved(position) => {
                 if history.base.is_none() {
@@ -196,6 +195,14 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A position that `main` does not go through any more: there is another history.
+    fn note_rewritten(&mut self, misfit: Option<&Misfit>) {
+        if let Some(misfit @ Misfit::Rewritten { commit, .. }) = misfit {
+            let expected = format!("commit {commit} among the first parents");
+            self.findings.add(Question::Unique, None, MAIN, expected, misfit.to_string());
+        }
     }
 
     /// Runs all checks of commits, in their order.
@@ -230,6 +237,12 @@ impl<'a> Checker<'a> {
         let branches = history.branches.values().chain(&history.lost).map(Vec::len).sum::<usize>();
         let commits = history.new_on_main().len() + branches;
         self.progress.begin(Stage::Commits, u64::try_from(commits).unwrap_or(u64::MAX));
+        if self.named_base == Some(0)
+            && let Some(log) = history.on_main().next().and_then(|root| root.log)
+        {
+            // The root has no segment: its line stands in the first one behind it, and has its commit.
+            self.lines.records.count_commit(&log);
+        }
         let mut last = None;
         let skipped = history.base.map_or(0, |base| base + 1);
         for (position, node) in history.on_main().enumerate().skip(skipped) {

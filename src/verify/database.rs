@@ -15,6 +15,7 @@ use crate::record::commit::CommitKind;
 use crate::record::entry::Line;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
+use crate::record::rules::Outcome;
 use crate::store::{CommitRow, Head, Read, SessionRow, StoreError};
 
 use super::VerifyError;
@@ -64,7 +65,7 @@ impl Checker<'_> {
         let level = self.check_head(&head);
         self.check_log_rows(store, &head)?;
         self.check_commit_rows(store, &head)?;
-        self.check_blocks(store)?;
+        self.check_block_rows(store)?;
         let open: Vec<Hash32> =
             self.rows(store.open_sessions())?.unwrap_or_default().iter().map(|row| row.id).collect();
         let mut sessions = 0;
@@ -214,12 +215,15 @@ impl Checker<'_> {
     }
 
     fn check_commit_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
+        let mut found = 0;
         for from in (0..head.commits).step_by(usize::try_from(PORTION).unwrap_or(1)) {
             let Some(rows) = self.rows(store.commits(from, (from + PORTION).min(head.commits)))? else { return Ok(()) };
             for row in rows {
+                found += 1;
                 self.check_commit_row(store, &row)?;
             }
         }
+        self.cell(None, "ledger_commit", "rows", head.commits, found);
         Ok(())
     }
 
@@ -252,6 +256,10 @@ impl Checker<'_> {
         if line.is_some() {
             self.cell_opt(None, &place, "line", line, Some(row.line));
         }
+        if let Some(shared) = row.tree_of.filter(|shared| *shared >= row.n) {
+            let place = format!("database, {place}, tree_of");
+            self.findings.add(Question::Consistent, None, place, "an earlier commit, or none", shared.to_string());
+        }
         self.check_file_rows(store, row, &tree)
     }
 
@@ -270,35 +278,6 @@ impl Checker<'_> {
             let lines = self.rows(store.lines(from, to))?.unwrap_or_default();
             let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
             self.cell(None, &place, "segment", entry.id, blob_id(text.as_bytes()));
-        }
-        Ok(())
-    }
-
-    /// The blocks that lines name, with headers that are theirs.
-    fn check_blocks(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
-        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return Ok(()) };
-        let named: Vec<_> =
-            self.lines.blocks.iter().filter(|(height, _)| **height > 0).map(|(h, b)| (*h, b.clone())).collect();
-        for (height, hashes) in named {
-            let place = format!("database, block {height}");
-            let Some(found) = self.rows(store.block_at(height))? else { continue };
-            let known =
-                found.as_ref().filter(|anchor| hashes.contains(&anchor.block.hash) && anchor.block.height == height);
-            let actual = match (known, &found) {
-                (Some(anchor), _) => match check_anchor(anchor.header.as_ref(), &anchor.block, network) {
-                    Ok(()) => continue,
-                    Err(fault) => fault.to_string(),
-                },
-                (None, Some(other)) => format!("block {}", other.block.hash),
-                (None, None) => "none".to_owned(),
-            };
-            self.findings.add(
-                Question::Consistent,
-                None,
-                place,
-                "the block that the log names, with its header",
-                actual,
-            );
         }
         Ok(())
     }
@@ -364,6 +343,18 @@ impl Checker<'_> {
             let actual = held.err().map_or_else(|| format!("block {}", block.hash), |fault| fault.to_string());
             let place = format!("database, {place}, block");
             self.findings.add(Question::Consistent, Some(row.id), place, "the last block the session has seen", actual);
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// An exchange without an outcome has none in the log: the database is written first, so what the log has of it,
+    /// the database has.
+    pub(super) fn check_no_outcome(&mut self, session: Hash32, seq: u64, place: &str) {
+        let turn = self.lines.state.session(session).and_then(|session| session.turn(seq));
+        if let Some(logged @ (Outcome::Answered | Outcome::Failed | Outcome::Denied)) = turn.map(|turn| turn.outcome) {
+            let (expected, place) = (format!("{logged:?}, as the log says"), format!("database, {place}, outcome"));
+            self.findings.add(Question::Consistent, Some(session), place, expected, "none");
         }
     }
 }

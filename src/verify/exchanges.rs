@@ -187,8 +187,11 @@ impl Checker<'_> {
         rows: &Rows<'_>,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
-        let Some(outcome) = &rows.exchange.outcome else { return Ok(()) };
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(outcome) = &row.outcome else {
+            self.check_no_outcome(rows.session.id, row.seq, &place);
+            return Ok(());
+        };
         let Some(line) = self.line_of(store, outcome.outcome_line)? else {
             self.no_line(rows, "outcome_line", outcome.outcome_line);
             return Ok(());

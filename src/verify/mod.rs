@@ -49,7 +49,7 @@ use crate::log::read::ReadError;
 use crate::record::signature::PublicKey;
 use crate::store::{Read, StoreError};
 
-use since::Start;
+use since::{Lies, Start};
 
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
@@ -127,8 +127,9 @@ pub struct Terms<'a> {
 /// Behind what a check begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Since<'a> {
-    /// The commit of `main` whose id begins with these digits; the caller answers for all that is before it.
-    Commit(&'a str),
+    /// The commit of `main` whose id begins with these digits; the caller answers for all that is before it. With a
+    /// saved position that lies there or before, the check begins at the position and the log before it is not read.
+    Commit(&'a str, Option<&'a Position>),
     /// Where an earlier check ended, or why that can't be read.
     Position(Result<&'a Position, &'a Misfit>),
 }
@@ -143,7 +144,7 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, Ve
     let new = Evidence { database: None, ..*evidence };
     let misfit = match terms.since {
         None => return check(evidence, Start::Genesis(None), terms.progress),
-        Some(Since::Commit(digits)) => return check(&new, Start::Commit(digits), terms.progress),
+        Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms.progress),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
         Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms.progress) {
             Err(VerifyError::Position(misfit)) => misfit,
@@ -152,6 +153,27 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, Ve
         },
     };
     check(evidence, Start::Genesis(Some(&misfit)), terms.progress)
+}
+
+/// Checks what is new since a commit that the caller names: from a saved position on that lies there or before, if
+/// there is one and it fits; else with the log from genesis on.
+fn since_commit(
+    evidence: &Evidence<'_>,
+    digits: &str,
+    saved: Option<&Position>,
+    progress: Option<&Progress>,
+) -> Result<Report, VerifyError> {
+    let lies = saved.map(|position| position.lies(digits, &Repository::open(evidence.repository)?)).transpose()?;
+    let misfit = match (saved, lies) {
+        (Some(position), Some(Lies::Before)) => match check(evidence, Start::Saved(position), progress) {
+            Err(VerifyError::Position(misfit)) => Some(misfit),
+            Ok(report) if report.answers.consistent.answer == Answer::No => Some(found(&report)),
+            checked => return checked,
+        },
+        (_, Some(Lies::Missed(misfit))) => Some(misfit),
+        _ => None,
+    };
+    check(evidence, Start::Commit(digits, misfit.as_ref()), progress)
 }
 
 /// What a check that went on from a position found: whether ledger or position is wrong, it can't tell.

@@ -2,11 +2,14 @@
 //!
 //! Both answer for what is new, and never for the whole. Behind a commit that the caller names the log is still
 //! read from genesis on, since what later lines are held against stands nowhere else; commits before it are not.
-//! Behind a saved position nothing is read but what the position is held against ([`super::ground`]).
+//! Behind a saved position nothing is read but what the position is held against ([`super::ground`]); so a check
+//! behind a named commit begins at a saved position that lies there or before, when the caller has one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::ledger::Oid;
+use crate::ledger::read::{OpenError, Repository, Target};
+use crate::record::commit::MAIN;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -24,8 +27,8 @@ use super::sessions::SessionCheck;
 pub(super) enum Start<'a> {
     /// With genesis; the position that was to be gone on from does not fit.
     Genesis(Option<&'a Misfit>),
-    /// Behind the commit of `main` whose id begins so.
-    Commit(&'a str),
+    /// Behind the commit of `main` whose id begins so; the position that was to be gone on from does not fit.
+    Commit(&'a str, Option<&'a Misfit>),
     /// Behind a saved position.
     Saved(&'a Position),
 }
@@ -44,8 +47,10 @@ pub enum Scope {
         commit: String,
         /// The last line of its segment: later lines are checked.
         line: u64,
-        /// Dates of the saved position; none when the caller named the commit.
+        /// Dates of the saved position; none when the check begins behind the commit that the caller named.
         saved: Option<Saved>,
+        /// Why a saved position was not gone on from, when one was given that lies at or before that commit.
+        misfit: Option<Misfit>,
     },
 }
 
@@ -56,6 +61,37 @@ pub struct Saved {
     pub at: Seconds,
     /// When all of the ledger was last checked.
     pub from_scratch_at: Seconds,
+}
+
+/// Where a saved position is, seen from a commit of `main` that the caller names.
+pub(super) enum Lies {
+    /// There, or before it.
+    Before,
+    /// Behind it; or the digits name no commit of `main`, or several objects.
+    Elsewhere,
+    /// `main` does not go through it any more.
+    Missed(Misfit),
+}
+
+impl Position {
+    /// Where it lies. Reads the commits of `main` that are newer than it, and no others.
+    pub(super) fn lies(&self, digits: &str, repository: &Repository) -> Result<Lies, OpenError> {
+        let main = repository.refs()?.into_iter().find(|found| found.name == MAIN);
+        let mut next = match main.map(|main| main.target) {
+            Some(Target::Direct(tip)) => Some(tip),
+            _ => None,
+        };
+        let (mut named, mut root) = (false, None);
+        while let Some(id) = next {
+            named |= id.to_string().starts_with(digits) && repository.only(digits) == Some(id);
+            if id == self.0.commit {
+                return Ok(if named { Lies::Before } else { Lies::Elsewhere });
+            }
+            root = Some(id);
+            next = repository.commit(&id).ok().and_then(|commit| commit.parents.first().copied());
+        }
+        Ok(Lies::Missed(self.missed(root)))
+    }
 }
 
 /// The log at the end of the last segment.
@@ -108,6 +144,7 @@ impl Checker<'_> {
             commit: body.commit.to_string(),
             line: body.lines,
             saved: Some(Saved { at, from_scratch_at }),
+            misfit: None,
         };
         self.carry();
     }

@@ -7,6 +7,7 @@
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
 //! bench replay HOME EXCHANGES        a home with so many exchanges in threads of a hundred, then all of them replayed
+//! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
 //! ```
 //!
 //! All times are of the wall clock, in milliseconds: median, then the 90th percentile.
@@ -15,6 +16,7 @@
 
 mod context;
 mod history;
+mod hostile;
 mod replay;
 mod server;
 
@@ -35,10 +37,12 @@ fn main() {
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
         ["context", home, items, runs] => compile(Path::new(home), items.parse().unwrap(), runs.parse().unwrap()),
         ["replay", home, exchanges] => replay::run(Path::new(home), exchanges.parse().unwrap()),
+        ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
-                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS | replay HOME EXCHANGES"
+                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS | \
+                 sanitize RUNS [FILE…] | replay HOME EXCHANGES"
             );
             std::process::exit(2);
         }
@@ -112,6 +116,32 @@ fn compile(home: &Path, items: u64, runs: usize) {
     for (name, mut times) in context::measure(home, runs) {
         print(&format!("compile, {name}"), &mut times);
         println!("{:34} {:8.2}", "  slowest", times.last().unwrap().as_secs_f64() * 1000.0);
+    }
+}
+
+/// Bytes of one text that is redacted.
+const TEXT: usize = 1_000_000;
+
+/// What the first redaction of a process takes, then each text's; with the steps a byte, which no load changes.
+fn sanitize(runs: usize, files: &[&str]) {
+    let begun = Instant::now();
+    gently::govern::sanitize::redact("the first");
+    println!("{:34} {:8.2}", "the first redaction", begun.elapsed().as_secs_f64() * 1000.0);
+    let mut texts = hostile::families(TEXT);
+    for file in files {
+        let text = std::fs::read_to_string(file).unwrap();
+        texts.push((file, text.repeat(TEXT.div_ceil(text.len()))));
+    }
+    for (name, text) in texts {
+        let (mut times, before) = (Vec::new(), gently::govern::sanitize::steps());
+        for _ in 0..runs {
+            let begun = Instant::now();
+            gently::govern::sanitize::redact(&text);
+            times.push(begun.elapsed().mul_f64(TEXT as f64 / text.len() as f64));
+        }
+        let steps = gently::govern::sanitize::steps() - before;
+        print(name, &mut times);
+        println!("{:34} {:8.1}", "  steps a byte", steps as f64 / (runs * text.len()) as f64);
     }
 }
 

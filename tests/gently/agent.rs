@@ -34,6 +34,27 @@ impl Agent {
         self.ssh_add(&["-q", file.to_str().unwrap()])
     }
 
+    /// The same, under a constraint.
+    fn add_with(&self, name: &str, args: &[&str]) -> Output {
+        let file = self.dir.path().join(name);
+        self.ssh_add(&[args, &["-q", file.to_str().unwrap()]].concat())
+    }
+
+    /// Sends the agent a signal: `-STOP` leaves it listening and silent.
+    fn signal(&self, name: &str) {
+        fine(&Command::new("kill").args([name, &self.child.id().to_string()]).output().unwrap());
+    }
+
+    /// Locks (22) or unlocks (23) the agent, as `ssh-add -x` and `-X` do, without a terminal.
+    fn lock(&self, kind: u8) {
+        use std::io::{Read as _, Write as _};
+        let mut agent = std::os::unix::net::UnixStream::connect(self.dir.path().join("agent")).unwrap();
+        agent.write_all(&[0, 0, 0, 6, kind, 0, 0, 0, 1, b'x']).unwrap();
+        let mut answer = [0; 5];
+        agent.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, [0, 0, 0, 1, 6], "the agent says yes");
+    }
+
     fn ssh_add(&self, args: &[&str]) -> Output {
         Command::new("ssh-add").args(args).env("SSH_AUTH_SOCK", self.dir.path().join("agent")).output().unwrap()
     }
@@ -79,7 +100,10 @@ impl Drop for Agent {
 /// Starts an agent and waits until its socket is there.
 fn listen(dir: &Path) -> Child {
     let socket = dir.join("agent");
-    let child = Command::new("ssh-agent").arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()).spawn().unwrap();
+    // Whoever is to confirm a signature says no.
+    let mut command = Command::new("ssh-agent");
+    command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
+    let child = command.arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while std::os::unix::net::UnixStream::connect(&socket).is_err() {
         std::thread::yield_now();
     }
@@ -142,16 +166,16 @@ fn without_the_agent_or_its_key_nothing_is_asked_and_nothing_is_written() {
     fine(&agent.gently(&["audit", "verify"]));
 }
 
-/// The agent loses the key while the model thinks: the answer is withheld, and the ledger whole.
-#[test]
-fn an_answer_that_the_agent_did_not_sign_is_withheld() {
-    let agent = Agent::start();
+/// Asks a model, and does something to the agent while it thinks: the answer is withheld with this sentence; once the
+/// agent is as it was, the next question is answered, and the ledger is whole.
+fn withheld(mut agent: Agent, during: impl FnOnce(&mut Agent), says: &str, way_out: impl FnOnce(&mut Agent)) {
     fine(&agent.gently(&["ask", "one"]));
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", server.local_addr().unwrap());
     let asking = agent
         .command(&["ask", "--model", "openai/slow", "two"])
         .env("GENTLY_MODEL_BASE_URL", url)
+        .env("GENTLY_KEYS_AGENT_WAIT_S", "2")
         .env("OPENAI_API_KEY", "k")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -160,7 +184,7 @@ fn an_answer_that_the_agent_did_not_sign_is_withheld() {
     let (mut client, _) = server.accept().unwrap();
     let mut request = [0; 4096];
     assert!(std::io::Read::read(&mut client, &mut request).unwrap() > 0);
-    fine(&agent.ssh_add(&["-q", "-D"]));
+    during(&mut agent);
     let body = r#"{"id":"x","object":"chat.completion","model":"slow","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a secret answer"}}]}"#;
     let answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
@@ -168,15 +192,146 @@ fn an_answer_that_the_agent_did_not_sign_is_withheld() {
     );
     std::io::Write::write_all(&mut client, answer.as_bytes()).unwrap();
     let output = asking.wait_with_output().unwrap();
-    refused(&output, 3, "refused to sign");
+    refused(&output, 3, says);
     assert!(!String::from_utf8_lossy(&output.stdout).contains("a secret answer"));
-    fine(&agent.add("signing.key"));
+    way_out(&mut agent);
     fine(&agent.gently(&["ask", "three"]));
     // The prompt waits for its outcome, in a session that is open: short, and not wrong.
     let report: serde_json::Value =
         serde_json::from_slice(&agent.gently(&["audit", "verify", "--json"]).stdout).unwrap();
     assert_eq!(report["answers"]["consistent"], "yes", "{report}");
     assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{report}");
+    fine(&agent.gently(&["session", "close"]));
+    fine(&agent.gently(&["audit", "verify"]));
+}
+
+#[test]
+fn an_answer_is_withheld_when_the_agent_has_lost_the_key() {
+    let lose = |agent: &mut Agent| drop(fine(&agent.ssh_add(&["-q", "-D"])));
+    withheld(Agent::start(), lose, "refused to sign", |agent| drop(fine(&agent.add("signing.key"))));
+}
+
+#[test]
+fn an_answer_is_withheld_when_the_agent_was_killed() {
+    let start = |agent: &mut Agent| {
+        agent.child = listen(agent.dir.path());
+        fine(&agent.add("signing.key"));
+    };
+    withheld(Agent::start(), Agent::stop, "no SSH agent answers", start);
+}
+
+#[test]
+fn an_answer_is_withheld_when_the_agent_says_nothing() {
+    let stop = |agent: &mut Agent| agent.signal("-STOP");
+    withheld(Agent::start(), stop, "did not answer within 2 s", |agent| agent.signal("-CONT"));
+}
+
+#[test]
+fn an_answer_is_withheld_when_the_agent_is_locked() {
+    withheld(Agent::start(), |agent| agent.lock(22), "be locked (`ssh-add -X`)", |agent| agent.lock(23));
+}
+
+/// Before a model is asked: exit 2, a sentence with the way out, and not a line more.
+#[test]
+fn an_agent_that_hangs_or_is_locked_or_says_no_is_told_apart_before_anything_is_written() {
+    let agent = Agent::start();
+    fine(&agent.gently(&["ask", "one"]));
+    let before = agent.lines();
+    let ask = || agent.command(&["ask", "two"]).env("GENTLY_KEYS_AGENT_WAIT_S", "1").output().unwrap();
+    agent.signal("-STOP");
+    refused(&ask(), 2, "did not answer within 1 s: it hangs");
+    refused(&ask(), 2, "[keys] agent_wait_s");
+    assert_eq!(agent.gently(&["doctor"]).status.code(), Some(1));
+    agent.signal("-CONT");
+    agent.lock(22);
+    refused(&ask(), 2, "or is locked");
+    agent.lock(23);
+    assert_eq!(agent.lines(), before);
+    // The key is there, and somebody who is to confirm each signature says no: only the answer needs one.
+    fine(&agent.ssh_add(&["-q", "-D"]));
+    fine(&agent.add_with("signing.key", &["-c"]));
+    let asked = ask();
+    refused(&asked, 3, "have asked somebody who said no");
+    fine(&agent.ssh_add(&["-q", "-D"]));
+    assert_eq!(agent.lines(), before + 1, "the prompt");
+    fine(&agent.add("signing.key"));
+    fine(&agent.gently(&["ask", "two"]));
+    fine(&agent.gently(&["session", "close"]));
+    fine(&agent.gently(&["audit", "verify"]));
+}
+
+/// A new key, known to the agent, and the arguments that rotate to it.
+fn next_key(agent: &Agent) -> [String; 4] {
+    let next = agent.dir.path().join("next");
+    fine(&Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&next).output().unwrap());
+    fine(&agent.add("next"));
+    ["key", "rotate", "--to", agent.dir.path().join("next.pub").to_str().unwrap()].map(str::to_owned)
+}
+
+fn rotated(agent: &Agent) -> usize {
+    fs::read_to_string(agent.home().join("audit.log")).unwrap().matches("|key_rotate|").count()
+}
+
+fn signer(agent: &Agent) -> String {
+    let text = fs::read_to_string(agent.home().join("keys/signing.key.pub")).unwrap();
+    text.split(' ').nth(1).unwrap().trim().to_owned()
+}
+
+/// The old key's holder does not sign the rotation: sessions are as they were or closed, the old key stays in force.
+#[test]
+fn a_rotation_that_the_old_key_does_not_sign_is_begun_again() {
+    let mut agent = Agent::start();
+    fine(&agent.gently(&["ask", "one"]));
+    fine(&agent.gently(&["session", "close"]));
+    let (before, rotate) = (signer(&agent), next_key(&agent));
+    let rotate: Vec<&str> = rotate.iter().map(String::as_str).collect();
+    fine(&agent.ssh_add(&["-q", "-d", agent.dir.path().join("signing.key").to_str().unwrap()]));
+    refused(&agent.gently(&rotate), 2, "does not have the key");
+    fine(&agent.add_with("signing.key", &["-c"]));
+    refused(&agent.gently(&rotate), 3, "refused to sign");
+    assert_eq!((rotated(&agent), signer(&agent)), (0, before.clone()));
+    // It was noted which key is to be the next; that is nothing yet, not to the next command and not to a new agent.
+    assert!(agent.home().join("keys/signing.key.next.pub").exists());
+    agent.stop();
+    refused(&agent.gently(&["ask", "two"]), 2, "no SSH agent answers");
+    agent.child = listen(agent.dir.path());
+    fine(&agent.add("signing.key"));
+    fine(&agent.gently(&["ask", "two"]));
+    assert_eq!(signer(&agent), before, "a key that is not on record is not in force");
+    fine(&agent.add("next"));
+    fine(&agent.gently(&rotate));
+    assert_eq!(rotated(&agent), 1);
+    assert_ne!(signer(&agent), before);
+    assert!(!agent.home().join("keys/signing.key.next.pub").exists());
+    fine(&agent.gently(&["ask", "three"]));
+    fine(&agent.gently(&["audit", "verify"]));
+}
+
+/// The rotation is on record, and the process died before it had renamed the files: the next command does.
+#[test]
+fn a_rotation_that_died_before_the_files_moved_is_finished_with_the_new_key() {
+    let agent = Agent::start();
+    fine(&agent.gently(&["ask", "one"]));
+    let keys = agent.home().join("keys");
+    let old = ["signing.key.pub", "allowed_signers"].map(|name| (name, fs::read(keys.join(name)).unwrap()));
+    let rotate = next_key(&agent);
+    fine(&agent.gently(&rotate.iter().map(String::as_str).collect::<Vec<_>>()));
+    let new = signer(&agent);
+    fs::rename(keys.join("signing.key.pub"), keys.join("signing.key.next.pub")).unwrap();
+    for (name, bytes) in old {
+        fs::write(keys.join(name), bytes).unwrap();
+    }
+    // The agent has the old key only: the one that is missing is the one in force.
+    fine(&agent.ssh_add(&["-q", "-D"]));
+    fine(&agent.add("signing.key"));
+    let asked = agent.gently(&["ask", "two"]);
+    refused(&asked, 2, &format!("does not have the key ssh-ed25519 {new}"));
+    fine(&agent.add("next"));
+    fine(&agent.gently(&["ask", "two"]));
+    assert_eq!(signer(&agent), new);
+    assert!(!keys.join("signing.key.next.pub").exists());
+    assert_eq!(fs::read_to_string(keys.join("allowed_signers")).unwrap().lines().count(), 2);
+    fine(&agent.gently(&["audit", "verify"]));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use gently::record::hash::Hash32;
 use gently::recorder::{Recorder, RecorderError, Step, Watch, unwatched};
 use gently::store::{Outcome, Read};
 
-use crate::recorder::{Rig, anchor, answer, at, copy_all, counted, denied, prompt, turn, wait};
+use crate::recorder::{Rig, anchor, answer, at, copy_all, counted, denied, fill, overwrite, prompt, turn, wait};
 
 /// Tells the child process which home to write to, at which step to die, and at which time of passing it.
 const CHILD: &str = "GENTLY_TEST_DIE_AT";
@@ -30,17 +30,11 @@ const CHILD_TEST: &str = "faults::a_child_that_dies_where_it_is_told";
 fn base() -> &'static Rig {
     static BASE: OnceLock<Rig> = OnceLock::new();
     BASE.get_or_init(|| {
-        let rig = Rig::new();
-        let recorder = rig.recorder(at(1));
-        wait(async {
+        Rig::told(async |rig, recorder| {
             let session = recorder.open_session(rig.terms(), anchor(829_604), at(1)).await.unwrap();
-            turn(&recorder, &session, "the first", at(2)).await.unwrap();
-            let many = (0..186).map(|n| recorder.auth_fail(format!("r{n}"), at(3)));
-            futures_util::future::join_all(many).await.into_iter().for_each(|done| done.unwrap());
-        });
-        drop(recorder);
-        rig.assert_sound("the base");
-        rig
+            turn(recorder, &session, "the first", at(2)).await.unwrap();
+            fill(recorder, 186, at(3)).await;
+        })
     })
 }
 
@@ -353,12 +347,6 @@ fn newest_objects(rig: &Rig) -> Vec<PathBuf> {
     let [index] = found.try_into().unwrap();
     assert_eq!(holds(&index), pending.len());
     vec![index.with_extension("pack"), index]
-}
-
-/// Object files are read-only; a power loss is not stopped by that.
-fn overwrite(path: &Path, bytes: &[u8]) {
-    fs::remove_file(path).unwrap();
-    fs::write(path, bytes).unwrap();
 }
 
 #[test]

@@ -174,6 +174,10 @@ fn a_torn_pack_is_set_aside_and_its_objects_are_written_again() {
         }
     }
     assert_eq!(objects(&ledger), files);
+    // Each time under a name of its own: what was set aside earlier is still there.
+    let folder = fs::read_dir(ledger.path().join("objects/pack")).unwrap();
+    let aside = folder.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().contains(".torn")).count();
+    assert_eq!(aside, 2 * damages.len() * files.len());
     assert_fsck_is_silent(ledger.path());
 }
 
@@ -418,22 +422,78 @@ fn an_object_that_vanishes_before_the_sync_is_an_error() {
 }
 
 #[test]
-fn a_lock_of_a_killed_process_is_removed_and_a_fresh_one_respected() {
+fn a_lock_of_a_killed_process_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let (mut ledger, ids) = chain(dir.path(), 3);
     ledger.move_ref(MAIN, None, ids[0]).unwrap();
     for (name, from, to) in [("refs/heads/main.lock", ids[0], ids[1]), ("packed-refs.lock", ids[1], ids[2])] {
         let lock = ledger.path().join(name);
         let file = File::create(&lock).unwrap();
-        let error = ledger.move_ref(MAIN, Some(from), to).unwrap_err();
-        assert!(matches!(&error, LedgerError::Locked { lock: named, .. } if *named == lock), "{error}");
-        assert!(error.to_string().contains(&format!("rm {}", lock.display())), "{error}");
-        assert_eq!(ledger.tip(MAIN).unwrap(), Some(from));
         file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
         ledger.move_ref(MAIN, Some(from), to).unwrap();
         assert_eq!(ledger.tip(MAIN).unwrap(), Some(to));
         assert!(!lock.exists());
     }
+}
+
+/// Only a writer of this home knows the commit before the ref shows it, and there is one writer at a time.
+#[test]
+fn a_lock_that_holds_what_is_to_be_written_is_of_a_writer_that_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut ledger, ids) = chain(dir.path(), 2);
+    ledger.move_ref(MAIN, None, ids[0]).unwrap();
+    let lock = ledger.path().join("refs/heads/main.lock");
+    fs::write(&lock, format!("{}\n", ids[1])).unwrap();
+    let begun = std::time::Instant::now();
+    ledger.move_ref(MAIN, Some(ids[0]), ids[1]).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(8), "it was not waited for: {:?}", begun.elapsed());
+    assert_eq!(ledger.tip(MAIN).unwrap(), Some(ids[1]));
+    assert!(!lock.exists());
+}
+
+/// A lock that says nothing of its maker: its holder is waited for, and when there is none it goes by its age.
+#[test]
+fn a_fresh_lock_is_outlasted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut ledger, ids) = chain(dir.path(), 4);
+    ledger.move_ref(MAIN, None, ids[0]).unwrap();
+    let lock = ledger.path().join("refs/heads/main.lock");
+    // Somebody who lets go.
+    fs::write(&lock, "").unwrap();
+    let held = lock.clone();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(2));
+        fs::remove_file(held).unwrap();
+    });
+    ledger.move_ref(MAIN, Some(ids[0]), ids[1]).unwrap();
+    holder.join().unwrap();
+    // Somebody who is gone, and whose clock was ahead: what counts is how long it stands unchanged.
+    let file = File::create(&lock).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
+    let begun = std::time::Instant::now();
+    ledger.move_ref(MAIN, Some(ids[1]), ids[2]).unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(!lock.exists());
+    // Somebody who is at work there, again and again.
+    fs::write(&lock, "").unwrap();
+    let (busy, done) = (lock.clone(), std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)));
+    let stop = done.clone();
+    let worker = std::thread::spawn(move || {
+        for n in 0u64.. {
+            if stop.load(std::sync::atomic::Ordering::SeqCst) {
+                return;
+            }
+            fs::write(&busy, n.to_string()).unwrap();
+            File::open(&busy).unwrap().set_modified(SystemTime::now() + Duration::from_secs(n)).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let error = ledger.move_ref(MAIN, Some(ids[2]), ids[3]).unwrap_err();
+    done.store(true, std::sync::atomic::Ordering::SeqCst);
+    worker.join().unwrap();
+    assert!(matches!(&error, LedgerError::Locked { lock: named, .. } if *named == lock), "{error}");
+    assert!(error.to_string().contains(&format!("rm {}", lock.display())), "{error}");
+    assert_eq!(ledger.tip(MAIN).unwrap(), Some(ids[2]));
 }
 
 #[test]

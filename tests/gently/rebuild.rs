@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -13,27 +13,22 @@ use gently::store::Read as _;
 use rusqlite::Connection;
 
 use crate::at_hand::AtHand;
-use crate::recorder::{Rig, anchor, at, copy_all, denied, turn, wait};
+use crate::recorder::{Rig, anchor, at, copy_all, denied, fill, overwrite, turn, wait};
 
 /// A closed session on one branch, an open one on another, and a checkpoint between: made once, copied often.
 fn base() -> &'static Rig {
     static BASE: OnceLock<Rig> = OnceLock::new();
     BASE.get_or_init(|| {
-        let rig = Rig::new();
-        let recorder = rig.recorder(at(1));
-        wait(async {
+        let rig = Rig::told(async |rig, recorder| {
             let a = recorder.open_session(rig.terms(), anchor(829_604), at(1)).await.unwrap();
-            turn(&recorder, &a, "one", at(2)).await.unwrap();
-            turn(&recorder, &a, "two", at(3)).await.unwrap();
+            turn(recorder, &a, "one", at(2)).await.unwrap();
+            turn(recorder, &a, "two", at(3)).await.unwrap();
             recorder.close_session(a.id, anchor(829_605), at(4)).await.unwrap();
             let b = recorder.open_session(rig.terms(), anchor(829_606), at(5)).await.unwrap();
-            let many = (0..200).map(|n| recorder.auth_fail(format!("r{n}"), at(6)));
-            futures_util::future::join_all(many).await.into_iter().for_each(|done| done.unwrap());
-            turn(&recorder, &b, "three", at(7)).await.unwrap();
+            fill(recorder, 200, at(6)).await;
+            turn(recorder, &b, "three", at(7)).await.unwrap();
             recorder.refuse(denied(&b, "four", at(8))).await.unwrap();
         });
-        drop(recorder);
-        rig.assert_sound("the base");
         assert_eq!((rig.count("checkpoint"), rig.count("session_end")), (1, 1));
         rig
     })
@@ -59,12 +54,6 @@ fn packs(rig: &Rig, extension: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
     found.sort();
     found
-}
-
-/// Object files are read-only; a failing disk is not stopped by that.
-fn overwrite(path: &Path, bytes: &[u8]) {
-    fs::remove_file(path).unwrap();
-    fs::write(path, bytes).unwrap();
 }
 
 /// Makes every object a loose one, as a stock `git unpack-objects` does; returns their files.

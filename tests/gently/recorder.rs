@@ -92,6 +92,16 @@ impl Rig {
         Rig::of(dir)
     }
 
+    /// A new home in which a story was told: sound, and with nobody writing to it.
+    pub fn told(story: impl AsyncFnOnce(&Rig, &Recorder)) -> Self {
+        let rig = Rig::new();
+        let recorder = rig.recorder(at(1));
+        wait(story(&rig, &recorder));
+        drop(recorder);
+        rig.assert_sound("the story");
+        rig
+    }
+
     /// The home at `home` in a directory.
     pub fn of(dir: tempfile::TempDir) -> Self {
         Rig { place: Place::Own(dir) }
@@ -238,6 +248,18 @@ pub fn copy_all(from: &Path, to: &Path) {
     } else {
         std::fs::copy(from, to).unwrap();
     }
+}
+
+/// So many lines outside sessions, recorded together.
+pub async fn fill(recorder: &Recorder, lines: usize, now: Seconds) {
+    let many = (0..lines).map(|n| recorder.auth_fail(format!("r{n}"), now));
+    futures_util::future::join_all(many).await.into_iter().for_each(|done| done.unwrap());
+}
+
+/// Object files are read-only; a power loss and a failing disk are not stopped by that.
+pub fn overwrite(path: &Path, bytes: &[u8]) {
+    std::fs::remove_file(path).unwrap();
+    std::fs::write(path, bytes).unwrap();
 }
 
 fn sight(now: Seconds) -> BTreeMap<String, SightEntry> {

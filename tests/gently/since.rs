@@ -286,23 +286,82 @@ fn a_session_goes_on_over_the_position() {
 fn since_a_commit_that_the_caller_names() {
     let person = checked_home();
     let lines = person.log().len();
-    let tip = git(&person.home().join("ledger.git"), &["rev-parse", "main"]).exits(0).out;
+    let repository = person.home().join("ledger.git");
+    let tip = git(&repository, &["rev-parse", "main"]).exits(0).out;
     turns(&person, 2);
     person.gently(&["session", "close"]).exits(0);
-    let honest = std::fs::read(kept(&person)).unwrap();
+    std::fs::remove_file(kept(&person)).unwrap();
     let since = |commit: &str| person.gently(&["audit", "verify", "--json", "--since", commit]);
-    let report = since(&tip.trim()[..12]).exits(0).json();
+    let ran = since(&tip.trim()[..12]).exits(0);
+    assert!(ran.err.contains(&format!("beyond what is new: {lines} log lines")), "{}", ran.err);
+    assert!(ran.err.contains("no saved position lies at commit"), "{}", ran.err);
+    let report = ran.json();
     assert!(is_limited(&report), "{report:#}");
     assert_eq!((&report["checked"]["from"], &report["checked"]["line"]), (&json!("commit"), &json!(lines)));
     assert_eq!(commits(&report), 5, "start, two turns, end, close: {report:#}");
-    assert_eq!(std::fs::read(kept(&person)).unwrap(), honest, "the caller's word is not kept as ours");
+    assert!(!kept(&person).exists(), "the caller's word is not kept as ours");
     assert!(since("0000").exits(2).err.contains("begins the id of no commit on main"));
     // Lines before it are read, and a changed one is found.
     let log = person.home().join("audit.log");
     let changed = std::fs::read_to_string(&log).unwrap().replacen("|prompt|", "|prompT|", 1);
     std::fs::write(&log, changed).unwrap();
     assert_eq!(since(tip.trim()).exits(1).json()["answers"]["consistent"], "no");
-    let repository = person.home().join("ledger.git");
     let refused = person.gently(&["audit", "verify", "--repo", repository.to_str().unwrap(), "--since", "last"]);
     assert!(refused.exits(2).err.contains("--position FILE"));
+}
+
+/// A position at the named commit or before it: the check begins there, and reads nothing older.
+#[test]
+fn since_a_commit_behind_a_saved_position_reads_nothing_before_the_position() {
+    let person = checked_home();
+    let lines = person.log().len();
+    let repository = person.home().join("ledger.git");
+    let main = || git(&repository, &["rev-parse", "main"]).exits(0).out.trim().to_owned();
+    let older = git(&repository, &["rev-parse", "main~1"]).exits(0).out.trim().to_owned();
+    let at = main();
+    turns(&person, 1);
+    person.gently(&["session", "close"]).exits(0);
+    let behind = main();
+    turns(&person, 1);
+    person.gently(&["session", "close"]).exits(0);
+    let saved = std::fs::read(kept(&person)).unwrap();
+    let since = |commit: &str| person.gently(&["audit", "verify", "--json", "--since", commit]);
+    for commit in [at.as_str(), &behind, &behind[..12]] {
+        std::fs::write(kept(&person), &saved).unwrap();
+        let ran = since(commit).exits(0);
+        assert!(!ran.err.contains("log line"), "{commit}: {}", ran.err);
+        let report = ran.json();
+        assert!(is_limited(&report), "{commit}: {report:#}");
+        assert_eq!((&report["checked"]["from"], &report["checked"]["line"]), (&json!("position"), &json!(lines)));
+        assert_eq!(report["checked"]["commit"], at.as_str(), "what was checked begins before what was asked");
+        assert_eq!(report["entries"], person.log().len() - lines, "{commit}: only lines behind the position");
+    }
+    // A check that went on from the position has moved it: now the older commit lies before it.
+    assert_eq!(position(&person)["position"]["commit"], main().as_str());
+    for commit in [at.as_str(), older.as_str()] {
+        let ran = since(commit).exits(0);
+        // Before the root there is no line.
+        assert_eq!(ran.err.contains("no saved position lies at commit"), commit == at, "{}", ran.err);
+        assert_eq!(ran.json()["checked"]["from"], "commit", "{commit}");
+    }
+    // What is wrong behind the position is found, and a position that does not fit is named.
+    std::fs::write(kept(&person), &saved).unwrap();
+    let mut forged = position(&person)["position"].clone();
+    forged["bytes"] = json!(forged["bytes"].as_u64().unwrap() + 1);
+    forge(&person, &forged);
+    let ran = since(&behind).exits(0);
+    assert!(ran.err.contains("the saved position was not gone on from"), "{}", ran.err);
+    assert!(ran.json()["checked"]["position_not_used"].is_string());
+    std::fs::write(kept(&person), &saved).unwrap();
+    let log = person.home().join("audit.log");
+    let honest = std::fs::read_to_string(&log).unwrap();
+    let at = honest.rfind("|prompt|").unwrap();
+    std::fs::write(&log, format!("{}{}", &honest[..at], honest[at..].replacen("|prompt|", "|prompT|", 1))).unwrap();
+    assert_eq!(since(&behind).exits(1).json()["answers"]["consistent"], "no");
+    std::fs::write(&log, &honest).unwrap();
+    // Another history: the position's commit is not on main any more.
+    git(&repository, &["update-ref", "refs/heads/main", &older]).exits(0);
+    std::fs::write(kept(&person), &saved).unwrap();
+    let report = since(&older).exits(1).json();
+    assert!(report["findings"].to_string().contains("among the first parents"), "{report:#}");
 }

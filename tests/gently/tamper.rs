@@ -1,9 +1,8 @@
 //! One thing changed in an honest ledger: the verifier finds it and names the place.
 //!
-//! Strides: one check of the whole sample takes 0.3 s where the signature crates are not optimised. So
-//! one byte of every object is changed here (its place wanders with the object's number), and every
-//! 401st byte of the log; every single byte of the log is changed in the unit tests of
-//! `src/verify/file.rs`, which need no signature for it.
+//! Of the sample one byte of every object is changed (its place wanders with the object's number), and every 401st
+//! byte of the log. Every single byte: of objects and refs in `tamper_bytes.rs`, of the log in the unit tests of
+//! `src/verify/file.rs`, every value of the database in `tamper_database.rs`.
 
 #![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
 
@@ -18,7 +17,7 @@ use gently::verify::{Evidence, Finding, Report, verify};
 
 use crate::verify::Sample;
 
-fn git_bytes(repository: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
+pub(crate) fn git_bytes(repository: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     let mut git = Command::new("git")
         .arg("--git-dir")
         .arg(repository)
@@ -33,8 +32,18 @@ fn git_bytes(repository: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-fn git(repository: &Path, args: &[&str]) -> String {
+pub(crate) fn git(repository: &Path, args: &[&str]) -> String {
     String::from_utf8(git_bytes(repository, args, b"")).unwrap().trim_end().to_owned()
+}
+
+/// The bytes of a loose object's file.
+pub(crate) fn loose(kind: &str, content: &[u8]) -> Vec<u8> {
+    let level = gix::zlib::Compression::new(6).unwrap();
+    let mut deflate = gix::zlib::stream::deflate::Write::new(Vec::new(), level);
+    deflate.write_all(format!("{kind} {}\0", content.len()).as_bytes()).unwrap();
+    deflate.write_all(content).unwrap();
+    deflate.flush().unwrap();
+    deflate.into_inner()
 }
 
 /// The honest ledger with every object in a file of its own.
@@ -89,12 +98,7 @@ impl Ledger {
     fn overwrite(&self, id: &str, kind: &str, content: &[u8]) {
         let file = self.file_of(id);
         let _ = fs::remove_file(&file);
-        let level = gix::zlib::Compression::new(6).unwrap();
-        let mut deflate = gix::zlib::stream::deflate::Write::new(Vec::new(), level);
-        deflate.write_all(format!("{kind} {}\0", content.len()).as_bytes()).unwrap();
-        deflate.write_all(content).unwrap();
-        deflate.flush().unwrap();
-        fs::write(file, deflate.into_inner()).unwrap();
+        fs::write(file, loose(kind, content)).unwrap();
     }
 
     fn tip(&self, reference: &str) -> String {

@@ -65,16 +65,30 @@ fn checked(report: &Report) -> String {
         Scope::Whole { misfit: Some(misfit) } => {
             format!("verified from scratch; the saved position was not gone on from: {misfit}")
         }
-        Scope::Since { commit, line, saved: None } => format!(
+        Scope::Since { commit, line, saved: None, .. } => format!(
             "since commit {commit}, log line {line}, as asked; commits before it were not checked, and the caller \
              answers for them"
         ),
-        Scope::Since { commit, line, saved: Some(Saved { at, from_scratch_at }) } => format!(
+        Scope::Since { commit, line, saved: Some(Saved { at, from_scratch_at }), .. } => format!(
             "continued from position {line} of {at} (commit {commit}), as the saved position says; of what is before \
              only {} were read again; last verified from scratch {from_scratch_at}",
             counted(report.replayed, "line")
         ),
     }
+}
+
+/// What a check behind a named commit cost beyond what is new, and how to spare that; none for any other check.
+pub(super) fn cost(report: &Report) -> Option<String> {
+    let Scope::Since { commit, line: line @ 1.., saved: None, misfit } = &report.scope else { return None };
+    let why = match misfit {
+        Some(misfit) => format!("the saved position was not gone on from: {misfit}"),
+        None => format!("no saved position lies at commit {commit} or before it"),
+    };
+    Some(format!(
+        "gently audit: read and judged beyond what is new: {}, as {why}; `gently audit verify` keeps one that the next \
+         checks go on from\n",
+        counted(*line, "log line")
+    ))
 }
 
 fn counted(n: u64, what: &str) -> String {
@@ -86,13 +100,14 @@ fn scope_json(report: &Report) -> Value {
         Scope::Whole { misfit } => json!({
             "from": "genesis", "position_not_used": misfit.as_ref().map(ToString::to_string),
         }),
-        Scope::Since { commit, line, saved } => json!({
+        Scope::Since { commit, line, saved, misfit } => json!({
             "from": if saved.is_some() { "position" } else { "commit" },
             "commit": commit,
             "line": line,
             "saved_at": saved.map(|saved| saved.at),
             "verified_from_scratch_at": saved.map(|saved| saved.from_scratch_at),
             "replayed": report.replayed,
+            "position_not_used": misfit.as_ref().map(ToString::to_string),
         }),
     }
 }

@@ -27,9 +27,9 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
     };
     let (key, who) = match signer {
         SignedBy::File => (SigningKey::load(&path).map(|key| key.public()), "keys/signing.key"),
-        SignedBy::Agent => {
+        SignedBy::Agent { wait } => {
             let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
-            let key = Signer::agent(&folder.join(keys::SIGNING_KEY_PUB), socket.as_deref());
+            let key = Signer::agent(&folder.join(keys::SIGNING_KEY_PUB), socket.as_deref(), wait);
             (key.map(|key| key.public()), "an SSH agent")
         }
     };
@@ -38,13 +38,13 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
         (Err(error), SignedBy::File) => {
             return Check::fail(NAME, error.to_string(), "put keys/signing.key back from a backup");
         }
-        (Err(error), SignedBy::Agent) => return Check::fail(NAME, error.to_string(), "ssh-add FILE"),
+        (Err(error), SignedBy::Agent { .. }) => return Check::fail(NAME, error.to_string(), "ssh-add FILE"),
     };
     if key != in_force {
         let found = format!("{who} has {key}, in force is {in_force}");
         let mend = match signer {
             SignedBy::File => "put the key in force back as keys/signing.key, with mode 0600",
-            SignedBy::Agent => "put the public key in force back as keys/signing.key.pub",
+            SignedBy::Agent { .. } => "put the public key in force back as keys/signing.key.pub",
         };
         return Check::fail(NAME, found, mend);
     }

@@ -17,6 +17,9 @@ const MAX_TOKEN: usize = 4096;
 /// The secrets in the user info of the address whose `://` ends at `from`.
 pub(super) fn user_info(text: &str, from: usize) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
+    if !bytes[from..bytes.len().min(from + MAX_USER_INFO)].contains(&b'@') {
+        return Vec::new();
+    }
     let stops = |b: u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\');
     let run = bytes[from..].iter().take(MAX_USER_INFO).take_while(|b| !stops(**b)).count();
     let run = &bytes[from..from + run];

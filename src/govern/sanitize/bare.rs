@@ -1,6 +1,7 @@
 //! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left alone.
 
 use super::address::decoded;
+use super::steps;
 use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
 use super::words::Class;
 
@@ -19,6 +20,8 @@ const CUE_REACH: usize = 72;
 /// Shortest and longest base64 whose text is looked at.
 const MIN_ENCODED: usize = 10;
 const MAX_ENCODED: usize = 16 * 1024;
+/// Shortest line of data.
+const MIN_DATA: usize = 56;
 /// Lines of base64 of one length in a row that are data.
 const DATA_LINES: usize = 3;
 
@@ -26,9 +29,7 @@ const DATA_LINES: usize = 3;
 #[rustfmt::skip]
 const HARMLESS_BEFORE: &[&str] = &[
     "base64,", "h1:", "integrity=\"", "md5-", "md5:", "sha1-", "sha1:", "sha1=", "sha224-", "sha224:", "sha256-",
-    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519
-    ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "checksum =
-    \"", "nonce-",
+    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519 ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "checksum = \"", "nonce-",
 ];
 /// How public identifiers begin.
 #[rustfmt::skip]
@@ -40,8 +41,29 @@ const PUBLIC_STARTS: &[&str] = &[
     "AAABAA", "T2dnUw", "data:",
 ];
 
-fn is_part(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'~')
+/// What bytes are to a run: a part of one, and then a digit or a capital.
+static PARTS: [u8; 256] = parts();
+const PART: u8 = 1;
+const DIGIT: u8 = 2;
+const CAPITAL: u8 = 4;
+
+const fn parts() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 128 {
+        let b = at as u8;
+        if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'~') {
+            table[at] = PART;
+        }
+        if b.is_ascii_digit() {
+            table[at] |= DIGIT;
+        }
+        if b.is_ascii_uppercase() {
+            table[at] |= CAPITAL;
+        }
+        at += 1;
+    }
+    table
 }
 
 /// What the bare words of a text are: random ones, and base64 in which `hides` finds a secret.
@@ -69,40 +91,50 @@ impl Cues {
             return;
         }
         self.any.push((start, end));
-        let before = text.get(..start).unwrap_or_default().trim_end();
-        let owned = ["my", "this", "the", "api", "our"].iter().any(|word| {
-            before
-                .len()
-                .checked_sub(word.len())
-                .and_then(|at| before.get(at..))
-                .is_some_and(|said| said.eq_ignore_ascii_case(word))
-        });
-        let tokenish = matches!(class, Class::Token | Class::Key) && !inside(bytes.get(end)) && owned;
+        let tokenish = matches!(class, Class::Token | Class::Key) && !inside(bytes.get(end)) && is_owned(text, start);
         if class == Class::Cue || tokenish {
             self.strong.push((start, end));
         }
     }
 }
 
+/// Whether the word before a place says whose it is: "my key".
+fn is_owned(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default().trim_end();
+    ["my", "this", "the", "api", "our"].iter().any(|word| {
+        let said = before.len().checked_sub(word.len()).and_then(|at| before.get(at..));
+        said.is_some_and(|said| said.eq_ignore_ascii_case(word))
+    })
+}
+
 /// Finds them, outside of `public` places, which are sorted.
 pub(super) fn look(text: &str, public: &[(usize, usize)], cues: &Cues, hides: &dyn Fn(&str) -> bool) -> Bare {
     let bytes = text.as_bytes();
-    let (mut found, mut at) = (Bare::default(), 0);
+    let mut found = Bare::default();
     let data = data_lines(text);
-    while at < bytes.len() {
-        if !is_part(bytes[at]) {
-            at += 1;
+    let mut at = 0;
+    while let Some(next) = bytes[at..].iter().position(|b| PARTS[usize::from(*b)] != 0) {
+        let start = at + next;
+        let (mut length, mut holds, mut capitals) = (0, 0, 0);
+        for b in &bytes[start..] {
+            let is = PARTS[usize::from(*b)];
+            if is == 0 {
+                break;
+            }
+            length += 1;
+            holds |= is;
+            capitals += usize::from(is & CAPITAL != 0);
+        }
+        at = start + length;
+        // Without a digit and with less than three capitals it is neither random nor base64.
+        let plain = holds & DIGIT == 0 && capitals < 3;
+        if length < MIN_ENCODED || plain || is_inside(public, start) || is_inside(&data, start) {
             continue;
         }
-        let start = at;
-        while at < bytes.len() && is_part(bytes[at]) {
-            at += 1;
+        steps::count(length);
+        if let Some(run) = text.get(start..at) {
+            look_at_run(text, run, start, cues, hides, &mut found);
         }
-        if at - start < MIN_ENCODED || is_inside(public, start) || is_inside(&data, start) {
-            continue;
-        }
-        let Some(run) = text.get(start..at) else { continue };
-        look_at_run(text, run, start, cues, hides, &mut found);
     }
     found
 }
@@ -236,9 +268,11 @@ fn is_public(word: &str) -> bool {
 fn is_harmless_place(text: &str, start: usize) -> bool {
     let bytes = text.as_bytes();
     let before = &bytes[start.saturating_sub(12)..start];
-    let said = HARMLESS_BEFORE.iter().any(|words| {
-        before.len() >= words.len() && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
-    });
+    let ends = matches!(before.last(), Some(b',' | b':' | b'"' | b'-' | b'=' | b' ' | b'.'));
+    let said = ends
+        && HARMLESS_BEFORE.iter().any(|words| {
+            before.len() >= words.len() && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
+        });
     said || is_in_address(bytes, start)
 }
 
@@ -256,9 +290,13 @@ fn data_lines(text: &str) -> Vec<(usize, usize)> {
     let (mut places, mut at): (Vec<(usize, usize)>, usize) = (Vec::new(), 0);
     let (mut run_start, mut run, mut length) = (0, 0, 0);
     for line in text.split_inclusive('\n').chain(std::iter::once("")) {
+        if run == 0 && line.len() < MIN_DATA {
+            at += line.len();
+            continue;
+        }
         let inner = line.trim();
-        let is_data =
-            inner.len() >= 56 && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+        let is_data = inner.len() >= MIN_DATA
+            && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
         let goes_on = run > 0
             && (is_data && inner.len() == length
                 || run >= DATA_LINES && inner.len() < length && inner.len() >= 4 && !inner.contains(' '));

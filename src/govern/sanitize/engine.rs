@@ -1,55 +1,26 @@
 //! One set of rules, and one look at a text with it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
+use super::link::Ends;
+use super::rounds::OPAQUE;
 use super::rules::{Allow, Rule, RuleFault, RuleFile, read};
 use super::span::Span;
-use super::words::{Class, WORDS};
-use super::{address, bare, named, pem, prose};
+use super::triggers::{Action, TRIGGERS};
+use super::window::{AFTER, Windows, boundary, boundary_before};
+use super::words::{WORDS, Word};
+use super::{address, bare, login, named, pem, prose, steps};
 
 /// The rules that every home has.
 const OWN_RULES: &str = include_str!("../../../genesis/secrets.toml");
 /// What errors call them.
 pub(super) const OWN_NAME: &str = "genesis/secrets.toml";
 
-/// How far before its keyword a match of our own rules may begin.
-const BEFORE: usize = 160;
-/// How far after its keyword a match is looked for first; one that reaches the end is looked for further.
-const AFTER: usize = 512;
-
-/// What is looked for where a keyword stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
-    Rule(usize),
-    Named(Class),
-    Block,
-    Address,
-    Bearer,
-    Basic,
-    Authorization,
-    UserFlag,
-    Pair,
-}
-
-/// Keywords of no rule file.
-const TRIGGERS: &[(&str, Action)] = &[
-    ("begin ", Action::Block),
-    ("://", Action::Address),
-    ("bearer", Action::Bearer),
-    ("basic", Action::Basic),
-    ("authorization", Action::Authorization),
-    ("-u", Action::UserFlag),
-    ("--user", Action::UserFlag),
-    ("log in with", Action::Pair),
-    ("login with", Action::Pair),
-    ("sign in with", Action::Pair),
-    ("login as", Action::Pair),
-    ("credentials", Action::Pair),
-    ("creds", Action::Pair),
-    ("username and password", Action::Pair),
-];
+/// From this length of a text the search for keywords is worth a table that takes some milliseconds to make.
+const LONG: usize = 64 * 1024;
 
 /// Kinds of what no rule file finds; the order is that of precedence.
 const FIRST: [&str; 2] = ["private-key", "certificate"];
@@ -79,12 +50,25 @@ struct Known {
 /// Rules, ready to be used; their expressions are compiled when a keyword calls for them.
 pub struct Engine {
     kinds: Vec<String>,
+    is_kind: HashSet<String>,
     rules: Vec<Known>,
     allow: Vec<Vec<Allow>>,
     always: Vec<usize>,
     keywords: AhoCorasick,
+    words: Vec<String>,
+    /// The same search for long texts, made when the first of them comes.
+    fast: OnceLock<Option<AhoCorasick>>,
     actions: Vec<Vec<Action>>,
     of: Kinds,
+}
+
+/// What one look at a text finds.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Secrets; not sorted, and some may overlap.
+    pub(super) spans: Vec<Span>,
+    /// Public blocks.
+    pub(super) public: Vec<(usize, usize)>,
 }
 
 /// Keywords while they are gathered: each once, with all that it calls for.
@@ -142,7 +126,35 @@ impl Engine {
             rule: None,
             reason: format!("its keywords are too many or too long: {e}"),
         })?;
-        Ok(Engine { kinds, rules, allow, always, keywords, actions: gathered.actions, of })
+        let is_kind = kinds.iter().cloned().collect();
+        let (words, actions) = (gathered.words, gathered.actions);
+        Ok(Engine { kinds, is_kind, rules, allow, always, keywords, words, fast: OnceLock::new(), actions, of })
+    }
+
+    /// Whether there is such a kind.
+    pub(super) fn is_kind(&self, name: &str) -> bool {
+        self.is_kind.contains(name)
+    }
+
+    /// Whether a kind is that of a token that nothing names.
+    pub(super) fn is_bare(&self, kind: usize) -> bool {
+        kind == self.of.token || kind == self.of.encoded
+    }
+
+    /// Whether there are rules whose matches may be anywhere, however far from what changes.
+    pub(super) fn reaches_far(&self) -> bool {
+        self.rules.iter().any(|known| !known.near)
+    }
+
+    fn search(&self, text: &str) -> &AhoCorasick {
+        if text.len() < LONG {
+            return &self.keywords;
+        }
+        let build = || {
+            let mut builder = AhoCorasickBuilder::new();
+            builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(&self.words).ok()
+        };
+        self.fast.get_or_init(build).as_ref().unwrap_or(&self.keywords)
     }
 
     /// All kinds, by index.
@@ -161,43 +173,46 @@ impl Engine {
         self.rules.iter().map(|known| (known.rule.id.as_str(), known.rule.expression.regex().is_some()))
     }
 
-    /// All places of one text that hold a secret, as it stands; not sorted, and some may overlap.
-    pub(super) fn look(&self, text: &str) -> Vec<Span> {
+    /// All places of one text that hold a secret, as it stands.
+    pub(super) fn look(&self, text: &str) -> Seen {
         self.look_at(text, true)
     }
 
-    fn look_at(&self, text: &str, decode: bool) -> Vec<Span> {
-        let mut near: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
-        let mut words: Vec<(usize, usize, Class)> = Vec::new();
+    fn look_at(&self, text: &str, decode: bool) -> Seen {
+        steps::count(text.len());
+        let mut windows = Windows::new(text, self.rules.len());
+        let mut words: Vec<Word> = Vec::new();
         let mut spans = Vec::new();
         let mut has_blocks = false;
-        for hit in self.keywords.find_overlapping_iter(text) {
+        for hit in self.search(text).find_overlapping_iter(text) {
+            let (start, end) = (hit.start(), hit.end());
             for action in &self.actions[hit.pattern().as_usize()] {
                 match action {
-                    Action::Rule(rule) => near[*rule].push((hit.start(), hit.end())),
-                    Action::Named(class) => words.push((hit.start(), hit.end(), *class)),
+                    Action::Rule(rule) if self.rules[*rule].near => {
+                        windows.add(*rule, start, end, self.rules[*rule].rule.expression.run());
+                    }
+                    Action::Rule(rule) => windows.everything(*rule),
+                    Action::Named(class) => words.push(Word { start, end, class: *class }),
                     Action::Block => has_blocks = true,
-                    action => self.look_after(text, hit.end(), *action, &mut spans),
+                    action => self.look_around(text, start, end, *action, &mut spans),
                 }
             }
         }
         let blocks = if has_blocks { pem::blocks(text, 0, 1) } else { pem::Blocks::default() };
         spans.extend(blocks.secret.iter().copied());
-        for rule in &self.always {
-            near[*rule].push((0, text.len()));
-        }
-        for (known, hits) in self.rules.iter().zip(&near).filter(|(_, hits)| !hits.is_empty()) {
-            self.look_by_rule(text, known, hits, &mut spans);
+        self.always.iter().for_each(|rule| windows.everything(*rule));
+        for (rule, known) in self.rules.iter().enumerate() {
+            self.look_by_rule(text, known, windows.of(rule), &mut spans);
         }
         let cues = self.look_by_name(text, words, &mut spans);
-        let mut covered = blocks.public;
+        let mut covered = blocks.public.clone();
         covered.extend(blocks.secret.iter().map(|span| (span.start, span.end)));
         covered.sort_unstable();
         let hides = |plain: &str| decode && self.hides(plain);
         let found = bare::look(text, &covered, &cues, &hides);
         spans.extend(found.random.into_iter().map(|(start, end)| Span { start, end, kind: self.of.token }));
         spans.extend(found.encoded.into_iter().map(|(start, end)| Span { start, end, kind: self.of.encoded }));
-        spans
+        Seen { spans, public: blocks.public }
     }
 
     /// Whether a decoded text is a user and a password, or holds a secret.
@@ -207,10 +222,10 @@ impl Engine {
                 && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"._@+-".contains(&b));
             user_fits && password.len() >= 4 && !password.contains(char::is_whitespace) && !password.starts_with('/')
         });
-        pair || !self.look_at(plain, false).is_empty()
+        pair || !self.look_at(plain, false).spans.is_empty()
     }
 
-    fn look_after(&self, text: &str, end: usize, action: Action, spans: &mut Vec<Span>) {
+    fn look_around(&self, text: &str, start: usize, end: usize, action: Action, spans: &mut Vec<Span>) {
         let mut add = |place: Option<(usize, usize)>, kind: usize| {
             spans.extend(place.map(|(start, end)| Span { start, end, kind }));
         };
@@ -223,12 +238,18 @@ impl Engine {
             Action::Authorization => add(address::authorization(text, end), self.of.authorization),
             Action::UserFlag => add(address::user_flag(text, end), self.of.password),
             Action::Pair => add(prose::pair(text, end), self.of.password),
+            Action::Login => add(login::login(text, end), self.of.password),
+            Action::Purpose => add(login::before_purpose(text, start), self.of.password),
+            Action::Code | Action::Pin => add(login::code(text, end, action == Action::Pin), self.of.password),
             Action::Rule(_) | Action::Named(_) | Action::Block => {}
         }
     }
 
     /// Runs one rule's expression where its keywords are.
-    fn look_by_rule(&self, text: &str, known: &Known, hits: &[(usize, usize)], spans: &mut Vec<Span>) {
+    fn look_by_rule(&self, text: &str, known: &Known, windows: &[(usize, usize)], spans: &mut Vec<Span>) {
+        if windows.is_empty() {
+            return;
+        }
         let Some(regex) = known.rule.expression.regex() else {
             // What can't be looked for must not pass: the whole text goes.
             spans.push(Span { start: 0, end: text.len(), kind: known.kind });
@@ -236,11 +257,11 @@ impl Engine {
         };
         let global = self.allow.get(known.file).map_or(&[][..], Vec::as_slice);
         let bytes = text.as_bytes();
-        let (mut at, mut done) = (0, 0);
-        while let Some((from, to)) = window(text, known.near, hits, &mut at, done) {
-            let mut to = to;
-            let mut from = from;
+        let mut done = 0;
+        for (from, to) in windows {
+            let (mut from, mut to) = (done.max(*from), done.max(*to));
             while let Some(whole) = regex.find_at(&bytes[..to], from) {
+                steps::count(whole.end() - from);
                 if whole.end() == to && to < text.len() {
                     // The match may go on behind the window.
                     to = boundary(text, to.saturating_add(4 * (to - whole.start()).max(AFTER)));
@@ -262,33 +283,49 @@ impl Engine {
                     break;
                 }
             }
+            steps::count(to.saturating_sub(from));
             done = to.max(from);
         }
     }
 
     /// Looks at every word that calls something secret; returns where such words are.
-    fn look_by_name(&self, text: &str, mut words: Vec<(usize, usize, Class)>, spans: &mut Vec<Span>) -> bare::Cues {
-        words.sort_unstable_by_key(|(start, end, _)| (*start, usize::MAX - end));
-        let mut cues = bare::Cues::default();
+    fn look_by_name(&self, text: &str, mut words: Vec<Word>, spans: &mut Vec<Span>) -> bare::Cues {
+        words.sort_unstable_by_key(|word| (word.start, usize::MAX - word.end));
         let mut done = 0;
-        for (start, end, class) in words {
-            if end <= done {
+        words.retain(|word| {
+            let apart = word.end > done;
+            done = word.end.max(done);
+            apart
+        });
+        let mut cues = bare::Cues::default();
+        let mut ends = Ends::default();
+        let nexts = prose::nexts(text, &words);
+        for (word, next) in words.iter().zip(nexts) {
+            let Word { start, end, class } = *word;
+            steps::count(end - start);
+            cues.add(text, start, end, class);
+            if is_taken(text, end) {
                 continue;
             }
-            done = end;
-            cues.add(text, start, end, class);
-            let is_password = matches!(class, Class::Password | Class::ShortPassword);
-            let kind = if is_password { self.of.password } else { self.of.secret };
-            let place = named::look(text, start, end, class);
-            let place = if is_password {
-                place.or_else(|| prose::look(text, start, end))
+            let kind = if class.is_password() { self.of.password } else { self.of.secret };
+            let place = named::look(text, *word, &mut ends);
+            let place = if class.is_password() {
+                place.or_else(|| prose::look(text, start, end, next))
             } else {
-                place.or_else(|| prose::token(text, start, end, class))
+                place.or_else(|| prose::token(text, *word, next))
             };
             spans.extend(place.map(|(start, end)| Span { start, end, kind }));
         }
         cues
     }
+}
+
+/// Whether all that is assigned at a place was taken out before.
+fn is_taken(text: &str, end: usize) -> bool {
+    let rest = text.get(end..).and_then(|rest| rest.strip_prefix('='));
+    let value = rest.map(|rest| rest.strip_prefix(['"', '\'']).unwrap_or(rest));
+    let after = value.and_then(|value| value.strip_prefix(OPAQUE));
+    after.is_some_and(|after| after.is_empty() || after.starts_with([' ', '\n', '\r', '\t', '"', '\'', ';', '&']))
 }
 
 fn index_of(kinds: &mut Vec<String>, name: &str) -> usize {
@@ -315,44 +352,4 @@ fn forms(word: &str) -> Vec<String> {
     forms.sort_unstable();
     forms.dedup();
     forms
-}
-
-/// The nearest character boundary at or before a place.
-pub(super) fn boundary_before(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// The nearest character boundary at or after a place.
-fn boundary(text: &str, mut at: usize) -> usize {
-    while at < text.len() && !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at.min(text.len())
-}
-
-/// The next stretch of text that a rule looks at: around hits that lie close, or everything.
-fn window(text: &str, near: bool, hits: &[(usize, usize)], at: &mut usize, done: usize) -> Option<(usize, usize)> {
-    if !near {
-        return (*at == 0 && !hits.is_empty()).then(|| {
-            *at = hits.len();
-            (0, text.len())
-        });
-    }
-    while hits.get(*at).is_some_and(|(_, end)| *end <= done) {
-        *at += 1;
-    }
-    let (start, end) = hits.get(*at).copied()?;
-    *at += 1;
-    let from = boundary(text, start.saturating_sub(BEFORE)).max(done);
-    let mut to = end + AFTER;
-    while let Some((start, end)) = hits.get(*at)
-        && start.saturating_sub(BEFORE) <= to
-    {
-        to = end + AFTER;
-        *at += 1;
-    }
-    Some((from, boundary(text, to)))
 }

@@ -1,8 +1,7 @@
 //! What is written so that a rule would miss it: invisible characters, look-alikes, escapes, joints.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
 
-use regex::{Captures, Regex};
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::confusable_detection::skeleton;
 
@@ -48,6 +47,11 @@ fn ascii_look_alike(c: char) -> Option<char> {
 pub(super) fn unmasked(text: &str) -> Vec<Edit> {
     let bytes = text.as_bytes();
     let mut edits: Vec<Edit> = Vec::new();
+    if text.is_ascii() && !bytes.contains(&b'\x1b') {
+        return edits;
+    }
+    // A word is read once, however many look-alikes it has; a letter is looked up once.
+    let (mut word, mut alike) = ((0, false), HashMap::new());
     let mut at = 0;
     while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| !b.is_ascii() || *b == b'\x1b')) {
         let start = at + next;
@@ -61,8 +65,12 @@ pub(super) fn unmasked(text: &str) -> Vec<Edit> {
             Some(None)
         } else if is_styled(c) {
             ascii_of_styled(c).map(Some)
-        } else if is_of_a_close_script(c) && is_in_ascii_word(text, start, end) {
-            ascii_look_alike(c).map(Some)
+        } else if is_of_a_close_script(c) {
+            if start >= word.0 {
+                word = ascii_word(text, start);
+            }
+            let like = || *alike.entry(c).or_insert_with(|| ascii_look_alike(c));
+            word.1.then(like).flatten().map(Some)
         } else {
             None
         };
@@ -72,15 +80,16 @@ pub(super) fn unmasked(text: &str) -> Vec<Edit> {
     edits
 }
 
-/// How far a word is looked at for ASCII letters around a look-alike.
-const WORD_REACH: usize = 64;
+/// How much of a word is read at once: a longer one is no token.
+const WORD_REACH: usize = 4096;
 
-/// Whether the word around `start..end` has ASCII letters or digits.
-fn is_in_ascii_word(text: &str, start: usize, end: usize) -> bool {
+/// The word that begins at or before `start` and goes on after it: where it ends, and whether it has ASCII in it.
+fn ascii_word(text: &str, start: usize) -> (usize, bool) {
     let in_word = |c: &char| c.is_ascii_alphanumeric() || is_of_a_close_script(*c) || is_invisible(*c) || is_styled(*c);
     let before = text.get(..start).unwrap_or_default().chars().rev().take(WORD_REACH).take_while(in_word);
-    let after = text.get(end..).unwrap_or_default().chars().take(WORD_REACH).take_while(in_word);
-    before.chain(after).any(|c| c.is_ascii_alphanumeric())
+    let after = || text.get(start..).unwrap_or_default().chars().take(WORD_REACH).take_while(in_word);
+    let end = start + after().map(char::len_utf8).sum::<usize>();
+    (end, before.chain(after()).any(|c| c.is_ascii_alphanumeric()))
 }
 
 /// Length of the rest of a terminal's colour sequence, after its escape character.
@@ -90,31 +99,20 @@ fn colour(rest: &str) -> Option<usize> {
     (inside.as_bytes().get(length) == Some(&b'm')).then_some(length + 2)
 }
 
-/// Escapes of one character, strings joined from pieces, lines that go on.
-static JOINTS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"%(?P<percent>[2-7][0-9A-Fa-f])",
-        r"|\\(?:u00|x)(?P<escape>[2-7][0-9A-Fa-f])",
-        r"|&#x0{0,2}(?P<hex>[2-7][0-9A-Fa-f]);|&#0?(?P<decimal>[0-9]{2,3});|&(?P<name>quot|apos|amp|lt|gt);",
-        r#"|"[ \t]*(?:\+|\.\.?|&|<>|~|\|\|)[ \t]*(?:[_\\][ \t]*)?(?:\r?\n[ \t]*)?""#,
-        r"|'[ \t]*(?:\+|\.\.?|&|<>|~|\|\|)[ \t]*(?:[_\\][ \t]*)?(?:\r?\n[ \t]*)?'",
-        r"|`[ \t]*\+[ \t]*(?:\r?\n[ \t]*)?`",
-        r#"|"[ \t]*\\?\r?\n[ \t]*(?:(?:\+|\.)[ \t]*)?""#,
-        r"|'[ \t]*\\?\r?\n[ \t]*(?:(?:\+|\.)[ \t]*)?'",
-        r"|\\\r?\n[ \t]*",
-    ))
-    .expect("written by hand and compiled in a test")
-});
+/// Whether a joint may begin with a byte.
+const fn may_join(b: u8) -> bool {
+    matches!(b, b'%' | b'\\' | b'&' | b'"' | b'\'' | b'`')
+}
 
 /// Edits that read escapes and join what was cut: `%3D`, `&quot;`, `"abc" + "def"`, a line's end inside a token.
 pub(super) fn joined(text: &str) -> Vec<Edit> {
-    let mut edits = Vec::new();
-    for found in JOINTS.captures_iter(text) {
-        let Some(whole) = found.get(0) else { continue };
-        match replacement(&found) {
-            Some(with) => edits.push(Edit { start: whole.start(), end: whole.end(), with }),
-            None => continue,
-        }
+    let bytes = text.as_bytes();
+    let (mut edits, mut at) = (Vec::new(), 0);
+    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| may_join(*b))) {
+        let start = at + next;
+        let joint = joint(&bytes[start..]);
+        at = start + joint.map_or(1, |(length, _)| length);
+        edits.extend(joint.map(|(_, with)| Edit { start, end: at, with }));
     }
     let wrapped = wrapped_lines(text);
     if !wrapped.is_empty() {
@@ -130,22 +128,94 @@ pub(super) fn joined(text: &str) -> Vec<Edit> {
     edits
 }
 
-/// What stands in place of a joint: a character, nothing, or (none) the joint itself.
-fn replacement(found: &Captures<'_>) -> Option<Option<char>> {
-    let number = |name: &str, radix| found.name(name).map(|digits| u32::from_str_radix(digits.as_str(), radix));
-    let coded = number("percent", 16).or(number("escape", 16)).or(number("hex", 16)).or(number("decimal", 10));
-    if let Some(code) = coded {
-        let c = code.ok().and_then(char::from_u32)?;
-        return (c.is_ascii_graphic() || c == ' ').then_some(Some(c));
+/// The joint that bytes begin with: its length, and the character it stands for, if it stands for one.
+fn joint(bytes: &[u8]) -> Option<(usize, Option<char>)> {
+    match *bytes.first()? {
+        b'%' => coded(bytes.get(1..3)?).map(|c| (3, Some(c))),
+        b'\\' if bytes.starts_with(b"\\x") => coded(bytes.get(2..4)?).map(|c| (4, Some(c))),
+        b'\\' if bytes.starts_with(b"\\u00") => coded(bytes.get(4..6)?).map(|c| (6, Some(c))),
+        b'\\' => end_of_line(&bytes[1..]).map(|end| (1 + end + indent(&bytes[1 + end..]), None)),
+        b'&' => entity(bytes).map(|(length, c)| (length, Some(c))),
+        quote => concatenation(bytes, quote).or_else(|| continuation(bytes, quote)).map(|length| (length, None)),
     }
-    Some(match found.name("name").map(|name| name.as_str()) {
-        Some("quot") => Some('"'),
-        Some("apos") => Some('\''),
-        Some("amp") => Some('&'),
-        Some("lt") => Some('<'),
-        Some(_) => Some('>'),
-        None => None,
-    })
+}
+
+/// The printable character of two hexadecimal digits.
+fn coded(digits: &[u8]) -> Option<char> {
+    let digit = |b: u8| char::from(b).to_digit(16);
+    let c = char::from_u32(digit(*digits.first()?)? * 16 + digit(*digits.get(1)?)?)?;
+    (c.is_ascii_graphic() || c == ' ').then_some(c)
+}
+
+/// A character written for HTML: its length and the character.
+fn entity(bytes: &[u8]) -> Option<(usize, char)> {
+    let length = bytes.iter().take(8).position(|b| *b == b';')?;
+    let name = &bytes[1..length];
+    let c = match name {
+        b"quot" => '"',
+        b"apos" => '\'',
+        b"amp" => '&',
+        b"lt" => '<',
+        b"gt" => '>',
+        _ => {
+            let number = name.strip_prefix(b"#")?;
+            let (digits, radix) = match number.strip_prefix(b"x") {
+                Some(digits) => (digits, 16),
+                None => (number, 10),
+            };
+            let digits = std::str::from_utf8(digits).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+            char::from_u32(u32::from_str_radix(digits, radix).ok()?)?
+        }
+    };
+    (c.is_ascii_graphic() || c == ' ').then_some((length + 1, c))
+}
+
+/// Length of the blanks that bytes begin with.
+fn indent(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|b| matches!(b, b' ' | b'\t')).count()
+}
+
+/// Length of the end of a line that bytes begin with.
+fn end_of_line(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [b'\n', ..] => Some(1),
+        [b'\r', b'\n', ..] => Some(2),
+        _ => None,
+    }
+}
+
+/// `" + "`, `' . '`, also with the second piece on the next line: how long it is.
+fn concatenation(bytes: &[u8], quote: u8) -> Option<usize> {
+    const OPERATORS: [&[u8]; 7] = [b"+", b"..", b".", b"&", b"<>", b"~", b"||"];
+    let mut at = 1 + indent(&bytes[1..]);
+    let known = if quote == b'`' { &OPERATORS[..1] } else { &OPERATORS[..] };
+    at += known.iter().find(|operator| bytes[at..].starts_with(operator))?.len();
+    at += indent(&bytes[at..]);
+    if quote != b'`' && matches!(bytes.get(at), Some(b'_' | b'\\')) {
+        at += 1;
+        at += indent(&bytes[at..]);
+    }
+    if let Some(end) = end_of_line(&bytes[at..]) {
+        at += end;
+        at += indent(&bytes[at..]);
+    }
+    (bytes.get(at) == Some(&quote)).then_some(at + 1)
+}
+
+/// A quote at a line's end and one at the beginning of the next: how long that is.
+fn continuation(bytes: &[u8], quote: u8) -> Option<usize> {
+    if quote == b'`' {
+        return None;
+    }
+    let mut at = 1 + indent(&bytes[1..]);
+    at += usize::from(bytes.get(at) == Some(&b'\\'));
+    at += end_of_line(&bytes[at..])?;
+    at += indent(&bytes[at..]);
+    if matches!(bytes.get(at), Some(b'+' | b'.')) {
+        at += 1;
+        at += indent(&bytes[at..]);
+    }
+    (bytes.get(at) == Some(&quote)).then_some(at + 1)
 }
 
 /// Shortest end of a line that may go on in the next.

@@ -1,6 +1,8 @@
 //! What stands between a name and its value, and where the value ends.
 
 use super::named::MIN_PASSWORD;
+use super::steps;
+use super::window::boundary;
 
 /// Longest value.
 const MAX_VALUE: usize = 1024;
@@ -33,6 +35,26 @@ pub(super) struct Value<'a> {
     pub(super) last: bool,
 }
 
+/// How much of a long value is looked at to say what it is.
+const HEAD: usize = 96;
+
+impl Value<'_> {
+    /// The value, without what is behind its first part.
+    pub(super) fn head(&self) -> Self {
+        let to = boundary(self.text, HEAD.min(self.text.len()));
+        steps::count(to);
+        Value { text: self.text.get(..to).unwrap_or_default(), ..*self }
+    }
+}
+
+/// The run without a blank or quote that was read last: the names inside it have the same end.
+#[derive(Default)]
+pub(super) struct Ends {
+    from: usize,
+    to: usize,
+    element: bool,
+}
+
 fn blanks(bytes: &[u8], at: usize, most: usize) -> usize {
     bytes.get(at..).map_or(0, |rest| rest.iter().take(most).take_while(|b| matches!(b, b' ' | b'\t')).count())
 }
@@ -51,7 +73,8 @@ pub(super) fn link(bytes: &[u8], after: usize, element: bool, flag: bool) -> Opt
     let rest = bytes.get(here..).unwrap_or_default();
     let operators: [&[u8]; 13] =
         [b"===", b"!==", b"||=", b"::=", b"==", b"!=", b"=>", b":=", b"?=", b".=", b"+=", b"<-", b"="];
-    if let Some(found) = operators.iter().find(|operator| rest.starts_with(operator)) {
+    let may_be = matches!(rest.first(), Some(b'=' | b'!' | b'|' | b':' | b'?' | b'.' | b'+' | b'<'));
+    if let Some(found) = operators.iter().find(|operator| may_be && rest.starts_with(operator)) {
         let to = here + found.len();
         return Some((Link::Assigned { spaced: gap > 0 }, to));
     }
@@ -102,7 +125,7 @@ fn xml_value(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The value that begins at or after `at`.
-pub(super) fn value(text: &str, at: usize, link: Link) -> Option<Value<'_>> {
+pub(super) fn value<'a>(text: &'a str, at: usize, link: Link, ends: &mut Ends) -> Option<Value<'a>> {
     let bytes = text.as_bytes();
     let mut at = at + blanks(bytes, at, 24);
     if matches!(bytes.get(at), Some(b'\r' | b'\n')) {
@@ -121,8 +144,8 @@ pub(super) fn value(text: &str, at: usize, link: Link) -> Option<Value<'_>> {
     at += prefix(bytes, at);
     let escaped = usize::from(bytes.get(at) == Some(&b'\\'));
     match bytes.get(at + escaped) {
-        Some(quote @ (b'"' | b'\'' | b'`')) => quoted(text, at + escaped, *quote, escaped > 0),
-        _ => unquoted(text, at, link),
+        Some(quote @ (b'"' | b'\'' | b'`')) => quoted(text, at + escaped, *quote, escaped > 0, ends),
+        _ => unquoted(text, at, link, ends),
     }
 }
 
@@ -146,7 +169,7 @@ fn prefix(bytes: &[u8], at: usize) -> usize {
     if short || makes_text { opening } else { 0 }
 }
 
-fn quoted(text: &str, open: usize, quote: u8, escaped: bool) -> Option<Value<'_>> {
+fn quoted<'a>(text: &'a str, open: usize, quote: u8, escaped: bool, ends: &mut Ends) -> Option<Value<'a>> {
     let bytes = text.as_bytes();
     let triple = bytes[open..].starts_with(&[quote; 3]);
     let start = open + if triple { 3 } else { 1 };
@@ -163,7 +186,7 @@ fn quoted(text: &str, open: usize, quote: u8, escaped: bool) -> Option<Value<'_>
         at += 1;
     }
     if at >= limit {
-        return unquoted(text, start, Link::Assigned { spaced: false })
+        return unquoted(text, start, Link::Assigned { spaced: false }, ends)
             .filter(|value| value.text.len() >= MIN_PASSWORD);
     }
     Some(with_next(text, start, at, true))
@@ -171,8 +194,12 @@ fn quoted(text: &str, open: usize, quote: u8, escaped: bool) -> Option<Value<'_>
 
 /// Whether a sign ends an unquoted value.
 fn ends_value(bytes: &[u8], at: usize, link: Link) -> bool {
+    let b = bytes[at];
+    if b.is_ascii_alphanumeric() {
+        return false;
+    }
     let next = bytes.get(at + 1);
-    match bytes[at] {
+    match b {
         b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b';' => true,
         b'<' => link == Link::Element || next.is_some_and(|b| *b == b'/' || b.is_ascii_alphabetic()),
         b'\\' => matches!(next, Some(b'n' | b'r' | b't' | b'"' | b'\'')),
@@ -186,16 +213,17 @@ fn ends_value(bytes: &[u8], at: usize, link: Link) -> bool {
     }
 }
 
-fn unquoted(text: &str, start: usize, link: Link) -> Option<Value<'_>> {
+fn unquoted<'a>(text: &'a str, start: usize, link: Link, ends: &mut Ends) -> Option<Value<'a>> {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(start + MAX_VALUE);
-    let mut end = start;
+    let element = link == Link::Element;
+    let known = ends.element == element && (ends.from..ends.to).contains(&start);
+    let mut end = if known { ends.to.min(limit) } else { start };
     while end < limit && !ends_value(bytes, end, link) {
         end += 1;
     }
-    while end < bytes.len() && !text.is_char_boundary(end) {
-        end += 1;
-    }
+    *ends = Ends { from: start, to: end, element };
+    end = boundary(text, end);
     let run = text.get(start..end)?;
     let kept = run.trim_end_matches(['.', ',', ':', '\\', '|', '*']);
     // Brackets and question marks belong to the sentence or the code, unless they were opened inside.

@@ -1,10 +1,10 @@
 //! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags, calls.
 
-use super::link::{Link, Value, link, value};
+use super::link::{Ends, Link, Value, link, value};
 use super::value::{
     is_code, is_dated, is_escaped, is_hex, is_name, is_path, is_random, is_uuid, makeup, stands_in, wordiness,
 };
-use super::words::{Class, is_a_kind_of_name};
+use super::words::{Class, Lexicon, Word, is_a_kind_of_name};
 
 /// Most bytes of a name on either side of its word.
 const MAX_NAME: usize = 48;
@@ -19,7 +19,8 @@ fn is_name_byte(b: u8) -> bool {
 }
 
 /// The secret that the name around `start..end` gives a value to, as a place in the text.
-pub(super) fn look(text: &str, start: usize, end: usize, class: Class) -> Option<(usize, usize)> {
+pub(super) fn look(text: &str, word: Word, ends: &mut Ends) -> Option<(usize, usize)> {
+    let Word { start, end, class } = word;
     let bytes = text.as_bytes();
     let left = bytes[..start].iter().rev().take(MAX_NAME).take_while(|b| is_name_byte(**b)).count();
     let name = start - left;
@@ -28,9 +29,10 @@ pub(super) fn look(text: &str, start: usize, end: usize, class: Class) -> Option
     let element = bytes[..name].ends_with(b"<")
         || (bytes[..name].ends_with(b":") && text[..name].rfind('<').is_some_and(|at| name - at < 24));
     let (link, at) = link(bytes, after, element, flag)?;
-    let value = value(text, at, link)?;
+    let value = value(text, at, link, ends)?;
+    let place = (value.start, value.start + value.text.len());
     let whole = text.get(name..after)?;
-    accepts(class, whole, link, &value).then_some((value.start, value.start + value.text.len()))
+    accepts(class, whole, link, &value.head()).then_some(place)
 }
 
 /// The end of the name that goes on after its word; none when the word is part of another one.
@@ -59,56 +61,45 @@ fn rest_of_name(text: &str, name: usize, start: usize, end: usize, class: Class)
     if goes_on.is_some_and(small) && !rest.starts_with("value") && !rest.starts_with("string") {
         return None;
     }
-    let other = |part: &str| is_a_kind_of_name(part);
-    (!parts(rest).any(other) && !parts(text.get(name..start)?).any(is_public)).then_some(end + length)
+    (!parts(rest).any(is_a_kind_of_name) && !parts(text.get(name..start)?).any(is_public)).then_some(end + length)
 }
 
+/// Parts before a word that make it the name of something else, in lower case.
+#[rustfmt::skip]
+const OTHERS: &[&str] = &[
+    "cache", "checksum", "csrf", "digest", "fingerprint", "foreign", "forgot", "hash", "host", "idempotency", "max",
+    "min", "next", "no", "num", "partition", "primary", "pub", "public", "publish", "publishable", "reset", "sort",
+];
+
 fn is_public(part: &str) -> bool {
-    [
-        "public",
-        "pub",
-        "publish",
-        "publishable",
-        "primary",
-        "foreign",
-        "sort",
-        "partition",
-        "cache",
-        "hash",
-        "idempotency",
-        "host",
-        "checksum",
-        "digest",
-        "fingerprint",
-        "csrf",
-        "max",
-        "min",
-        "num",
-        "no",
-        "forgot",
-        "reset",
-        "next",
-    ]
-    .iter()
-    .any(|word| part.eq_ignore_ascii_case(word))
+    static LIST: Lexicon = Lexicon::new(OTHERS);
+    LIST.has(part)
 }
 
 /// The words of a name: cut at signs and where a capital follows a small letter.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(|part| {
-        let mut cuts: Vec<usize> = vec![0];
-        let bytes = part.as_bytes();
-        cuts.extend(
-            (1..bytes.len()).filter(|at| bytes[*at].is_ascii_uppercase() && !bytes[at - 1].is_ascii_uppercase()),
-        );
-        cuts.push(part.len());
-        cuts.windows(2).filter_map(|two| part.get(two[0]..two[1])).collect::<Vec<_>>()
+    let bytes = name.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += bytes.get(at..)?.iter().position(u8::is_ascii_alphanumeric)?;
+        let start = at;
+        at += 1;
+        while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric)
+            && (!bytes[at].is_ascii_uppercase() || bytes[at - 1].is_ascii_uppercase())
+        {
+            at += 1;
+        }
+        name.get(start..at)
     })
 }
 
 /// Whether a value may be what its name says.
 fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -> bool {
     let text = value.text;
+    // After a mere blank, a word is believed with a digit in it, or in quotes.
+    if link == Link::Blank && !value.quoted && !text.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
     if stands_in(text)
         || is_path(text)
         || is_escaped(text)
@@ -192,7 +183,8 @@ pub(super) fn is_prose_sign(text: &str) -> bool {
 /// Several words of which some are everyday ones: a label or a message.
 fn is_sentence(text: &str) -> bool {
     let words = || text.split_whitespace();
-    words().count() >= 3
+    text.contains(char::is_whitespace)
+        && words().count() >= 3
         && words().any(|word| super::words::is_common(word.trim_matches(|c: char| !c.is_alphanumeric())))
 }
 

@@ -138,29 +138,17 @@ pub(super) fn all<'a>(text: &'a str, is_kind: &dyn Fn(&str) -> bool) -> Vec<((us
         .collect()
 }
 
-/// Where a placeholder stands in the redacted text, and for what in the original.
-pub(super) struct Place {
-    pub(super) clean_end: usize,
-    pub(super) original_end: usize,
-}
-
-/// The text with a placeholder for every span, and where they stand.
-pub(super) fn rebuilt(
-    text: &str,
-    found: &[Span],
-    kinds: &[String],
-    numbers: &mut Placeholders,
-) -> (String, Vec<Place>) {
+/// The text with a placeholder for every span.
+pub(super) fn rebuilt(text: &str, found: &[Span], kinds: &[String], numbers: &mut Placeholders) -> String {
     let mut names: HashMap<&str, String> = HashMap::new();
-    let (mut out, mut places, mut done) = (String::with_capacity(text.len()), Vec::with_capacity(found.len()), 0);
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
     for span in found {
         out.push_str(text.get(done..span.start).unwrap_or_default());
         let secret = text.get(span.start..span.end).unwrap_or_default();
         let kind = kinds.get(span.kind).map_or("secret", String::as_str);
         out.push_str(names.entry(secret).or_insert_with(|| numbers.of(secret, kind)));
         done = span.end;
-        places.push(Place { clean_end: out.len(), original_end: done });
     }
     out.push_str(text.get(done..).unwrap_or_default());
-    (out, places)
+    out
 }

@@ -1,15 +1,14 @@
 //! Passwords said in sentences: "the wifi password is …", "use … as the password", "log in with … / …".
 
+use super::login::{is_chosen, is_listed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
-use super::value::{is_code, is_dated, is_escaped, is_name, is_path, is_random, makeup, stands_in};
-use super::words::{Class, is_common};
+use super::said::{Said, reach_after, reach_before, words};
+use super::value::{is_code, is_path, is_random, makeup, stands_in};
+use super::window::boundary;
+use super::words::{Class, Word, is_common};
 
-/// How much of a sentence is read on either side of the word.
-const REACH: usize = 160;
 /// Most words between "password" and its verb: "the password for the guest network is".
 const MAX_BETWEEN: usize = 6;
-/// Longest password that is said.
-const MAX_SAID: usize = 128;
 
 /// Shortest token that is said.
 const MIN_TOKEN: usize = 12;
@@ -19,6 +18,10 @@ const VERBS: &[&str] = &[
     "=", "are", "becomes", "c'est", "es", "est", "går", "is", "ist", "lautet", "war", "was", "wäre", "è", "é", "är",
     "は", "是", "는", "은",
 ];
+/// Words between the verb and the password that say it was changed: what follows must be no plain word.
+const SETTERS: &[&str] = &["changed", "reset", "rotated", "set", "switched", "to", "updated"];
+/// Words and signs after which it may come: what follows must be no word that is said.
+const WEAK_VERBS: &[&str] = &["-", "->", "be", "enter", "use", "try", "type", "–", "—", "→"];
 /// Words that may stand between the verb and the password.
 const FILLERS: &[&str] = &[
     "actually",
@@ -36,112 +39,35 @@ const FILLERS: &[&str] = &[
     "still",
 ];
 
-/// A word of a sentence: where it is, without the signs around it.
-#[derive(Clone, Copy)]
-struct Said<'a> {
-    start: usize,
-    text: &'a str,
-    /// Whether a pair of quotes or backticks was around it.
-    quoted: bool,
-    /// What ends it: a colon makes it a verb.
-    colon: bool,
-}
+/// What may follow the word that calls a password, and one that calls a token.
+const LINKS: [char; 12] = [' ', ':', '\t', '*', '`', '"', '\'', ')', '(', '=', '-', ','];
+const TOKEN_LINKS: [char; 5] = [' ', ':', '*', '`', '"'];
 
-const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_'];
-const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
-
-fn reach_after(text: &str, from: usize) -> &str {
-    let mut to = text.len().min(from + REACH);
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
-    let rest = text.get(from..to).unwrap_or_default();
-    rest.split('\n').next().unwrap_or_default()
-}
-
-fn reach_before(text: &str, to: usize) -> (usize, &str) {
-    let mut from = to.saturating_sub(REACH);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let from = text.get(from..to).and_then(|part| part.rfind('\n')).map_or(from, |at| from + at + 1);
-    (from, text.get(from..to).unwrap_or_default())
-}
-
-/// The words of a piece of text that begins at `base`; what stands between quotes is one word.
-fn words(piece: &str, base: usize) -> impl Iterator<Item = Said<'_>> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let rest = piece.get(at..)?;
-        let skipped = rest.len() - rest.trim_start().len();
-        let word = rest.trim_start();
-        let first = word.chars().next()?;
-        let start = at + skipped;
-        let spaced = QUOTES.contains(&first).then(|| word[first.len_utf8()..].find(|c| QUOTES.contains(&c))).flatten();
-        let length = match spaced {
-            Some(length) if length > 0 => {
-                let tail = &word[first.len_utf8() + length..];
-                first.len_utf8() + length + tail.find(char::is_whitespace).unwrap_or(tail.len())
+/// For every word, where the next one begins that reads on as this one would: no word reads past it for a verb.
+pub(super) fn nexts(text: &str, words: &[Word]) -> Vec<usize> {
+    let mut nexts = vec![usize::MAX; words.len()];
+    let (mut password, mut token) = (usize::MAX, usize::MAX);
+    for (next, word) in nexts.iter_mut().zip(words).rev() {
+        let rest = text.get(word.end..).unwrap_or_default();
+        if word.class.is_password() {
+            *next = password;
+            if rest.strip_prefix('s').unwrap_or(rest).starts_with(LINKS) {
+                password = word.start;
             }
-            _ => word.find(char::is_whitespace).unwrap_or(word.len()),
-        };
-        at = start + length;
-        Some(said(piece.get(start..at)?, base + start))
-    })
-}
-
-fn said(raw: &str, start: usize) -> Said<'_> {
-    let opened = raw.trim_start_matches(MARKS);
-    let kept =
-        opened.trim_end_matches([',', ';', '.', ':', '?']).trim_end_matches(MARKS).trim_end_matches(['.', ',', ';']);
-    let quoted = raw.starts_with(QUOTES) && raw.trim_end_matches([',', ';', '.', ':', '?', '!', ')']).ends_with(QUOTES);
-    Said { start: start + raw.len() - opened.len(), text: kept, quoted, colon: raw.ends_with(':') }
-}
-
-impl Said<'_> {
-    fn place(&self) -> (usize, usize) {
-        (self.start, self.start + self.text.len())
-    }
-
-    fn is(&self, words: &[&str]) -> bool {
-        let is = |word: &&str| {
-            if word.is_ascii() { self.text.eq_ignore_ascii_case(word) } else { self.text.to_lowercase() == **word }
-        };
-        words.iter().any(is)
-    }
-
-    /// Whether it may be a password: quoted, or nothing that a sentence would say.
-    fn may_be_password(&self, plain_words_too: bool) -> bool {
-        let text = self.text;
-        let made = makeup(text);
-        let length = text.chars().count();
-        if !(MIN_PASSWORD..=MAX_SAID).contains(&length)
-            || stands_in(text)
-            || is_path(text)
-            || is_common(text)
-            || is_dated(text)
-            || is_escaped(text)
-            || is_name(text)
-        {
-            return false;
-        }
-        if self.quoted {
-            return text.split_whitespace().count() <= 2 && !text.split_whitespace().all(is_common);
-        }
-        let plain = made.digits == 0 && (made.others == 0 || is_prose_sign(text));
-        if plain {
-            plain_words_too && made.others == 0
         } else {
-            !is_prose_sign(text) && !is_code(text) && made.letters() > 0
-                || (made.digits >= 4 && made.letters() == 0 && made.others == 0)
+            *next = token;
+            if calls_a_token(text, word.start, word.class) && rest.starts_with(TOKEN_LINKS) {
+                token = word.start;
+            }
         }
     }
+    nexts
 }
 
-/// The password that is said around the word `start..end`.
-pub(super) fn look(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
-    forward(text, start, end)
-        .or_else(|| backward(text, start))
+/// The password that is said around the word `start..end`; `next` is where another word of its kind begins.
+pub(super) fn look(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, usize)> {
+    forward(text, start, end, next)
+        .or_else(|| backward(text, start, end))
         .or_else(|| direct(text, start, end))
         .or_else(|| follows_user(text, start).then(|| pair(text, end))?)
 }
@@ -157,14 +83,31 @@ fn direct(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     // `password=…` is an assignment, whose sign is no part of the value.
     let word = words(rest, end).next().filter(|_| !rest.starts_with('='))?;
+    let apart = rest.starts_with([' ', '\t', ':']);
+    let listed = || apart && is_listed(word.text) && names_a_user(before);
+    if !(called || listed()) {
+        return None;
+    }
     let made = makeup(word.text);
-    (called && made.letters() > 0 && (made.digits > 0 || made.others > 0) && word.may_be_password(false))
-        .then(|| word.place())
+    let fits = made.letters() > 0 && (made.digits > 0 || made.others > 0) && word.may_be_password(false);
+    fits.then(|| word.place())
+}
+
+/// Whether a line names who logs in, or where: "user is deploy, password …".
+fn names_a_user(before: &str) -> bool {
+    let mut words = before.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| {
+        ["user", "username", "login", "account", "host", "ssh", "email", "ip"]
+            .iter()
+            .any(|name| word.eq_ignore_ascii_case(name))
+    })
 }
 
 /// Whether the word is the second of two names: `user/pw`, "ID PW", "username and password".
 fn follows_user(text: &str, start: usize) -> bool {
-    let before = reach_before(text, start).1.to_ascii_lowercase();
+    let before = reach_before(text, start).1;
+    let before = before.get(boundary(before, before.len().saturating_sub(32))..).unwrap_or_default();
+    let before = before.to_ascii_lowercase();
     let before = before.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | '|' | '&' | '-' | '_'));
     let before = before.strip_suffix("and").map_or(before, str::trim_end);
     ["user", "id", "login", "account", "username", "name", "email", "usr", "uid"]
@@ -173,7 +116,7 @@ fn follows_user(text: &str, start: usize) -> bool {
 }
 
 /// "password … is X".
-fn forward(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     let rest_start = end + rest.len() - rest.strip_prefix('s').unwrap_or(rest).len();
     let rest = text.get(rest_start..end + rest.len())?;
@@ -184,24 +127,29 @@ fn forward(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
             return word.may_be_password(true).then(|| word.place());
         }
     }
-    if !rest.starts_with([' ', ':', '\t', '*', '`', '"', '\'', ')', '(', '=', '-', ',']) {
+    if !rest.starts_with(LINKS) {
         return None;
     }
-    let asked = reach_before(text, start).1.to_lowercase();
-    let is_question = ["what is", "what's", "what was", "which", "if the", "if your", "whether", "how "]
-        .iter()
-        .any(|ask| asked.contains(ask));
-    let (mut verb, mut plain) = (false, !is_question);
+    let (mut verb, mut sets, mut weak) = (false, false, false);
     for (nth, word) in words(rest, rest_start).take(MAX_BETWEEN + 5).enumerate() {
+        if weak && is_chosen(word.text) {
+            return Some(word.place());
+        }
         if verb {
-            if word.is(FILLERS) || word.text.is_empty() {
+            let setter = word.is(SETTERS);
+            sets |= setter;
+            if setter || word.is(FILLERS) || word.text.is_empty() {
                 continue;
             }
-            return word.may_be_password(plain).then(|| word.place());
+            let plain = !sets && !is_part_of_name(text, start) && !asks(text, start);
+            let said = word.may_be_password(true) && word.may_be_password(plain);
+            return said.then(|| word.place());
         }
-        let sets =
-            word.is(&["to", "as"]) && ["set", "change", "reset", "update"].iter().any(|verb| asked.contains(verb));
-        plain &= !sets;
+        if word.start + word.text.len() > next {
+            return None;
+        }
+        weak = word.is(WEAK_VERBS);
+        sets = word.is(&["to", "as"]) && is_set(text, start);
         verb = sets || word.is(VERBS) || (word.colon && nth <= 3) || (word.text.is_empty() && nth > 0);
         let sentence_ends =
             text.get(word.start + word.text.len()..).is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
@@ -212,9 +160,39 @@ fn forward(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     None
 }
 
+/// Whether a word is the end of a name in code: `confirm_password`.
+fn is_part_of_name(text: &str, start: usize) -> bool {
+    let before = start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    before.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$'))
+}
+
+/// Whether the sentence before a place asks or supposes: what follows may be any word.
+fn asks(text: &str, start: usize) -> bool {
+    let before = reach_before(text, start).1.to_lowercase();
+    ["what is", "what's", "what was", "which", "if the", "if your", "whether", "how "]
+        .iter()
+        .any(|ask| before.contains(ask))
+}
+
+/// Whether the sentence before a place sets or changes something.
+fn is_set(text: &str, start: usize) -> bool {
+    let before = reach_before(text, start).1.to_lowercase();
+    ["set", "change", "reset", "update"].iter().any(|verb| before.contains(verb))
+}
+
+/// Whether one of the last words says what a password is or is used as.
+fn leads_back(before: &str) -> bool {
+    let last = before.rsplit(char::is_whitespace).filter(|word| !word.is_empty()).take(5);
+    last.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '='))
+        .any(|word| ["as", "is", "was", "="].iter().any(|link| word.eq_ignore_ascii_case(link)))
+}
+
 /// "use X as the password", "X is my password".
-fn backward(text: &str, start: usize) -> Option<(usize, usize)> {
+fn backward(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let (from, before) = reach_before(text, start);
+    if !leads_back(before) {
+        return None;
+    }
     let all: Vec<Said<'_>> = words(before, from).collect();
     let mut at = all.len();
     let articles = [
@@ -251,9 +229,13 @@ fn backward(text: &str, start: usize) -> Option<(usize, usize)> {
         .checked_sub(3)
         .and_then(|at| all.get(at))
         .is_some_and(|word| word.is(&["use", "using", "set", "with", "enter", "type", "try", "put"]));
+    // "hunter2 is my password.": nothing else is said.
+    let ends = text.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '\n', ')']));
+    let made = makeup(value.text);
+    let mixed = ends && link.is(&["is", "was"]) && made.digits > 0 && made.letters() > 0;
     (link.is(&["as", "is", "was", "="])
         && value.may_be_password(told && link.is(&["as"]))
-        && (value.quoted || told || is_strong(value.text)))
+        && (value.quoted || told || mixed || is_strong(value.text)))
     .then(|| value.place())
 }
 
@@ -286,9 +268,8 @@ pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
                 )
         });
     let first = pieces.next()?;
-    let second = pieces.next()?;
-    let (first, second) =
-        first.split_once(':').filter(|(user, pass)| !user.is_empty() && !pass.is_empty()).unwrap_or((first, second));
+    let in_one = first.split_once(':').filter(|(user, pass)| !user.is_empty() && !pass.is_empty());
+    let (first, second) = in_one.or_else(|| Some((first, pieces.next()?)))?;
     let user =
         first.len() <= 64 && !is_common(first) && first.chars().all(|c| c.is_alphanumeric() || "._@-+\\".contains(c));
     let second = second.trim_end_matches(['.', ':', '!', '?']).trim_end_matches(['.']);
@@ -303,28 +284,29 @@ pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
     Some((start, start + second.len()))
 }
 
+/// Whether a word stands at the start of a name and calls a token.
+fn calls_a_token(text: &str, start: usize, class: Class) -> bool {
+    let before = start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    matches!(class, Class::Token | Class::Key) && before.is_none_or(|b| !b.is_ascii_alphanumeric())
+}
+
 /// "my token is X", "the API key: X": a random word after a verb.
-pub(super) fn token(text: &str, start: usize, end: usize, class: Class) -> Option<(usize, usize)> {
-    let starts = start.checked_sub(1).and_then(|at| text.as_bytes().get(at)).is_none_or(|b| !b.is_ascii_alphanumeric());
-    if !matches!(class, Class::Token | Class::Key) || !starts {
+pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize)> {
+    let Word { start, end, class } = word;
+    if !calls_a_token(text, start, class) {
         return None;
     }
     let rest = reach_after(text, end);
-    if !rest.starts_with([' ', ':', '*', '`', '"']) {
+    if !rest.starts_with(TOKEN_LINKS) {
         return None;
     }
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(FILLERS) {
-            let made = makeup(word.text);
-            let cases = made.lower >= 4 && made.upper >= 4;
-            let fits = word.text.len() >= MIN_TOKEN && (made.digits > 0 || cases) && is_random(word.text);
-            return (fits
-                && !stands_in(word.text)
-                && !is_prose_sign(word.text)
-                && !is_code(word.text)
-                && !is_path(word.text))
-            .then(|| word.place());
+            return is_said_token(word.text).then(|| word.place());
+        }
+        if !verb && word.start + word.text.len() > next {
+            return None;
         }
         verb |= word.is(VERBS) || word.colon || word.text.is_empty();
         if nth >= MAX_BETWEEN {
@@ -332,4 +314,16 @@ pub(super) fn token(text: &str, start: usize, end: usize, class: Class) -> Optio
         }
     }
     None
+}
+
+fn is_said_token(text: &str) -> bool {
+    let made = makeup(text);
+    let cases = made.lower >= 4 && made.upper >= 4;
+    text.len() >= MIN_TOKEN
+        && (made.digits > 0 || cases)
+        && is_random(text)
+        && !stands_in(text)
+        && !is_prose_sign(text)
+        && !is_code(text)
+        && !is_path(text)
 }

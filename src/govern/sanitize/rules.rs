@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex_syntax::hir::{Class, Hir, HirKind};
 use serde::Deserialize;
 
 use super::dialect::from_go;
@@ -29,6 +30,8 @@ pub struct RuleFault {
 pub(super) struct Expression {
     text: String,
     compiled: OnceLock<Option<Regex>>,
+    /// Fewest bytes of a match, when every match lies inside one run of token bytes; else 0.
+    run: usize,
 }
 
 impl Expression {
@@ -36,8 +39,14 @@ impl Expression {
     fn read(text: &str) -> Result<(Self, usize), String> {
         let text = from_go(text);
         let mut parser = regex_syntax::ParserBuilder::new().unicode(is_unicode(&text)).utf8(false).build();
-        let groups = parser.parse(&text).map_err(|error| one_line(&error))?.properties().explicit_captures_len();
-        Ok((Expression { text, compiled: OnceLock::new() }, groups))
+        let parsed = parser.parse(&text).map_err(|error| one_line(&error))?;
+        let run = if is_of_token(&parsed) { parsed.properties().minimum_len().unwrap_or(0) } else { 0 };
+        Ok((Expression { text, compiled: OnceLock::new(), run }, parsed.properties().explicit_captures_len()))
+    }
+
+    /// How long a run of token bytes must be for a match to lie in it; 0 when a match may be anything else.
+    pub(super) fn run(&self) -> usize {
+        self.run
     }
 
     /// The expression, or none when it is larger than any program may be.
@@ -45,6 +54,28 @@ impl Expression {
         let unicode = is_unicode(&self.text);
         let compile = || RegexBuilder::new(&self.text).unicode(unicode).size_limit(MAX_PROGRAM).build().ok();
         self.compiled.get_or_init(compile).as_ref()
+    }
+}
+
+/// Whether a byte may be a part of a token, in the widest sense of any rule.
+pub(super) fn is_token_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"_-.+/=~%:@!*$|".contains(&b)
+}
+
+/// Whether all that an expression matches is made of token bytes.
+fn is_of_token(parsed: &Hir) -> bool {
+    match parsed.kind() {
+        HirKind::Empty | HirKind::Look(_) => true,
+        HirKind::Literal(literal) => literal.0.iter().all(|b| is_token_byte(*b)),
+        HirKind::Class(Class::Bytes(class)) => {
+            class.iter().all(|range| (range.start()..=range.end()).all(is_token_byte))
+        }
+        HirKind::Class(Class::Unicode(class)) => class.iter().all(|range| {
+            range.end().is_ascii() && (range.start()..=range.end()).all(|c| u8::try_from(c).is_ok_and(is_token_byte))
+        }),
+        HirKind::Repetition(repeated) => is_of_token(&repeated.sub),
+        HirKind::Capture(group) => is_of_token(&group.sub),
+        HirKind::Concat(all) | HirKind::Alternation(all) => all.iter().all(is_of_token),
     }
 }
 

@@ -224,6 +224,142 @@ proptest! {
 }
 
 #[test]
+fn what_people_say_about_passwords_is_read() {
+    for text in [
+        "the password is Kd93mfpq2",
+        "use Kd93mfpq2 to log in as admin",
+        "log in using Kd93mfpq2",
+        "you can log in as deploy with Kd93mfpq2",
+        "here's the pw - Kd93mfpq2",
+        "creds: admin / Kd93mfpq2",
+        "login: admin:Kd93mfpq2",
+        "try Kd93mfpq2 as the passphrase",
+        "pw \u{2192} Kd93mfpq2",
+        "password should be Kd93mfpq2",
+        "I set PGPASSWORD to Kd93mfpq2",
+        "ssh into 10.0.0.4 with deploy / Kd93mfpq2",
+        "connect with user bob pass Kd93mfpq2",
+        "user is deploy, password Kd93mfpq2, host 10.0.0.4",
+        "the password was changed to Kd93mfpq2",
+        "password \"Kd93mfpq2\" is rejected",
+        "My password Kd93mfpq2 got rejected",
+        "the wifi is guestnet and the code is Kd93mfpq2",
+        "enter Kd93mfpq2 when prompted for the password",
+        "when it asks for a password type Kd93mfpq2",
+        "authenticate as svc-ci using Kd93mfpq2",
+        "Credentials are bob@example.org and Kd93mfpq2",
+        "email bob@example.org password: Kd93mfpq2",
+        "le mot de passe est Kd93mfpq2",
+    ] {
+        let clean = redact(text).clean;
+        assert!(!clean.as_str().contains("Kd93"), "{text}: {clean}");
+    }
+    for (text, rest) in [
+        ("my pin is 482913", "my pin is [redacted:password]"),
+        ("hunter2 is my password", "[redacted:password] is my password"),
+        ("The passphrase is \"purple monkey dishwasher\".", "The passphrase is \"[redacted:password]\"."),
+    ] {
+        assert_eq!(redact(text).clean.as_str(), rest);
+    }
+}
+
+#[test]
+fn what_people_say_without_a_password_stays() {
+    for text in [
+        "What is the password policy for user accounts?",
+        "use bcrypt to log in",
+        "log in using OAuth2",
+        "log in with GitHub to continue",
+        "You can log in as admin with SSO",
+        "the password must be at least 12 characters",
+        "passwords are hashed with SHA256 or PBKDF2",
+        "the token expired at 2026-11-22T08:00:00Z",
+        "the pin is 5 mm wide",
+        "The code is in main.rs",
+        "the code is ISO-3166",
+        "login using SAML2 is broken",
+        "type Ctrl+C when it asks for a password",
+        "use user2 to log in",
+        "user is deploy, password authentication is disabled",
+        "user accounts use password hashing (argon2id)",
+        "username and password are required",
+        "the password was changed to something better",
+        "the password is set to expire",
+        "authenticate using Ed25519",
+        "connect with TLSv1.3",
+        "if password != confirm_password: raise ValueError(1)",
+        "our webhook secret is rotated daily",
+    ] {
+        assert_eq!(redact(text).clean.as_str(), text);
+    }
+}
+
+#[test]
+fn configuration_of_all_forms_is_read() {
+    for text in [
+        "machine example.org login bob password Kd93mfpq2",
+        "db.example.org:5432:app:bob:Kd93mfpq2",
+        "ansible_ssh_pass=Kd93mfpq2",
+        "ansible_become_password: Kd93mfpq2",
+        "  password = \"Kd93mfpq2\" # terraform",
+        "variable \"db_password\" { default = \"Kd93mfpq2\" }",
+        "<connectionString>Server=x;User Id=sa;Password=Kd93mfpq2;</connectionString>",
+        "mongodb+srv://app:Kd93mfpq2@cluster0.example.net/test",
+        "requirepass Kd93mfpq2",
+        "-Dspring.datasource.password=Kd93mfpq2",
+        "MYSQL_ROOT_PASSWORD: Kd93mfpq2",
+        "--set auth.password=Kd93mfpq2",
+        "wget --http-password=Kd93mfpq2 https://example.org",
+        "curl -u bob:Kd93mfpq2 https://example.org",
+        "enable secret 5 Kd93mfpq2",
+        "WIFI:T:WPA;S:net;P:Kd93mfpq2;;",
+        "os.getenv(\"DB_PASSWORD\", \"Kd93mfpq2\")",
+        "PASWORD=Kd93mfpq2",
+        "[client]\npassword=Kd93mfpq2\n",
+        "{\"password\":\"Kd93mfpq2\"}",
+        "{\"body\": \"{\\\"password\\\": \\\"Kd93mfpq2\\\"}\"}",
+    ] {
+        let clean = redact(text).clean;
+        assert!(!clean.as_str().contains("Kd93") && clean.as_str().contains("[redacted:"), "{text}: {clean}");
+    }
+}
+
+#[test]
+fn secrets_in_secrets_and_over_one_another_leave_nothing() {
+    use base64::Engine as _;
+    let github = token(&["ghp", "_", "x7Qm2Lp9Vd4TwBgHs8Kc3Rf6Yj1Nz5Aa0UeE"]);
+    let aws = token(&["AKIA", "Z7QX2LMNPD4TWBGH"]);
+    let encoded = base64::engine::general_purpose::STANDARD.encode(format!("bob:{github}"));
+    for text in [
+        format!("https://bob:{github}@example.org/x"),
+        format!("password={github}"),
+        format!("Authorization: Bearer {github}"),
+        format!("token = \"{aws}{github}\""),
+        format!("{aws}{github}"),
+        format!("password: {aws} password: {github}"),
+        format!("-H \"Authorization: Basic {encoded}\""),
+        format!("{{\"auths\": {{\"x\": {{\"auth\": \"{encoded}\"}}}}}}"),
+        format!("url=https%3A%2F%2Fbob%3A{github}%40example.org"),
+    ] {
+        let clean = redact(&text).clean;
+        for part in [&github[4..20], &github[20..], &aws[4..], &encoded[4..20]] {
+            assert!(!clean.as_str().contains(part), "{text}: {clean}");
+        }
+    }
+}
+
+#[test]
+fn far_from_what_was_found_the_text_is_the_same_to_the_rules() {
+    // More than one piece is looked at again, and a public block reaches over the edges of both.
+    let line = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA7bqK3x9Zt1Qd8Lw2aB3d\n";
+    let public = format!("-----BEGIN PUBLIC KEY-----\n{}-----END PUBLIC KEY-----\n", line.repeat(300));
+    let text = format!("password=hunter2x\n{public}password=hunter3y\n");
+    let once = redact(&text);
+    assert_eq!(once.clean.as_str(), format!("password=[redacted:password]\n{public}password=[redacted:password-2]\n"));
+    assert_eq!(redact(once.clean.as_str()).clean, once.clean);
+}
+
+#[test]
 fn many_findings_and_open_brackets_stay_linear() {
     // Quadratic handling of any of these would take minutes, not a blink.
     let label = token(&["PRIVATE", " KEY"]);

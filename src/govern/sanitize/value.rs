@@ -1,5 +1,7 @@
 //! What a value looks like: random, a word, a stand-in, code.
 
+use super::words::Lexicon;
+
 /// Bits of information for each character of a text, by how often each byte occurs (Shannon).
 pub(super) fn entropy(text: &str) -> f64 {
     let mut counts = [0u32; 256];
@@ -22,6 +24,17 @@ pub(super) struct Makeup {
 
 pub(super) fn makeup(text: &str) -> Makeup {
     let mut made = Makeup::default();
+    if text.is_ascii() {
+        for b in text.bytes() {
+            match b {
+                b'a'..=b'z' => made.lower += 1,
+                b'A'..=b'Z' => made.upper += 1,
+                b'0'..=b'9' => made.digits += 1,
+                _ => made.others += 1,
+            }
+        }
+        return made;
+    }
     for c in text.chars() {
         match c {
             _ if c.is_lowercase() => made.lower += 1,
@@ -51,9 +64,26 @@ const MIN_WORD: usize = 4;
 /// Most consonants in a row inside a word.
 const MAX_CONSONANTS: usize = 4;
 
+/// For each letter, those that follow it in no word of the languages that people name things in.
+#[rustfmt::skip]
+const NEVER_AFTER: [&[u8]; 26] = [
+    b"", b"qxz", b"bgjvwx", b"xz", b"", b"qxz", b"qvxz", b"xz", b"", b"bcdfghjklmnpqrstvwxyz", b"qxz", b"qxz", b"qxz", b"q",
+    b"", b"qvxz", b"bcdefghijklmnopqrstvwxyz", b"qx", b"xz", b"q", b"", b"bcdfghjkmnpqtwxz", b"qvxz", b"jkqrz", b"q",
+    b"bcdfgjkmnpqrstvwx",
+];
+
+fn never_meet(first: u8, second: u8) -> bool {
+    let (first, second) = (first.to_ascii_lowercase(), second.to_ascii_lowercase());
+    let after = usize::from(first.wrapping_sub(b'a'));
+    NEVER_AFTER.get(after).is_some_and(|never| never.contains(&second))
+}
+
 /// Whether letters of one case could be said: vowels among them, few consonants in a row.
 fn can_be_said(word: &[u8]) -> bool {
     if !(MIN_WORD..=MAX_WORD).contains(&word.len()) {
+        return false;
+    }
+    if word.windows(2).any(|two| never_meet(two[0], two[1])) {
         return false;
     }
     let (mut vowels, mut run, mut longest) = (0, 0, 0);
@@ -106,6 +136,9 @@ pub(super) fn is_random(text: &str) -> bool {
 
 /// Dates, times, versions and numbers: few letters among digits and signs.
 pub(super) fn is_dated(text: &str) -> bool {
+    if !text.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
     let made = makeup(text);
     made.digits > 0
         && made.others > 0
@@ -145,21 +178,38 @@ const STAND_INS: &[&str] = &[
 const STAND_IN_STARTS: &[&str] =
     &["your", "my-", "my_", "<", "${", "$(", "{{", "{%", "%(", "#{", "insert", "replace", "changeme", "enter_"];
 
-/// What is in no secret but in what stands for one, in lower case.
-const STAND_IN_PARTS: [&str; 7] = ["xxxx", "****", "placeholder", "_here", "-here", "your_", "your-"];
-
 /// Whether a value only stands for a secret: `<your-key>`, `xxxx`, `${VAR}`, `changeme`, `null`.
 pub(super) fn stands_in(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let bare = lower.trim_matches(|c: char| !c.is_alphanumeric());
-    let first = lower.chars().next();
+    static LIST: Lexicon = Lexicon::new(STAND_INS);
+    let Some(first) = value.bytes().next() else { return true };
+    let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
     bare.is_empty()
-        || lower.chars().all(|c| Some(c) == first)
-        || STAND_INS.binary_search(&bare).is_ok()
-        || STAND_IN_STARTS.iter().any(|start| lower.starts_with(start))
-        || STAND_IN_PARTS.iter().any(|part| lower.contains(part))
+        || value.bytes().all(|b| b.eq_ignore_ascii_case(&first))
+        || LIST.has(bare)
+        || STAND_IN_STARTS.iter().any(|start| begins(value, start))
+        || has_stand_in_part(value)
         || is_variable(value)
         || is_flag(value)
+}
+
+fn begins(value: &str, start: &str) -> bool {
+    value.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+/// Whether there is in a value what is in no secret, but in what stands for one.
+fn has_stand_in_part(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let at = |start: usize, part: &str| {
+        bytes.get(start..start + part.len()).is_some_and(|piece| piece.eq_ignore_ascii_case(part.as_bytes()))
+    };
+    (0..bytes.len()).any(|start| match bytes[start] {
+        b'x' | b'X' => at(start, "xxxx"),
+        b'*' => at(start, "****"),
+        b'p' | b'P' => at(start, "placeholder"),
+        b'y' | b'Y' => at(start, "your_") || at(start, "your-"),
+        b'_' | b'-' => at(start + 1, "here"),
+        _ => false,
+    })
 }
 
 /// `--password-file`: the name of an option, not its value.
@@ -193,6 +243,9 @@ fn is_variable(value: &str) -> bool {
 
 /// Whether an unquoted value is code that yields one: a call, a chain of names, an index, a type.
 pub(super) fn is_code(value: &str) -> bool {
+    if !value.bytes().any(|b| matches!(b, b'(' | b'[' | b'.' | b':' | b'>' | b'=')) {
+        return false;
+    }
     let identifier =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$' | '!' | '>' | '-' | '&' | '*');
     let head = |mark: char| {
@@ -217,6 +270,9 @@ pub(super) fn is_code(value: &str) -> bool {
 
 /// Whether a value is a path or an address.
 pub(super) fn is_path(value: &str) -> bool {
+    if !value.bytes().any(|b| matches!(b, b'/' | b'\\')) {
+        return false;
+    }
     let rooted = ["/", "./", "../", "~/", "\\\\"].iter().any(|start| value.starts_with(start));
     let drive = value.as_bytes().get(1..3).is_some_and(|two| two == b":\\" || two == b":/");
     let parts = value.split(['/', '\\']);

@@ -17,7 +17,20 @@ pub(super) enum Class {
     Cue,
 }
 
+/// A word that calls something secret, where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) class: Class,
+}
+
 impl Class {
+    /// Whether the word calls a password.
+    pub(super) fn is_password(self) -> bool {
+        matches!(self, Class::Password | Class::ShortPassword)
+    }
+
     /// Whether the word must stand at the start of a part of its name.
     pub(super) fn is_short(self) -> bool {
         matches!(self, Class::ShortPassword | Class::Key)
@@ -28,7 +41,8 @@ impl Class {
 #[rustfmt::skip]
 pub(super) const WORDS: &[(Class, &[&str])] = &[
     (Class::Password, &[
-        "password", "passwd", "passphrase", "pass phrase", "passcode", "pswd", "passwort", "kennwort",
+        "password", "passwd", "paswd", "passwrd", "paswrd", "pswrd", "psswd", "psswrd", "psword", "pssword", "pasword",
+        "passphrase", "pass phrase", "passcode", "pswd", "passwort", "kennwort",
         "mot de passe", "motdepasse", "contraseña", "contrasena", "palavra-passe", "wachtwoord", "lösenord",
         "adgangskode", "passord", "salasana", "hasło", "heslo", "jelszó", "şifre", "пароль", "密码", "密碼", "口令",
         "パスワード", "비밀번호", "비번", "암호", "securestring",
@@ -40,12 +54,11 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
         "secret", "token", "apikey", "api_key", "api-key", "api key", "accesskey", "access_key", "access-key",
         "access key", "authkey", "auth_key", "auth-key", "private_key", "privatekey", "private-key",
         "private key", "encryption_key", "encryptionkey", "encryption key", "signing_key", "signingkey",
-        "signing key", "master_key", "masterkey", "license_key", "licensekey", "license
-    key",
+        "signing key", "master_key", "masterkey", "license_key", "licensekey", "license key",
         "account_key", "accountkey", "deploy_key", "deploykey", "storage_key", "storagekey", "shared_key",
         "sharedkey", "sharedaccesskey", "sharedaccesssignature", "app_key", "appkey", "client_key", "user_key",
         "userkey", "stream_key", "session_key", "credential", "bearer", "sessionid", "session_id", "phpsessid",
-        "session id", "authorization", "auth_code", "recovery code", "nkey", "webhook_key", "otp_seed",
+        "session id", "authorization", "auth_code", "recovery code", "nkey", "webhook_key", "otp_seed", "otp seed", "totp secret",
         "secretkey", "secret_key", "apitoken", "consumer_key", "consumerkey", "service_key",
         "subscription-key", "subscription_key",
     ]),
@@ -82,8 +95,8 @@ const ABOUT_MORE: &[&str] = &[
 
 /// Whether a part of a name says that the value is about a secret, and none itself.
 pub(super) fn is_a_kind_of_name(part: &str) -> bool {
-    let lower = part.to_ascii_lowercase();
-    ABOUT.binary_search(&lower.as_str()).is_ok() || ABOUT_MORE.binary_search(&lower.as_str()).is_ok()
+    static LISTS: [Lexicon; 2] = [Lexicon::new(ABOUT), Lexicon::new(ABOUT_MORE)];
+    LISTS.iter().any(|list| list.has(part))
 }
 
 /// Everyday words that follow "password is", "token:" and the like in prose and help texts.
@@ -118,13 +131,43 @@ const COMMON_MORE: &[&str] = &[
 
 /// Whether a word of prose is one of those, or has the form of one (`…ed`, `…ing`, `…able`).
 pub(super) fn is_common(word: &str) -> bool {
-    let lower = word.to_ascii_lowercase();
-    let ending = ["ed", "ing", "able", "ible", "ation", "ment", "ly"];
-    COMMON.binary_search(&lower.as_str()).is_ok()
-        || COMMON_MORE.binary_search(&lower.as_str()).is_ok()
-        || (lower.len() >= 6
-            && lower.bytes().all(|b| b.is_ascii_lowercase())
-            && ending.iter().any(|end| lower.ends_with(end)))
+    static LISTS: [Lexicon; 2] = [Lexicon::new(COMMON), Lexicon::new(COMMON_MORE)];
+    let ends = |end: &&str| word.get(word.len() - end.len()..).is_some_and(|tail| tail.eq_ignore_ascii_case(end));
+    LISTS.iter().any(|list| list.has(word))
+        || (word.len() >= 6
+            && ["ed", "ing", "able", "ible", "ation", "ment", "ly"].iter().any(ends)
+            && word.bytes().all(|b| b.is_ascii_alphabetic()))
+}
+
+/// Words in lower case, sorted; most others are told from them by their first letter and their length.
+pub(super) struct Lexicon {
+    words: &'static [&'static str],
+    /// For each first letter, and for what is none, a bit for every length.
+    lengths: [u64; 27],
+}
+
+impl Lexicon {
+    pub(super) const fn new(words: &'static [&'static str]) -> Self {
+        let (mut lengths, mut at) = ([0; 27], 0);
+        while at < words.len() {
+            let word = words[at].as_bytes();
+            lengths[letter(word[0])] |= 1 << (word.len() & 63);
+            at += 1;
+        }
+        Lexicon { words, lengths }
+    }
+
+    /// Whether a text is one of the words, in capitals or small letters.
+    pub(super) fn has(&self, text: &str) -> bool {
+        let Some(first) = text.bytes().next() else { return false };
+        self.lengths[letter(first)] & (1 << (text.len() & 63)) != 0
+            && self.words.binary_search(&text.to_ascii_lowercase().as_str()).is_ok()
+    }
+}
+
+const fn letter(b: u8) -> usize {
+    let b = b.to_ascii_lowercase();
+    if b.is_ascii_lowercase() { (b - b'a') as usize } else { 26 }
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::columns::{Columns, int};
 use super::rows::{
-    OPEN_DRIFT, artifact, artifact_ref, assertion, commit, drift, drift_state, exchange, head, item, log_line, session,
-    turn,
+    OPEN_DRIFT, artifact, artifact_ref, assertion, block, commit, drift, drift_state, exchange, head, item, log_line,
+    session, turn,
 };
 use super::{Handle, failed, optional};
 use crate::record::block::Anchor;
@@ -270,8 +270,13 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn block_at(&self, of: u32) -> Result<Option<Anchor>, StoreError> {
-        let sql = "SELECT document, header FROM block WHERE height = ?1 ORDER BY rowid DESC LIMIT 1";
-        self.one("read a block", sql, [i64::from(of)], |c| c.anchor("block.document", "block.header"))
+        let sql = "SELECT * FROM block WHERE height = ?1 ORDER BY rowid DESC LIMIT 1";
+        self.one("read a block", sql, [i64::from(of)], block)
+    }
+
+    fn blocks_at(&self, of: u32) -> Result<Vec<Anchor>, StoreError> {
+        let sql = "SELECT * FROM block WHERE height = ?1 ORDER BY rowid DESC";
+        self.list("read blocks", sql, [i64::from(of)], block)
     }
 
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError> {

@@ -1,5 +1,6 @@
 //! One row of each table, read strictly.
 
+use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::item::Item;
 use crate::store::{
@@ -37,6 +38,11 @@ pub(super) fn height(c: &Columns<'_, '_>, place: &'static str) -> Result<u32, St
 
 pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
     let tier = c.count("chat_session.tier")?;
+    let status = c.text("chat_session.status")?;
+    if !matches!(status.as_str(), "open" | "closed") {
+        let (place, expected) = ("chat_session.status", "'open' or 'closed'");
+        return Err(StoreError::Corrupt { place, expected, actual: status });
+    }
     Ok(SessionRow {
         uuid: c.uuid("chat_session.session_id")?,
         id: c.hash("chat_session.ledger_session")?,
@@ -142,7 +148,22 @@ pub(super) fn artifact_ref(c: &Columns<'_, '_>) -> Result<ArtifactRefRow, StoreE
     })
 }
 
+/// A block, whose key and height are those of its document.
+pub(super) fn block(c: &Columns<'_, '_>) -> Result<Anchor, StoreError> {
+    let anchor = c.anchor("block.document", "block.header")?;
+    let (hash, height) = (c.hash("block.hash")?, height(c, "block.height")?);
+    if (hash, height) != (anchor.block.hash, anchor.block.height) {
+        let (place, expected) = ("block.hash and block.height", "those of its document");
+        return Err(StoreError::Corrupt { place, expected, actual: format!("{hash} and {height}") });
+    }
+    Ok(anchor)
+}
+
 pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
+    let kind = c.text("drift_event.kind")?;
+    if kind != DRIFT_KIND {
+        return Err(StoreError::Corrupt { place: "drift_event.kind", expected: DRIFT_KIND, actual: kind });
+    }
     Ok(DriftRow {
         drift_id: c.text("drift_event.drift_id")?,
         exchange: c.uuid("drift_event.exchange_id")?,
@@ -154,6 +175,9 @@ pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
         created_at: c.time("drift_event.created_at")?,
     })
 }
+
+/// The one kind of drift event that there is (AEGIS 9.3).
+const DRIFT_KIND: &str = "DRIFTWATCH";
 
 /// A row of [`DRIFT_STATE`].
 pub(super) fn drift_state(c: &Columns<'_, '_>) -> Result<DriftState, StoreError> {

@@ -118,6 +118,7 @@ class Ledger:
         self.sessions, self.branches, self.last_branch, self.allowed = {}, set(), None, b""
         self.main, self.mains, self.reach = None, 0, {}
         self.heights = {}
+        self.packed = None          # packed-refs, when the refs stand there
 
     def touch(self, what, which, value):
         """`which` is the name and how often it came: 'response#2'."""
@@ -370,6 +371,8 @@ class Ledger:
             put(os.path.join(git, "objects", name[:2], name[2:]), zlib.compress(raw, 1))
         for name, oid in self.refs.items():
             put(os.path.join(git, name), (oid + "\n").replace("\0\n", "").encode())
+        if self.packed is not None:
+            put(os.path.join(git, "packed-refs"), self.packed)
         put(os.path.join(folder, "audit.log"), b"".join(self.lines))
 
 
@@ -602,6 +605,24 @@ afterwards("symbolic_branch", lambda one: one.refs.update({OTHER: "ref: refs/hea
 afterwards("broken_ref", lambda one: one.refs.update({"refs/heads/branch-3": "no object name"}), C)
 afterwards("ref_to_nothing", lambda one: one.refs.update({TAIL: "1" * 40}), C)
 afterwards("ref_to_a_blob", lambda one: one.refs.update({TAIL: one.put("blob", b"blob")}), C)
+
+
+def pack(one, change=lambda rows: rows):
+    """The refs in one file, as `git pack-refs` writes them."""
+    rows = change(sorted((name, oid) for name, oid in one.refs.items()))
+    one.packed = b"".join([b"# pack-refs with: peeled fully-peeled sorted \n"] + [("%s %s\n" % (oid, name)).encode() for name, oid in rows])
+    one.refs = {}
+
+
+def shout(rows):
+    return [(name, oid.upper() if name == "refs/heads/main" else oid) for name, oid in rows]
+
+
+afterwards("honest_with_packed_refs", pack)
+afterwards("packed_ref_in_upper_case", lambda one: pack(one, shout), C)
+afterwards("packed_ref_of_another_commit", lambda one: (back(one, TAIL, 1), pack(one)), C)
+afterwards("packed_ref_of_another_name", lambda one: pack(one, lambda rows: [(n.replace("main", "maim"), o) for n, o in rows]), C)
+afterwards("ref_in_upper_case", lambda one: one.refs.update({TAIL: one.refs[TAIL].upper()}), C)
 afterwards("branches_exchanged", lambda one: one.refs.update({TAIL: one.refs[OTHER], OTHER: one.refs[TAIL]}), C)
 
 

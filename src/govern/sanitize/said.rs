@@ -1,0 +1,137 @@
+//! Sentences as words: where each stands, what is around it, and whether it may be a password.
+
+use super::named::{MIN_PASSWORD, is_prose_sign};
+use super::steps;
+use super::value::{is_code, is_dated, is_escaped, is_name, is_path, makeup, stands_in};
+use super::words::is_common;
+
+/// How much of a sentence is read on either side of a word.
+const REACH: usize = 160;
+/// Most words of a phrase in quotes.
+const MAX_PHRASE: usize = 8;
+/// Longest password that is said.
+const MAX_SAID: usize = 128;
+/// Longest word outside ASCII that is compared with others, in bytes.
+const MAX_WORD: usize = 16;
+
+/// A word of a sentence: where it is, without the signs around it.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) start: usize,
+    pub(super) text: &'a str,
+    /// Whether a pair of quotes or backticks was around it.
+    pub(super) quoted: bool,
+    /// What ends it: a colon makes it a verb.
+    pub(super) colon: bool,
+}
+
+const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_'];
+const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
+
+/// The rest of the line after a place, as far as it is read.
+pub(super) fn reach_after(text: &str, from: usize) -> &str {
+    let mut to = text.len().min(from + REACH);
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    let rest = text.get(from..to).unwrap_or_default();
+    let line = rest.split('\n').next().unwrap_or_default();
+    steps::count(line.len());
+    line
+}
+
+/// The line before a place, as far as it is read, and where that begins.
+pub(super) fn reach_before(text: &str, to: usize) -> (usize, &str) {
+    let mut from = to.saturating_sub(REACH);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let from = text.get(from..to).and_then(|part| part.rfind('\n')).map_or(from, |at| from + at + 1);
+    steps::count(to - from);
+    (from, text.get(from..to).unwrap_or_default())
+}
+
+/// The words of a piece of text that begins at `base`; what stands between quotes is one word.
+pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = Said<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = piece.get(at..)?;
+        let skipped = rest.len() - rest.trim_start().len();
+        let word = rest.trim_start();
+        let first = word.chars().next()?;
+        let start = at + skipped;
+        let spaced = QUOTES.contains(&first).then(|| word[first.len_utf8()..].find(|c| QUOTES.contains(&c))).flatten();
+        let length = match spaced {
+            Some(length) if length > 0 => {
+                let tail = &word[first.len_utf8() + length..];
+                first.len_utf8() + length + tail.find(char::is_whitespace).unwrap_or(tail.len())
+            }
+            _ => word.find(char::is_whitespace).unwrap_or(word.len()),
+        };
+        at = start + length;
+        Some(said(piece.get(start..at)?, base + start))
+    })
+}
+
+fn said(raw: &str, start: usize) -> Said<'_> {
+    if raw.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return Said { start, text: raw, quoted: false, colon: false };
+    }
+    let opened = raw.trim_start_matches(MARKS);
+    let kept =
+        opened.trim_end_matches([',', ';', '.', ':', '?']).trim_end_matches(MARKS).trim_end_matches(['.', ',', ';']);
+    let quoted = raw.starts_with(QUOTES) && raw.trim_end_matches([',', ';', '.', ':', '?', '!', ')']).ends_with(QUOTES);
+    Said { start: start + raw.len() - opened.len(), text: kept, quoted, colon: raw.ends_with(':') }
+}
+
+impl Said<'_> {
+    /// Its bytes.
+    pub(super) fn place(&self) -> (usize, usize) {
+        (self.start, self.start + self.text.len())
+    }
+
+    /// Whether it is one of those, in capitals or small letters.
+    pub(super) fn is(&self, words: &[&str]) -> bool {
+        if self.text.is_ascii() {
+            return words.iter().any(|word| self.text.eq_ignore_ascii_case(word));
+        }
+        let lower = || self.text.to_lowercase();
+        self.text.len() <= MAX_WORD && words.contains(&lower().as_str())
+    }
+
+    /// Whether it may be a password: quoted, or nothing that a sentence would say.
+    pub(super) fn may_be_password(&self, plain_words_too: bool) -> bool {
+        let text = self.text;
+        let made = makeup(text);
+        let length = text.chars().count();
+        if !(MIN_PASSWORD..=MAX_SAID).contains(&length)
+            || stands_in(text)
+            || is_path(text)
+            || is_common(text)
+            || is_dated(text)
+            || is_escaped(text)
+            || is_name(text)
+        {
+            return false;
+        }
+        if self.quoted {
+            let words = || text.split_whitespace();
+            // More words are a phrase that somebody chose, unless everyday ones make it a message.
+            return match words().count() {
+                ..=2 => !words().all(is_common),
+                count => {
+                    count <= MAX_PHRASE
+                        && !words().any(is_common)
+                        && text.chars().all(|c| c.is_alphanumeric() || c == ' ')
+                }
+            };
+        }
+        let plain = made.digits == 0 && (made.others == 0 || is_prose_sign(text));
+        if plain {
+            plain_words_too && made.others == 0
+        } else {
+            !is_prose_sign(text) && !is_code(text) && made.letters() > 0
+                || (made.digits >= 4 && made.letters() == 0 && made.others == 0)
+        }
+    }
+}
