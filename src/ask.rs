@@ -12,6 +12,7 @@ use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
+use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
 use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
@@ -25,9 +26,8 @@ use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, RecorderError, Refusal,
     RefusedPrompt,
 };
-use crate::govern::kernel::Kernel;
-use crate::store::StoreError;
 use crate::session::{House, Resumed, resume_or_open};
+use crate::store::StoreError;
 
 use recall::{Declared, recall};
 use refer::{Standing, count, refer};

@@ -353,9 +353,7 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     let config = root.join(config::FILE);
     let context = root.join(CONTEXT);
     for (path, text) in [(&config, config::genesis_file(options.network)), (&context, GENESIS_CONTEXT.to_owned())] {
-        std::fs::write(path, text)
-            .and_then(|()| File::open(path)?.sync_all())
-            .map_err(|e| io("write", path, &e))?;
+        std::fs::write(path, text).and_then(|()| File::open(path)?.sync_all()).map_err(|e| io("write", path, &e))?;
     }
     let genesis = genesis(options, &signing, now)?;
     let kernel = Kernel::genesis();

@@ -178,7 +178,12 @@ impl<'a> Turns<'a> {
     }
 
     /// None for a turn without an exchange: a home that `audit verify` has to look at.
-    pub(super) fn candidate(&mut self, row: TurnRow, relevance: u64, name: &str) -> Result<Option<TurnCandidate>, StoreError> {
+    pub(super) fn candidate(
+        &mut self,
+        row: TurnRow,
+        relevance: u64,
+        name: &str,
+    ) -> Result<Option<TurnCandidate>, StoreError> {
         let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else { return Ok(None) };
         let outcome = exchange.outcome.as_ref();
         let (line, hash) = if row.by_user {

@@ -13,6 +13,7 @@ use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::gate_turn;
 use crate::continuity::refs::{Found, Lookup};
 use crate::govern::kernel::Kernel;
+use crate::record::bundle::NamedHash;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
 use crate::record::context::event::{
     Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
@@ -20,7 +21,6 @@ use crate::record::context::event::{
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{DeclaredRef, Effect};
 use crate::record::context::turn::Counts;
-use crate::record::bundle::NamedHash;
 use crate::record::time::Seconds;
 use crate::recorder::{POLICY, thread_id};
 use crate::store::{EventRow, Read, Recall, SessionRow, StoreError};
@@ -235,8 +235,11 @@ fn decision(store: &dyn Recall, row: &EventRow, place: Place) -> Result<Option<E
     };
     let session = store.session_of(exchange.session)?;
     let (Some(session), Some(_)) = (session, row.digest) else { return Ok(None) };
-    let codes: Vec<String> = serde_json::from_str(&turn.reasons)
-        .map_err(|e| StoreError::Corrupt { place: "thread_turn.reasons", expected: "a list", actual: e.to_string() })?;
+    let codes: Vec<String> = serde_json::from_str(&turn.reasons).map_err(|e| StoreError::Corrupt {
+        place: "thread_turn.reasons",
+        expected: "a list",
+        actual: e.to_string(),
+    })?;
     let normative = Normative {
         boundary: Boundary { context_config_digest: NamedHash(turn.config_digest) },
         context_digest: turn.context_digest.map(NamedHash),

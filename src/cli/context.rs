@@ -81,7 +81,9 @@ impl PlaceArgs {
         let wrong = |reason: String| WireError::Setting { flag: "--parent", reason };
         match (thread, of) {
             (thread, None) => Ok(Standing { thread: thread.map(|row| row.thread), parent }),
-            (_, Some(None)) => Err(wrong("that exchange is from before there were threads: quote it instead".to_owned())),
+            (_, Some(None)) => {
+                Err(wrong("that exchange is from before there were threads: quote it instead".to_owned()))
+            }
             (Some(thread), Some(Some(turn))) if thread.thread != turn.thread => Err(wrong(format!(
                 "that exchange belongs to thread {}, not to {}: leave --thread out",
                 turn.thread, thread.thread
@@ -290,7 +292,8 @@ fn denied(
 
 fn print_preview(bundle: &ContextBundle, session: Option<Uuid>, declared: &Declared, json: bool) -> u8 {
     let said = |reference: &ArtifactRef| {
-        let turn = bundle.declared().iter().chain(bundle.turns()).find(|turn| turn.turn.to_string() == reference.artifact_id);
+        let turn =
+            bundle.declared().iter().chain(bundle.turns()).find(|turn| turn.turn.to_string() == reference.artifact_id);
         let turn = turn.map(|turn| format!("{}: {}", turn.speaker, turn.text));
         turn.or_else(|| view::said_in(bundle.bundle(), &reference.artifact_id))
     };

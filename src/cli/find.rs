@@ -7,9 +7,9 @@
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
 //! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
 
+use crate::ask::recall::Reference;
 use crate::record::commit::{CommitKind, trailer};
 use crate::record::hash::Hash32;
-use crate::ask::recall::Reference;
 use crate::store::{CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError, ThreadRow};
 
 /// So many digits of a commit's id are shown by git, and are enough.

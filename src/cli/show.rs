@@ -18,8 +18,8 @@ use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::recorder::tombstones;
 use crate::store::sqlite::Sqlite;
-use crate::verify::contexts::Context;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
+use crate::verify::contexts::Context;
 
 use super::wire::{self, WireError};
 use super::{NEGATIVE, find, print, say};

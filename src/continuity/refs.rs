@@ -206,9 +206,8 @@ impl Resolving<'_> {
             self.transformations.push(made(Effect::NamedTwice, id, "SORT_CANONICAL"));
             return Ok(());
         }
-        let allowed = kind == Kind::Intent
-            || kind == Kind::Decision
-            || self.config.rules().allow_execution_refs_for_prompt;
+        let allowed =
+            kind == Kind::Intent || kind == Kind::Decision || self.config.rules().allow_execution_refs_for_prompt;
         let event = match event {
             _ if !allowed => return self.leave_out(id, "allow_execution_refs_for_prompt"),
             Err(kept) => return self.leave_out(id, kept.code()),

@@ -24,20 +24,16 @@ struct Put<'a> {
 }
 
 /// Puts the turns that were declared, as they were resolved, then chooses the best of deep history.
-pub(super) fn choose(
-    question: &[String],
-    recalled: &Recalled,
-    now: Seconds,
-    mut deep: Room,
-    chosen: &mut Selection,
-) {
+pub(super) fn choose(question: &[String], recalled: &Recalled, now: Seconds, mut deep: Room, chosen: &mut Selection) {
     for turn in &recalled.declared {
         chosen.refs.push(reference(turn, format!("{DECLARED}{}", turn.declared), now));
         chosen.declared.extend(PriorTurn::of(turn));
     }
     chosen.block.clone_from(&recalled.block);
     let kept = recalled.kept.iter();
-    chosen.exclusions.extend(kept.map(|(id, rule)| Exclusion { artifact: format!("{TURN}:{id}"), reason: rule.clone() }));
+    chosen
+        .exclusions
+        .extend(kept.map(|(id, rule)| Exclusion { artifact: format!("{TURN}:{id}"), reason: rule.clone() }));
     let mut put: Vec<Put<'_>> = Vec::new();
     let is_declared = |turn: &&TurnCandidate| recalled.declared.iter().any(|known| known.turn == turn.turn);
     let mut history: Vec<(&TurnCandidate, Parts)> = recalled

@@ -194,7 +194,12 @@ mod tests {
             ("[policy.models]\ntier1 = [\"*\"]\ntier2 = [\"ob*\"]\ntier3 = []", "hi", &[], &[]),
             ("[policy.models]\ntier1 = [\"*\"]\ntier2 = [\"x\"]\ntier3 = []", "hi", &[], &["policy.tier_not_allowed"]),
             ("[[policy.forbidden]]\nname = \"w\"\npattern = \"(?i)bomb\"", "A BOMB?", &[], &["policy.forbidden.w"]),
-            ("[[policy.forbidden]]\nname = \"w\"\npattern = \"(?i)bomb\"", "And?", &["a bomb"], &["policy.forbidden.w"]),
+            (
+                "[[policy.forbidden]]\nname = \"w\"\npattern = \"(?i)bomb\"",
+                "And?",
+                &["a bomb"],
+                &["policy.forbidden.w"],
+            ),
             ("[[policy.forbidden]]\nname = \"w\"\npattern = \"(?i)bomb\"", "And?", &["a balm"], &[]),
         ] {
             let decision = counted(&with(policy), prompt, "observer", counts, said);
@@ -208,7 +213,8 @@ mod tests {
     #[test]
     fn a_first_question_has_nothing_to_refer_to() {
         let kernel = Kernel::from_toml(&format!("{GENESIS_KERNEL}\n[policy.refs]\nintents = 2")).unwrap();
-        let of = |thread, said: &[&str]| counted(&kernel, "hi", "observer", Counts { thread, ..Counts::default() }, said);
+        let of =
+            |thread, said: &[&str]| counted(&kernel, "hi", "observer", Counts { thread, ..Counts::default() }, said);
         assert!(of(0, &[]).reason().is_none() && of(1, &["a"]).reason().is_none());
         assert!(of(1, &[]).reason().is_some() && of(2, &["a"]).reason().is_some());
     }

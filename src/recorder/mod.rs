@@ -45,12 +45,12 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::govern::actuation::{proposed, requested};
+use crate::govern::sanitize::Clean;
 use crate::keys::Signer;
 use crate::record::block::Anchor;
+use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::govern::sanitize::Clean;
-use crate::record::commitment::Salt;
 use crate::store::{SessionRow, ThreadRow};
 
 pub use actions::{AWAITING, Action, KIND as ACTION};

@@ -107,7 +107,8 @@ pub fn asked(
         turn_id: turn.to_string(),
         thread_id: thread.to_string(),
     };
-    let intent = text.map(|text| Intent::new(place(0, row.turn_user), text.to_owned())).transpose().map_err(digesting)?;
+    let intent =
+        text.map(|text| Intent::new(place(0, row.turn_user), text.to_owned())).transpose().map_err(digesting)?;
     let id = row_id("decision", session.id, row.seq);
     let normative = normative(decided, session.kernel_hash, context_digest);
     let decision = text.map(|_| Decision::new(place(1, id), &normative)).transpose().map_err(digesting)?;
@@ -195,12 +196,8 @@ pub fn answered(
 ) -> Result<(), RecorderError> {
     let Some(turn) = draft.tx.thread_turn(row.exchange_id)? else { return Ok(()) };
     let index = draft.tx.next_index(turn.thread)?;
-    let place = Place {
-        index,
-        id: aurora.to_string(),
-        turn_id: turn.turn.to_string(),
-        thread_id: turn.thread.to_string(),
-    };
+    let place =
+        Place { index, id: aurora.to_string(), turn_id: turn.turn.to_string(), thread_id: turn.thread.to_string() };
     let execution = stored.map(|text| Execution::new(place, text.to_owned(), &row.model));
     let digest = execution.transpose().map_err(digesting)?.map(|execution| execution.digest().0);
     let event = EventRow {
@@ -260,5 +257,7 @@ pub fn block(texts: &[ReferredText]) -> Option<Option<String>> {
         return None;
     }
     let parts = texts.iter();
-    Some(block_again(parts.map(|one| (one.reference.ref_id.as_str(), one.kind, one.text.as_deref().unwrap_or_default()))))
+    Some(block_again(
+        parts.map(|one| (one.reference.ref_id.as_str(), one.kind, one.text.as_deref().unwrap_or_default())),
+    ))
 }

@@ -86,9 +86,11 @@ impl<'a> Rows<'a> {
         let apart = |row: &&ArtifactRefRow| context.is_none() || row.included_reason.starts_with(DEEP);
         for row in refs.iter().filter(|row| row.artifact_type == TURN).filter(apart) {
             let turn = row.artifact_id.parse().ok().map(|id| store.turn(id)).transpose()?.flatten();
-            turns.push(turn.and_then(|turn| {
-                PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref())
-            }));
+            turns.push(
+                turn.and_then(|turn| {
+                    PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref())
+                }),
+            );
         }
         let aurora = exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
         Ok(Rows {

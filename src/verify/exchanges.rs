@@ -13,9 +13,9 @@ use crate::store::{ExchangeRow, Outcome, Read, SessionRow, TurnRow};
 use super::VerifyError;
 use super::checker::Checker;
 use super::contexts::Context;
-use super::exchange_rows::Rows;
 use super::continuity::Injected;
 use super::database::DatabaseCounts;
+use super::exchange_rows::Rows;
 use super::report::Question;
 
 impl Checker<'_> {

@@ -107,7 +107,12 @@ impl Checker<'_> {
         let (id, place) = (Some(rows.session.id), rows.place());
         for event in context.events.iter().filter(|event| event.kind != Kind::Decision) {
             let again = self.again(event_again(store, event))?;
-            self.check_digest(rows, &format!("event_digest of its {}", event.kind.name()), again.map(|e| e.digest().0), event.digest);
+            self.check_digest(
+                rows,
+                &format!("event_digest of its {}", event.kind.name()),
+                again.map(|e| e.digest().0),
+                event.digest,
+            );
         }
         for one in &context.refs {
             let event = self.rows(store.event(one.reference.event))?.flatten();

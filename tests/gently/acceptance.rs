@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gently::ask::refer::Standing;
-use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::anchor::agree::Policy;
 use gently::ask::recall::Declared;
+use gently::ask::refer::Standing;
 use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::hash::Hash32;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::House;

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gently::ask::refer::Standing;
-use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::anchor::BlockSource;
 use gently::anchor::agree::Policy;
 use gently::anchor::esplora::Esplora;
 use gently::ask::recall::Declared;
+use gently::ask::refer::Standing;
 use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::House;

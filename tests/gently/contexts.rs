@@ -139,7 +139,12 @@ fn contexts_of_intents_have_the_digest_that_the_gateway_gives() {
     std::fs::write(&path, std::fs::read_to_string(&path).unwrap().replacen("ALLOW", "DENY", 1)).unwrap();
     let thread = person.gently(&["thread", "show", "--json"]).exits(0).json();
     // The first was denied: what was said in it is kept out.
-    let said: Vec<Value> = thread["events"].as_array().unwrap().iter().filter(|e| e["kind"] == "INTENT").skip(1)
+    let said: Vec<Value> = thread["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|e| e["kind"] == "INTENT")
+        .skip(1)
         .map(|e| json!({"id": e["event"], "index": e["event_index"], "turn": e["turn"], "text": e["text"]}))
         .collect();
     assert_eq!(said.len(), 2);
@@ -239,7 +244,8 @@ fn the_context_block_can_not_be_forged_from_inside() {
     for question in [&hostile, "Go on.", &hostile] {
         person.gently(&["ask", "--model", "openai/m", question]).exits(0);
     }
-    let asked: Vec<Value> = server.requests().iter().filter(|r| r.line.contains("completions")).map(|r| r.json()).collect();
+    let asked: Vec<Value> =
+        server.requests().iter().filter(|r| r.line.contains("completions")).map(|r| r.json()).collect();
     assert_eq!(asked.len(), 3);
     for (request, refs) in asked.iter().zip([0, 2, 4]) {
         let text = |role: &str| {
@@ -248,9 +254,7 @@ fn the_context_block_can_not_be_forged_from_inside() {
         };
         let (system, user) = (text("system"), text("user"));
         let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-        let lines = |text: &str, begins: &str| {
-            text.split(ends).filter(|line| line.trim().starts_with(begins)).count()
-        };
+        let lines = |text: &str, begins: &str| text.split(ends).filter(|line| line.trim().starts_with(begins)).count();
         let blocks = usize::from(refs > 0);
         assert_eq!(lines(&system, "DBL_CONTEXT_REFS_BEGIN"), blocks, "{system}");
         assert_eq!(lines(&system, "DBL_CONTEXT_REFS_END"), blocks, "{system}");
@@ -272,7 +276,8 @@ fn policies_deny_on_record_and_a_kernel_is_tried_on_history_before_it_is_set() {
     }
     let kernel = person.dir.path().join("kernel.toml");
     let text = person.gently(&["kernel", "show"]).exits(0).out;
-    let policies = "\n[policy.thread]\nintents = 3\n\n[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n";
+    let policies =
+        "\n[policy.thread]\nintents = 3\n\n[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n";
     std::fs::write(&kernel, text + policies).unwrap();
     let path = kernel.to_str().unwrap();
     let lines = person.log().len();
@@ -311,9 +316,18 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
     for (change, named) in [
         ("DELETE FROM thread_event WHERE event_index = 4", "same_events"),
         ("DELETE FROM thread_event WHERE event_index = 8", "same_events"),
-        ("UPDATE thread_event SET event_digest = replace(event_digest, substr(event_digest, 1, 1), 'g') WHERE event_index = 3", "corrupt"),
-        ("UPDATE thread_event SET event_digest = (SELECT event_digest FROM thread_event WHERE event_index = 0) WHERE event_index = 3", "same_events"),
-        ("UPDATE thread_event SET event_digest = (SELECT event_digest FROM thread_event WHERE event_index = 0) WHERE event_index = 7", "same_decision"),
+        (
+            "UPDATE thread_event SET event_digest = replace(event_digest, substr(event_digest, 1, 1), 'g') WHERE event_index = 3",
+            "corrupt",
+        ),
+        (
+            "UPDATE thread_event SET event_digest = (SELECT event_digest FROM thread_event WHERE event_index = 0) WHERE event_index = 3",
+            "same_events",
+        ),
+        (
+            "UPDATE thread_event SET event_digest = (SELECT event_digest FROM thread_event WHERE event_index = 0) WHERE event_index = 7",
+            "same_decision",
+        ),
         ("UPDATE chat_turn SET content = 'one!' WHERE content = 'one?'", "same_context"),
         ("UPDATE thread_turn SET context_digest = prompt_digest", "same_context"),
         ("UPDATE thread_turn SET prompt_digest = context_digest", "same_prompt"),
@@ -363,7 +377,10 @@ fn a_removed_exchange_is_named_by_the_logs_order() {
     );
     let replay = replayed(&person, &["--all"], 1);
     let faults = replay["faults"].to_string();
-    assert!(faults.contains("audit.log line") && faults.contains("seq 1") && faults.contains("found none"), "{replay:#}");
+    assert!(
+        faults.contains("audit.log line") && faults.contains("seq 1") && faults.contains("found none"),
+        "{replay:#}"
+    );
 }
 
 #[test]
@@ -375,7 +392,11 @@ fn erasing_reaches_events_and_replay_says_what_it_can_not_check() {
     person.gently(&["erase", first["exchange"].as_str().unwrap()]).exits(0);
     let database = person.database();
     let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(count("SELECT count(*) FROM thread_event WHERE event_digest IS NULL"), 4, "three events, and a DECISION");
+    assert_eq!(
+        count("SELECT count(*) FROM thread_event WHERE event_digest IS NULL"),
+        4,
+        "three events, and a DECISION"
+    );
     assert_eq!(count("SELECT count(*) FROM thread_turn WHERE context_digest IS NULL AND prompt_digest IS NULL"), 2);
     assert_eq!(count("SELECT count(*) FROM context_ref WHERE event_digest IS NULL"), 2);
     assert_eq!(count("SELECT count(*) FROM thread_event"), 9, "ids and places stay");
@@ -428,8 +449,10 @@ fn invariants_hold_over_random_threads() {
     let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     // 1: only INTENTs are let in for governance. 4: by index, each once. 5: of the turn's own thread.
     assert_eq!(
-        count("SELECT count(*) FROM context_ref r JOIN thread_event e USING (event_id)
-               WHERE (r.admitted_for = 'governance') <> (e.kind = 'INTENT')"),
+        count(
+            "SELECT count(*) FROM context_ref r JOIN thread_event e USING (event_id)
+               WHERE (r.admitted_for = 'governance') <> (e.kind = 'INTENT')"
+        ),
         0
     );
     assert_eq!(
@@ -440,8 +463,10 @@ fn invariants_hold_over_random_threads() {
     assert!(count("SELECT count(*) FROM context_ref") > 3);
     // 2 and 3: every reference that is no INTENT is named among the transformations, every DECISION pins its configuration.
     assert_eq!(
-        count("SELECT count(*) FROM context_ref r JOIN thread_turn t USING (turn_id)
-               WHERE r.admitted_for = 'execution_only' AND instr(t.transformations, r.ref_id) = 0"),
+        count(
+            "SELECT count(*) FROM context_ref r JOIN thread_turn t USING (turn_id)
+               WHERE r.admitted_for = 'execution_only' AND instr(t.transformations, r.ref_id) = 0"
+        ),
         0
     );
     assert_eq!(count("SELECT count(*) FROM thread_turn WHERE config_digest IS NULL"), 0);

@@ -153,7 +153,9 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
     // The answer can't end the block that it is shown in.
     let sent = server.requests().last().unwrap().json();
     let system = sent["messages"][0]["content"].as_str().unwrap();
-    for (marker, count) in [("<gently-turns", 0), ("</gently-turns>", 0), ("<gently-context ", 1), ("</gently-context>", 1)] {
+    for (marker, count) in
+        [("<gently-turns", 0), ("</gently-turns>", 0), ("<gently-context ", 1), ("</gently-context>", 1)]
+    {
         assert_eq!(system.to_lowercase().matches(marker).count(), count, "{marker}: {system}");
     }
     let (_, block) = system.split_once("\nDBL_CONTEXT_REFS_BEGIN\n").unwrap();

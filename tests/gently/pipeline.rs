@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gently::continuity::prompt::Earlier;
-use gently::record::context::turn::Counts;
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{ContextBundle, Inputs, compile};
+use gently::continuity::prompt::Earlier;
 use gently::continuity::prompt::{CompiledPrompt, RenderFault, render, render_again};
 use gently::govern::authority::{Decision, Normative, decide};
 use gently::govern::drift::Verdict;
@@ -17,6 +16,7 @@ use gently::govern::sanitize::{Clean, redact};
 use gently::govern::validate::judge;
 use gently::models::observer;
 use gently::record::bundle::{Bundle, Moment, NoSight, Reading, SightEntry};
+use gently::record::context::turn::Counts;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
@@ -162,7 +162,10 @@ fn a_stored_exchange_renders_to_the_same_bytes() {
     let snapshot = Kernel::from_canonical(kernel.canonical_json()).unwrap();
     assert_eq!(render_again(&snapshot, bundle.json(), None, NOTHING, clean.as_str()).unwrap(), prompt.canonical());
     let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 3", 1)).unwrap();
-    assert!(matches!(render_again(&other, bundle.json(), None, NOTHING, clean.as_str()), Err(RenderFault::Kernel { .. })));
+    assert!(matches!(
+        render_again(&other, bundle.json(), None, NOTHING, clean.as_str()),
+        Err(RenderFault::Kernel { .. })
+    ));
     assert!(render_again(&kernel, &format!("{} ", bundle.json()), None, NOTHING, clean.as_str()).is_err());
 }
 

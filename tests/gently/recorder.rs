@@ -7,11 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gently::continuity::candidate::Recalled;
-use gently::continuity::declared::TurnContext;
-use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
-use gently::record::context::turn::Counts;
-use gently::recorder::thread_id;
 use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
 use gently::govern::sanitize::redact;
@@ -21,9 +18,12 @@ use gently::models::{Model, observer};
 use gently::record::block::{Anchor, Block, Network, Source};
 use gently::record::bundle::{Moment, NoSight, Reading, SightEntry};
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::context::turn::Counts;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
+use gently::recorder::thread_id;
 use gently::recorder::{
     Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError, Refusal, RefusedPrompt, SessionTerms,
     Watch, unwatched,

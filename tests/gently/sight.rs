@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gently::ask::refer::Standing;
-use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::anchor::agree::Policy;
 use gently::ask::recall::Declared;
+use gently::ask::refer::Standing;
 use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::govern::kernel::Kernel;
 use gently::models::Model;
 use gently::record::block::Network;
 use gently::record::bundle::{Moment, SightEntry};
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::session::House;
 use serde_json::{Value, json};
 

@@ -138,7 +138,8 @@ impl Tally {
     }
 
     fn text(&self, tried: bool) -> String {
-        let mut text = format!("{} exchanges replayed, from the database and in the order of audit.log\n\n", self.exchanges);
+        let mut text =
+            format!("{} exchanges replayed, from the database and in the order of audit.log\n\n", self.exchanges);
         for assertion in Assertion::ALL {
             let empty = Count::default();
             let count = self.counts.get(&assertion).unwrap_or(&empty);

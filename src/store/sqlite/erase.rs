@@ -40,7 +40,11 @@ pub(super) fn context(tx: &Tx<'_>, exchange: Uuid, bundle_too: bool) -> Result<(
         "UPDATE llm_exchange SET prompt_hash = NULL WHERE exchange_id = ?1"
     };
     let changed = tx.change("erase a context", sql, [exchange.to_string()])?;
-    if bundle_too { tx.erase_prompt_digest(exchange)? } else { tx.erase_context_digests(exchange)? }
+    if bundle_too {
+        tx.erase_prompt_digest(exchange)?
+    } else {
+        tx.erase_context_digests(exchange)?
+    }
     must_change(changed, "llm_exchange.exchange_id", "an exchange", &exchange)
 }
 

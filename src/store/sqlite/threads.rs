@@ -11,9 +11,7 @@ use crate::record::context::event::Kind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{
-    ContextRefRow, EventRow, PutThreads, ReferredText, StoreError, ThreadRow, ThreadTurnRow, Threads,
-};
+use crate::store::{ContextRefRow, EventRow, PutThreads, ReferredText, StoreError, ThreadRow, ThreadTurnRow, Threads};
 
 fn kind(c: &Columns<'_, '_>) -> Result<Kind, StoreError> {
     let place = "thread_event.kind";
@@ -155,11 +153,7 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
         self.rows_of("SELECT * FROM thread_event WHERE turn_id = ?1 ORDER BY event_index", [turn.to_string()], event)
     }
 
-    fn each_event(
-        &self,
-        of: Uuid,
-        each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn each_event(&self, of: Uuid, each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
         if !self.has_threads()? {
             return Ok(());
         }
@@ -217,13 +211,7 @@ impl PutThreads for Tx<'_> {
     }
 
     fn put_thread(&mut self, t: &ThreadRow) -> Result<(), StoreError> {
-        let values = params![
-            t.thread.to_string(),
-            t.session.to_string(),
-            int(t.number),
-            t.name,
-            t.created_at.as_i64()
-        ];
+        let values = params![t.thread.to_string(), t.session.to_string(), int(t.number), t.name, t.created_at.as_i64()];
         self.change("add a thread", "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5)", values).map(drop)
     }
 

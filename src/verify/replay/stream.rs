@@ -141,7 +141,8 @@ impl Stream {
         if let Some(hash) = hash {
             one.met = true;
             if (hash, n) != (one.prompt, one.line) {
-                let what = format!("expected prompt {hash} of line {}; found {} of line {}", n + 1, one.prompt, one.line + 1);
+                let what =
+                    format!("expected prompt {hash} of line {}; found {} of line {}", n + 1, one.prompt, one.line + 1);
                 self.faults.push(Fault { place: format!("llm_exchange {}", one.exchange), what });
             }
         }
@@ -219,7 +220,8 @@ impl Stream {
                 faults.push(Fault { place: place.clone(), what: format!("event {gap} is not in the database") });
             }
             if found != expected {
-                let what = format!("expected {expected} events, as the log's order gives; found {found} in the database");
+                let what =
+                    format!("expected {expected} events, as the log's order gives; found {found} in the database");
                 faults.push(Fault { place, what });
             }
         }

@@ -143,11 +143,7 @@ fn worst(outcomes: impl IntoIterator<Item = Outcome>) -> Outcome {
 }
 
 impl Turn<'_> {
-    fn outcomes(
-        &self,
-        replay: &Replay<'_>,
-        told: &mut Replayed,
-    ) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
+    fn outcomes(&self, replay: &Replay<'_>, told: &mut Replayed) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
         replay.gone.set(false);
         let ledger = self.resolved(replay, None, self.kernel)?;
         let stream = self.resolved(replay, Some(self.rows.exchange.prompt_line), self.kernel)?;
@@ -190,15 +186,21 @@ impl Turn<'_> {
 
     /// Stored references against those that were resolved again.
     fn references(&self, again: &TurnContext) -> Outcome {
-        let stored: Vec<String> = self.context.refs.iter().map(|one| {
-            let r = &one.reference;
-            let digest = r.digest.map_or("erased".to_owned(), |digest| digest.to_string());
-            format!("{} {} {} {digest}", r.index, r.ref_id, r.admitted_for.name())
-        }).collect();
+        let stored: Vec<String> = self
+            .context
+            .refs
+            .iter()
+            .map(|one| {
+                let r = &one.reference;
+                let digest = r.digest.map_or("erased".to_owned(), |digest| digest.to_string());
+                format!("{} {} {} {digest}", r.index, r.ref_id, r.admitted_for.name())
+            })
+            .collect();
         let refs = again.resolved().map_or(&[][..], |resolved| &resolved.refs);
-        let found: Vec<String> = refs.iter().map(|(r, _)| {
-            format!("{} {} {} {}", r.event_index, r.ref_id, r.admitted_for.name(), r.event_digest.0)
-        }).collect();
+        let found: Vec<String> = refs
+            .iter()
+            .map(|(r, _)| format!("{} {} {} {}", r.event_index, r.ref_id, r.admitted_for.name(), r.event_digest.0))
+            .collect();
         let made = crate::record::canon::print(&again.transformations()).ok();
         let injected: Vec<String> = self.rows.declared_turns();
         let said = refs.iter().filter(|(_, event)| event.kind() != Kind::Decision);
@@ -208,7 +210,11 @@ impl Turn<'_> {
             same("resolved_refs", Some(stored.join(", ")), Some(found.join(", "))),
             same("transformations", Some(self.context.row.transformations.clone()), made),
             match put {
-                true => same("declared turns among context_artifact_ref", Some(injected.join(", ")), Some(expected.join(", "))),
+                true => same(
+                    "declared turns among context_artifact_ref",
+                    Some(injected.join(", ")),
+                    Some(expected.join(", ")),
+                ),
                 false => Outcome::Holds,
             },
         ])
@@ -233,7 +239,8 @@ impl Turn<'_> {
             Err(fault) => return Ok(fault.into()),
         };
         if counts.as_of > self.rows.exchange.prompt_line {
-            let what = format!("inputs.as_of {} is behind its own line {}", counts.as_of, self.rows.exchange.prompt_line);
+            let what =
+                format!("inputs.as_of {} is behind its own line {}", counts.as_of, self.rows.exchange.prompt_line);
             return Ok(Outcome::Fails(what));
         }
         let windows = self.kernel.policy().windows();
@@ -325,7 +332,8 @@ fn recount(
 fn agree(ledger: &TurnContext, stream: &TurnContext) -> Outcome {
     let told = |context: &TurnContext| match context.resolved() {
         Ok(resolved) => {
-            let refs = resolved.refs.iter().map(|(r, _)| format!("{} {} {}", r.event_index, r.ref_id, r.event_digest.0));
+            let refs =
+                resolved.refs.iter().map(|(r, _)| format!("{} {} {}", r.event_index, r.ref_id, r.event_digest.0));
             refs.collect::<Vec<_>>().join(", ")
         }
         Err(fault) => fault.to_string(),
@@ -357,10 +365,8 @@ fn events(replay: &Replay<'_>, context: &Context, rows: Option<&Rows<'_>>) -> Re
     let told = |id, kind: Kind, thread, index, line: u64| {
         format!("{} {id} is event {index} of thread {thread}, line {}", kind.name(), line + 1)
     };
-    let expected: Vec<String> =
-        placed.iter().map(|(id, p)| told(*id, p.kind, p.thread, p.index, p.line)).collect();
-    let found: Vec<String> =
-        context.events.iter().map(|e| told(e.event, e.kind, e.thread, e.index, e.line)).collect();
+    let expected: Vec<String> = placed.iter().map(|(id, p)| told(*id, p.kind, p.thread, p.index, p.line)).collect();
+    let found: Vec<String> = context.events.iter().map(|e| told(e.event, e.kind, e.thread, e.index, e.line)).collect();
     if expected != found {
         let missing = expected.iter().find(|one| !found.contains(one));
         let extra = found.iter().find(|one| !expected.contains(one));
