@@ -4,6 +4,7 @@
 //! of all threads are numbered again (*stream replay*). Both must give what is on record, and so agree. Nothing is
 //! mended: an event that is removed or changed is named, and stays so.
 
+mod parts;
 mod source;
 mod stream;
 mod trial;
