@@ -86,6 +86,7 @@ impl Checker<'_> {
             self.cell(None, "chat_session", "rows", logged, sessions);
         }
         self.check_artifacts(store, level, &mut counts)?;
+        self.check_threads(store)?;
         self.database = Some(counts);
         Ok(())
     }

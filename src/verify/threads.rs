@@ -3,12 +3,13 @@
 use uuid::Uuid;
 
 use crate::record::bundle::NamedHash;
+use crate::record::canon;
 use crate::record::context::event::{Decision, Event, Kind};
 use crate::record::context::turn::prompt_digest;
-use crate::record::exchange::row_id;
+use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{EventRow, Read};
+use crate::store::{EventRow, Read, ThreadRow};
 
 use super::VerifyError;
 use super::checker::Checker;
@@ -64,6 +65,49 @@ impl Checker<'_> {
             self.cell(id, &place, "context_config_digest", context.row.config_digest.to_string(), digest);
         }
         self.check_context_digests(store, rows, context)
+    }
+
+    /// Every thread: a session's own begins with its first event and has no name, any other with its artifact.
+    pub(super) fn check_threads(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+        for thread in self.rows(store.newest_threads(u32::MAX))?.unwrap_or_default() {
+            let place = format!("thread {}", thread.thread);
+            let session = self.rows(store.session_of(thread.session))?.flatten().map(|session| session.id);
+            let derived = session.map(|session| row_id("thread", session, thread.number));
+            self.cell_opt(session, &place, "thread_id", derived, Some(thread.thread));
+            let (name, begun) = match thread.number {
+                0 => (None, self.first_event(store, &thread)?),
+                _ => self.begun(store, &thread)?,
+            };
+            self.cell_opt(session, &place, "name", name, thread.name.clone());
+            // Without its line in the log yet, what begun it is checked when it is there.
+            if begun.is_some() || thread.number == 0 {
+                self.cell_opt(session, &place, "created_at", begun, Some(thread.created_at));
+            }
+        }
+        Ok(())
+    }
+
+    fn first_event(&mut self, store: &dyn Read, thread: &ThreadRow) -> Result<Option<Seconds>, VerifyError> {
+        let mut first = None;
+        let read = store.each_event(thread.thread, &mut |event| {
+            first.get_or_insert(event.created_at);
+            Ok(())
+        });
+        self.rows(read)?;
+        Ok(first)
+    }
+
+    /// Name and time of the artifact that a thread was begun with; no name once it is erased.
+    fn begun(
+        &mut self,
+        store: &dyn Read,
+        thread: &ThreadRow,
+    ) -> Result<(Option<String>, Option<Seconds>), VerifyError> {
+        let rows = self.rows(store.artifacts_called(&thread.thread.to_string()))?.unwrap_or_default();
+        let Some(row) = rows.into_iter().find(|row| row.kind == "thread") else { return Ok((None, None)) };
+        let document = row.document.as_deref().and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+        let name = document.and_then(|doc| doc.content.get("name")?.as_str().map(str::to_owned));
+        Ok((name, self.line_of(store, row.line)?.map(|line| line.time)))
     }
 
     /// Thread and parent are what their ids say.

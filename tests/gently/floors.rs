@@ -51,6 +51,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "store::Outcome",
         "store::ReferredText",
         "store::SessionRow",
+        "store::ThreadRow",
         "store::ThreadTurnRow",
         "store::TurnRow",
     ];
