@@ -12,6 +12,8 @@
 #   scripts/bench.sh replay [N…]       N exchanges (10000 when none is given) in threads of a hundred turns, each referring
 #                                      to the six events before it: gently audit replay --all
 #   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file; RUNS (5) times
+#   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
+#                                      sessions (1000 when none is given); RUNS (200) runs
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -22,13 +24,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,20s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context | replay) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | check | replay) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
@@ -39,11 +41,12 @@ if (($# == 0)); then
   ask) set -- 10 10000 ;;
   ledgers) set -- 10000 ;;
   context) set -- 100000 ;;
+  check) set -- 1000 ;;
   replay) set -- 10000 ;;
   esac
 fi
 program=ledgers
-case "$part" in ask | context | sanitize | replay) program=bench ;; esac
+case "$part" in ask | check | context | sanitize | replay) program=bench ;; esac
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -86,6 +89,15 @@ if [[ "$part" == context ]]; then
   echo "                              median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" context "$work/$count" "$count" "${RUNS:-200}"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == check ]]; then
+  echo "                              median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" history "$work/$count" "$count"
+    "$bench" check "$target/gently" "$work/$count" "${RUNS:-200}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

@@ -3,6 +3,9 @@
 
     scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
+    scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--json]      one opened text, without any ledger
+
+With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
 Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
 library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database, OpenTimestamps
@@ -20,6 +23,7 @@ import base64
 import binascii
 import datetime
 import hashlib
+import hmac
 import json
 import os
 import re
@@ -709,6 +713,8 @@ class Check:
         # What could not be looked at: starts, ends and anchors; signatures.
         self.unseen_headers, self.unseen_signatures = 0, 0
         self.signed, self.sample, self.last_signed, self.asked, self.remarks = 0, [], None, 0, []
+        # What somebody kept; and the keys, each with the number of the line behind which it is in force.
+        self.receipts, self.keys_by_line = [], []
 
     # ---- findings
 
@@ -895,6 +901,7 @@ class Check:
             return
         self.genesis, self.network, self.origin = document["genesis"], document["network"], document["origin"]
         self.key = self.first_key = read_key(document["signer"])
+        self.keys_by_line.append((0, self.key))
         self.signers.append(document["signer"])
         if self.pinned and self.key != self.pinned:
             self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned), "signer " + document["signer"])
@@ -1033,6 +1040,8 @@ class Check:
             self.head = first.decode() if bar and re.match(rb"[0-9a-f]{64}\Z", first) else computed
             self.same(place, "HASH", computed, first[:80].decode("utf-8", "replace"))
             self.due = []
+            for receipt in self.receipts:
+                receipt.take(self, None)
             return
         self.same(place, "HASH", computed, line.hash)
         self.head = line.hash
@@ -1043,6 +1052,8 @@ class Check:
         self.follow(line)
         self.last_prompt = (line.session, line.int("seq")) if line.event == "prompt" else None
         self.highest = max(self.highest, line.height)
+        for receipt in self.receipts:
+            receipt.take(self, line)
 
     def check_time(self, line):
         if line.event == "clock_set":
@@ -1378,21 +1389,10 @@ class Check:
             self.signature(*parsed, self.place(oid), self.key_by_ancestry(oid))
 
     def ask_ssh_keygen(self, place, key, payload, armor):
-        with tempfile.TemporaryDirectory(prefix="gently-verify-") as folder:
-            signers, signature = os.path.join(folder, "signers"), os.path.join(folder, "signature")
-            with open(signers, "w", encoding="ascii") as file:
-                file.write('ledger@gently.invalid namespaces="git" %s\n' % key_text(key))
-            with open(signature, "wb") as file:
-                file.write(b"-----BEGIN SSH SIGNATURE-----\n" + armor.replace(b" ", b"") + b"-----END SSH SIGNATURE-----\n")
-            try:
-                done = subprocess.run(["ssh-keygen", "-Y", "verify", "-f", signers, "-I", "ledger@gently.invalid", "-n", "git",
-                                       "-s", signature], input=payload, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-            except OSError as error:
-                raise CannotLook("ssh-keygen does not run (%s); install openssh-client" % error) from None
         self.asked += 1
-        if done.returncode:
-            self.find("consistent+signed_by", place, "ssh-keygen accepts the signature",
-                      done.stdout.decode("utf-8", "replace").strip()[:200])
+        refusal = ssh_keygen_refuses(key, payload, armor)
+        if refusal is not None:
+            self.find("consistent+signed_by", place, "ssh-keygen accepts the signature", refusal)
 
     def read_files(self, tree, kind, place):
         """(document, {file: bytes}, hash of the document's bytes), with (None, …) when it can't be used."""
@@ -1580,6 +1580,8 @@ class Check:
         self.allowed += signer_line(document["new_signer"])
         self.same(place, "allowed_signers", self.allowed, blobs.get("allowed_signers"))
         self.next_key = self.first_key and read_key(document["new_signer"])
+        if self.next_key:
+            self.keys_by_line.append((self.number, self.next_key))
         self.signers.append(document["new_signer"])
 
     # ---- the end
@@ -1594,6 +1596,8 @@ class Check:
         if self.next_key:
             self.key, self.next_key = self.next_key, None
         self.finish_log()
+        for receipt in self.receipts:
+            receipt.judge(self)
         for session in self.sessions.values():
             # While a session is open its drift line may still come: short, not wrong.
             self.missing_drift(session, "complete")
@@ -1733,8 +1737,24 @@ class Check:
             "findings": shown, "more_findings": sum(self.counts.values()) - len(shown), "origin": self.origin,
             "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
             "commits": {kind or "unknown": n for kind, n in sorted(self.commits.items(), key=str)},
-            "tree_heads": self.tree_heads, "database": None, "remarks": self.remarks,
+            "tree_heads": self.tree_heads, "database": None, "receipts": len(self.receipts), "remarks": self.remarks,
         }
+
+
+def ssh_keygen_refuses(key, payload, armor):
+    """What ssh-keygen says against a signature; None when it accepts it."""
+    with tempfile.TemporaryDirectory(prefix="gently-verify-") as folder:
+        signers, signature = os.path.join(folder, "signers"), os.path.join(folder, "signature")
+        with open(signers, "w", encoding="ascii") as file:
+            file.write('ledger@gently.invalid namespaces="git" %s\n' % key_text(key))
+        with open(signature, "wb") as file:
+            file.write(b"-----BEGIN SSH SIGNATURE-----\n" + armor.replace(b" ", b"") + b"-----END SSH SIGNATURE-----\n")
+        try:
+            done = subprocess.run(["ssh-keygen", "-Y", "verify", "-f", signers, "-I", "ledger@gently.invalid", "-n", "git",
+                                   "-s", signature], input=payload, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        except OSError as error:
+            raise CannotLook("ssh-keygen does not run (%s); install openssh-client" % error) from None
+    return done.stdout.decode("utf-8", "replace").strip()[:200] if done.returncode else None
 
 
 def chain_entry(prev, prompt, response, time):
@@ -1758,6 +1778,14 @@ def read_armor(armor):
     whole = (b"SSHSIG\0\0\0\1" + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(key)) + SIGNED_AS
              + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(signature)))
     return (key, signature) if blob == whole else None
+
+
+def armor_of(key, signature):
+    """The lines of an SSH signature, as read_armor reads them."""
+    text = base64.b64encode(
+        b"SSHSIG\0\0\0\1" + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(key)) + SIGNED_AS
+        + ssh_string(ssh_string(b"ssh-ed25519") + ssh_string(signature)))
+    return b"".join(b" " + text[i:i + 70] + b"\n" for i in range(0, len(text), 70))
 
 
 def spelled(raw):
@@ -1813,6 +1841,20 @@ def decode_base64(text):
     return blob if base64.b64encode(blob) == text else None
 
 
+def read_signers(text):
+    """All keys of --signer: 'ssh-ed25519 AAAA…', or a file with one a line."""
+    if text.startswith("ssh-ed25519 "):
+        return [read_signer(text)]
+    try:
+        with open(text, encoding="utf-8") as file:
+            lines = [line.strip() for line in file if line.strip() and not line.strip().startswith("#")]
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotLook("no key in --signer '%s': %s" % (text, error)) from None
+    if not lines:
+        raise CannotLook("no ssh-ed25519 key in --signer '%s': it is empty" % text)
+    return [read_signer(line[line.find("ssh-ed25519 "):] if "ssh-ed25519 " in line else "ssh-ed25519 " + line) for line in lines]
+
+
 def read_signer(text):
     """The key of --signer: 'ssh-ed25519 AAAA…', or a file whose first line holds one."""
     place, lines = text, [text]
@@ -1828,6 +1870,517 @@ def read_signer(text):
     if key is None:
         raise CannotLook("no ssh-ed25519 key in --signer '%s'; give 'ssh-ed25519 AAAA…' or a .pub file" % place)
     return key
+
+
+# ---------------------------------------------------------------- one opened text, section 11
+
+ABOUT = ("consistent", "commitment", "in_tree", "tree_head", "signed_by", "cosigned_by", "not_before", "not_after")
+ROLES = ("prompt", "response", "exchange", "artifact", "user_text", "aurora_text", "compiled_prompt", "bundle",
+         "context_digest", "prompt_digest", "trace")
+MAX_OPENING, MAX_RECEIPT, MAX_PROOF, MAX_NOTE_LINE = 100 << 20, 64 << 10, 64, 8192
+
+
+def is_object_name(value):
+    return isinstance(value, str) and re.match(r"[0-9a-f]{40}\Z", value) is not None
+
+
+def is_header(value):
+    return isinstance(value, str) and re.match(r"[0-9a-f]{160}\Z", value) is not None
+
+
+def is_base64(value, size=None):
+    blob = decode_base64(value.encode("utf-8", "replace")) if isinstance(value, str) else None
+    return blob is not None and size in (None, len(blob))
+
+
+def or_null(good):
+    return lambda value: value is None or good(value)
+
+
+def a_list(good):
+    return lambda value: isinstance(value, list) and all(good(item) for item in value)
+
+
+def is_later_turn(value):
+    return isinstance(value, list) and len(value) == 3 and is_hash(value[0]) and is_hash(value[1]) and is_time(value[2])
+
+
+def is_session(value):
+    return fields(value, DOCUMENTS["session.json"]) is None and value["tier"] <= 255
+
+
+COMMIT = {"parents": a_list(is_object_name), "signature": lambda v: is_base64(v, 64), "tree": is_object_name}
+OPENING_FILE = {
+    "close": or_null(has_fields({"commit": has_fields(COMMIT), "document": has_fields(DOCUMENTS["close.json"]),
+                                 "later": or_null(a_list(is_later_turn)), "prev": is_hash})),
+    "format": FORMAT,
+    "head": has_fields({"key": is_key, "proof": is_text}),
+    "line": has_fields({"prev": is_hash, "text": is_text}),
+    "opening": has_fields({"commitment": is_hash, "format": FORMAT, "key": or_null(is_hash), "role": one_of(*ROLES),
+                           "seq": or_null(is_count), "session_id": is_text, "text": is_text}),
+    "record": or_null(has_fields({"commit": has_fields(COMMIT), "document": has_fields(DOCUMENTS["record.json"])})),
+    "stamp": or_null(has_fields({"header": or_null(is_header), "lines": or_null(a_list(is_text)), "ots": is_base64})),
+    "start": or_null(has_fields({"commit": has_fields(COMMIT), "document": is_session, "header": or_null(is_header)})),
+}
+
+
+def read_whole(path, most, what):
+    """The canonical document of a file of one line of JSON and its newline."""
+    with open(path, "rb") as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise CannotLook("%s is no %s: more than %d bytes" % (path, what, most))
+    if not raw.endswith(b"\n"):
+        raise CannotLook("%s is no %s: it does not end with its newline" % (path, what))
+    try:
+        return read_json(raw[:-1])
+    except ValueError as error:
+        raise CannotLook("%s is no %s: %s" % (path, what, error)) from None
+
+
+def jcs(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8")
+
+
+def stamp_text(seconds):
+    return (EPOCH + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def next_hash(prev, rest):
+    return hexhash(prev.encode() + b"|" + rest.encode("utf-8"))
+
+
+def read_varint(raw, at):
+    """(number, where it ends) of seven bits a byte, least first, in its shortest spelling, or None."""
+    number_, shift = 0, 0
+    while at < len(raw) and shift < 63:
+        byte = raw[at]
+        number_ |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return (number_, at) if byte or shift == 7 else None
+    return None
+
+
+OTS_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94\x01\x08"
+OTS_BITCOIN = bytes.fromhex("0588960d73d71901")
+
+
+def read_stamp(raw):
+    """(stamped hash, Merkle root as headers hold it, height) of a proof that is one path of sha256, append and
+    prepend to one Bitcoin block; else None."""
+    if not raw.startswith(OTS_MAGIC) or len(raw) < len(OTS_MAGIC) + 32:
+        return None
+    at = len(OTS_MAGIC)
+    message = digest = raw[at:at + 32]
+    at, levels = at + 32, 0
+    while at < len(raw) and levels < 256:
+        tag, at, levels = raw[at], at + 1, levels + 1
+        if tag == 0x08:
+            message = sha256(message).digest()
+        elif tag in (0xf0, 0xf1):
+            size = read_varint(raw, at)
+            if size is None or not 1 <= size[0] <= 4096 or size[1] + size[0] > len(raw):
+                return None
+            operand, at = raw[size[1]:size[1] + size[0]], size[1] + size[0]
+            message = message + operand if tag == 0xf0 else operand + message
+            if len(message) > 4096:
+                return None
+        elif tag == 0x00 and raw[at:at + 8] == OTS_BITCOIN:
+            size = read_varint(raw, at + 8)
+            height = read_varint(raw, size[1]) if size else None
+            if height is None or size[1] + size[0] != len(raw) or height[1] != len(raw):
+                return None
+            good = len(message) == 32 and height[0] <= MAX_HEIGHT
+            return (digest.hex(), message, height[0]) if good else None
+        else:
+            return None
+    return None
+
+
+def includes(leaf, index, size, path, root):
+    """RFC 9162, 2.1.3.2."""
+    if index >= size:
+        return False
+    at, last, node = index, size - 1, leaf
+    for sibling in path:
+        if last == 0:
+            return False
+        if at & 1 or at == last:
+            node = sha256(b"\1" + sibling + node).digest()
+            while not at & 1 and at:
+                at, last = at >> 1, last >> 1
+        else:
+            node = sha256(b"\1" + node + sibling).digest()
+        at, last = at >> 1, last >> 1
+    return last == 0 and node == root
+
+
+def read_proof(text):
+    """(index, path, the tree head's text) of a tlog-proof, or None."""
+    head, gap, note = text.partition("\n\n")
+    lines = head.split("\n")
+    if not gap or len(lines) < 2 or lines[0] != "c2sp.org/tlog-proof@v1" or not lines[1].startswith("index "):
+        return None
+    index, path = read_number(lines[1][6:]), [decode_base64(line.encode()) for line in lines[2:]]
+    if index is None or len(path) > MAX_PROOF or any(node is None or len(node) != 32 for node in path):
+        return None
+    return index, path, note
+
+
+def read_cosigned(text):
+    """The parts of the ledger's own note, and the other signature lines; or None."""
+    body, gap, signatures = text.partition("\n\n")
+    if not gap or not signatures.endswith("\n"):
+        return None
+    lines = signatures[:-1].split("\n")
+    note = read_note((body + "\n\n" + lines[0] + "\n").encode())
+    if note is None or len(lines) > 64:
+        return None
+    for line in lines[1:]:
+        words = line.split(" ")
+        blob = decode_base64(words[2].encode("utf-8", "replace")) if len(words) == 3 else None
+        if len(line.encode()) > MAX_NOTE_LINE or blob is None or words[0] != "\u2014" or len(blob) < 5 or not is_origin(words[1]):
+            return None
+    return note, lines[1:]
+
+
+class CheckOpening:
+    """One opened text, checked with its file alone; the answers are those of section 11."""
+
+    def __init__(self, path, pinned):
+        self.file = read_whole(path, MAX_OPENING, "opening file")
+        fault = fields(self.file, OPENING_FILE)
+        if fault:
+            raise CannotLook("%s is no opening file: %s" % (path, fault))
+        self.pinned, self.findings, self.words = pinned, [], {}
+        self.ed25519, self.epochs = Ed25519(), read_epochs()
+        self.key, self.asked = read_key(self.file["head"]["key"]), False
+
+    def find(self, about, place, expected, actual):
+        for one in about.split("+"):
+            self.findings.append({"question": one, "place": place, "expected": str(expected), "actual": str(actual)})
+
+    def same(self, place, what, expected, actual):
+        if expected != actual:
+            self.find("consistent", place, "%s %s" % (what, expected), "%s %s" % (what, actual))
+
+    def run(self):
+        line = self.read_line()
+        if line:
+            self.parts(line)
+        self.commitment(line)
+        self.head()
+        self.signer()
+        self.not_before()
+        self.not_after(line)
+
+    def read_line(self):
+        part, opening = self.file["line"], self.file["opening"]
+        try:
+            line = Line(part["text"].encode("utf-8"), 0, "line", part["prev"])
+        except ValueError as error:
+            self.find("consistent", "line", "a line as section 4 has it", error)
+            return None
+        self.same("line", "HASH", next_hash(part["prev"], part["text"].partition("|")[2]), line.hash)
+        carriers = {"artifact": ("artifact",), "prompt": ("response", "prompt"), "response": ("response",),
+                    "exchange": ("response", "response_fail", "denied")}
+        if line.event not in carriers.get(opening["role"], ()):
+            self.find("consistent", "line", "a line that carries a commitment of role " + opening["role"], line.event)
+        self.same("opening", "session_id", line.session or "-", opening["session_id"])
+        self.same("opening", "seq", line.int("seq") if "seq" in line.details and line.event in EVENTS else None, opening["seq"])
+        return line
+
+    def parts(self, line):
+        file = self.file
+        self.same("record", "a record is there:", line.event == "response", file["record"] is not None)
+        self.same("start", "a start is there:", line.session is not None, file["start"] is not None)
+        if file["record"] and line.event == "response":
+            self.record(line, file["record"])
+        if file["start"]:
+            self.start(line, file["start"])
+        if file["close"]:
+            self.close(line, file["close"])
+
+    def record(self, line, part):
+        document, details = part["document"], line.details
+        entry = chain_entry(bytes.fromhex(document["prev"]), document["prompt_hash"], document["response_hash"],
+                            document["timestamp"])
+        record = hexhash(jcs(document))
+        for what, expected, key in (("chain", entry, "chain_entry"), ("chain", details["chain"], "chain_entry"),
+                                    ("response", details["hash"], "response_hash"), ("seq", line.int("seq"), "seq"),
+                                    ("model", details["model"], "model"), ("time", line.time, "timestamp"),
+                                    ("session", line.session, "session_id")):
+            self.same("record", what, expected, document[key])
+        self.same("record", "SHA-256", details["record"], record)
+        message = "interaction-%d\n\nSession: %s\nSeq: %d\nChain: %s\nRecord: %s\nLog: %s\n" % (
+            document["seq"], document["session_id"], document["seq"], document["chain_entry"], record, line.hash)
+        self.commit("record", part["commit"], message, document["timestamp"])
+
+    def start(self, line, part):
+        document = part["document"]
+        block, record = document["block"], hexhash(jcs(document))
+        ident = hexhash(bytes.fromhex(document["auth_key_hash"]) + block["hash"].encode() + bytes.fromhex(document["prev_log"]))
+        self.same("start", "session_id", ident, document["session_id"])
+        self.same("start", "session_id", line.session, document["session_id"])
+        self.same("start", "branch", "branch-%d" % (block["height"] % 7 + 1), document["branch"])
+        if document["opened_at"] > line.time:
+            self.find("consistent", "start", "opened at %d or before" % line.time, document["opened_at"])
+        log = next_hash(document["prev_log"], "%d|%s|session_start|%s|btc:%d,branch:%s,block:%s,auth:%s,record:%s" % (
+            block["height"], stamp_text(document["opened_at"]), document["session_id"], block["height"],
+            in_details(document["branch"]), block["hash"], document["auth_key_hash"], record))
+        message = "session_start:%s:btc-%d\n\nSession: %s\nRecord: %s\nLog: %s\n" % (
+            document["session_id"][:16], block["height"], document["session_id"], record, log)
+        self.commit("start", part["commit"], message, document["opened_at"])
+
+    def close_log(self):
+        """HASH of the session_end line that the close gives."""
+        document = self.file["close"]["document"]
+        block = document["block"]
+        return next_hash(self.file["close"]["prev"], "%d|%s|session_end|%s|btc:%d,interactions:%d,block:%s,close:%s,record:%s" % (
+            block["height"], stamp_text(document["closed_at"]), document["session_id"], block["height"],
+            document["interactions"], block["hash"], document["session_close_hash"], hexhash(jcs(document))))
+
+    def close(self, line, part):
+        document = part["document"]
+        self.same("close", "session_id", line.session, document["session_id"])
+        final = bytes.fromhex(document["final_chain_hash"]) if document["interactions"] else bytes(32)
+        close = hexhash(bytes.fromhex(document["session_id"]) + document["block"]["hash"].encode() + final)
+        self.same("close", "session_close_hash", close, document["session_close_hash"])
+        if document["closed_at"] < line.time:
+            self.find("consistent", "close", "closed at %d or later" % line.time, document["closed_at"])
+        if part["later"] is not None:
+            if self.file["record"] is None:
+                self.find("consistent", "close", "later null, as the turn has no answer", "turns")
+            else:
+                entry = self.file["record"]["document"]["chain_entry"]
+                for prompt, response, time in part["later"]:
+                    entry = chain_entry(bytes.fromhex(entry), prompt, response, time)
+                self.same("close", "final_chain_hash", document["final_chain_hash"], entry)
+            if len(part["later"]) >= document["interactions"]:
+                self.find("consistent", "close", "more interactions than later ones", document["interactions"])
+        message = "close:%s\n\nSession: %s\nClose: %s\nRecord: %s\nLog: %s\n" % (
+            document["session_id"][:16], document["session_id"], document["session_close_hash"], hexhash(jcs(document)),
+            self.close_log())
+        self.commit("close", part["commit"], message, document["closed_at"])
+
+    def commit(self, place, part, message, time):
+        who = "gently <ledger@gently.invalid> %d +0000" % time
+        payload = "tree %s\n%sauthor %s\ncommitter %s\n\n%s" % (
+            part["tree"], "".join("parent %s\n" % parent for parent in part["parents"]), who, who, message)
+        signed = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(payload.encode()).digest())
+        signature = base64.b64decode(part["signature"])
+        if not self.ed25519.verify(self.key, signed, signature):
+            self.find("consistent+signed_by", place, "a commit signed by " + self.file["head"]["key"], "a signature that is not")
+        elif not self.asked:
+            self.asked = True
+            refusal = ssh_keygen_refuses(self.key, payload.encode(), armor_of(self.key, signature))
+            if refusal is not None:
+                self.find("consistent+signed_by", place, "ssh-keygen accepts the signature", refusal)
+
+    def commitment(self, line):
+        opening, record = self.file["opening"], self.file["record"]
+        where = (line.event, opening["role"]) if line else None
+        carried = None
+        if where in (("artifact", "artifact"), ("prompt", "prompt"), ("response", "response")):
+            carried = line.details["hash"]
+        elif where in (("response_fail", "exchange"), ("denied", "exchange")):
+            carried = line.details["exchange"]
+        elif where in (("response", "prompt"), ("response", "exchange")) and record:
+            carried = record["document"][opening["role"] + "_hash"]
+        if carried != opening["commitment"]:
+            self.find("commitment", "opening", "commitment %s" % carried, opening["commitment"])
+        text = opening["text"].encode("utf-8")
+        made = hexhash(text)
+        if opening["key"] is not None:
+            made = hmac.new(bytes.fromhex(opening["key"]), text, hashlib.sha256).hexdigest()
+        if made != opening["commitment"]:
+            self.find("commitment", "opening", "key and text that give " + opening["commitment"], made)
+        self.words["commitment"] = ("yes", "key and text give the commitment that the ledger carries" if opening["key"]
+                                    else "the text's plain SHA-256 is what the ledger carries")
+
+    def head(self):
+        part = self.file["head"]
+        proof = read_proof(part["proof"])
+        note = read_cosigned(proof[2]) if proof else None
+        if note is None:
+            self.find("in_tree+tree_head", "head", "a tlog-proof with a signed tree head", "something else")
+            return
+        (text, origin, size, root, key_id, signature), others = note
+        leaf = sha256(b"\0" + self.file["line"]["text"].encode("utf-8")).digest()
+        if not includes(leaf, proof[0], size, proof[1], root):
+            self.find("in_tree", "head", "the line as entry %d of the %d of %s" % (proof[0], size, root.hex()), "another proof")
+        if key_id != sha256(origin.encode() + b"\n\x01" + self.key).digest()[:4] or not self.ed25519.verify(
+                self.key, text, signature):
+            self.find("tree_head", "head", "a signature by " + part["key"], "a signature that is not")
+        self.words["in_tree"] = ("yes", "line %d of the %d that the tree head is over" % (proof[0] + 1, size))
+        self.words["tree_head"] = ("yes", "%d lines of %s, signed by %s" % (size, origin, part["key"]))
+        self.words["cosigned_by"] = ("not checked", "%d cosignatures in the file; this script knows no witnesses" % len(others))
+
+    def signer(self):
+        key = self.file["head"]["key"]
+        if self.pinned is not None and self.key not in self.pinned:
+            self.find("signed_by", "head", "a pinned key", key)
+        if any(finding["question"] == "tree_head" for finding in self.findings):
+            self.find("signed_by", "head", "a tree head that the key has signed", "another signature")
+        self.words["signed_by"] = ("not checked", "unpinned: %s; pin it with --signer" % key)
+        if self.pinned is not None:
+            self.words["signed_by"] = ("yes", "the pinned " + key)
+
+    def named(self, network, height, time):
+        test = "" if network == "bitcoin" else ", a test network, which shows no time"
+        return "block %d of %s (%s%s)" % (height, network, stamp_text(time), test)
+
+    def not_before(self):
+        start = self.file["start"]
+        if start is None:
+            self.words["not_before"] = ("not checked", "the line is outside any session, so no block is bound to it")
+            return
+        block, header = start["document"]["block"], start["header"]
+        marks = {block["hash"] == ZERO, block["height"] == 0, block["source"] == "local"}
+        if len(marks) == 2 or (block["source"] == "local") != (header is None):
+            self.find("not_before", "start", "a block and its header, or a local one without", json.dumps(block, sort_keys=True))
+        elif header is not None:
+            if not self.epochs and block["network"] == "bitcoin":
+                self.words["not_before"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
+                return
+            for fault in header_faults(header, block["hash"], block["height"], block["time"], block["network"], self.epochs):
+                self.find("not_before", "start", "a header that shows the work of block %d" % block["height"], fault)
+        self.words["not_before"] = ("not checked", "the session started on no block")
+        if block["source"] != "local":
+            self.words["not_before"] = ("yes", "the session started on " + self.named(block["network"], block["height"], block["time"]))
+
+    def not_after(self, line):
+        self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and this script knows no witnesses")
+        stamp, start, close = self.file["stamp"], self.file["start"], self.file["close"]
+        if stamp is None:
+            return
+        read = read_stamp(base64.b64decode(stamp["ots"]))
+        if read is None:
+            self.find("not_after", "stamp", "an OpenTimestamps proof that is one path to one Bitcoin block", "another proof")
+            return
+        digest, root, height = read
+        end = None
+        if line and stamp["lines"] is not None:
+            end = line.hash
+            for rest in stamp["lines"]:
+                end = next_hash(end, rest)
+        elif line and close and self.file["record"] and close["later"] is not None:
+            end = self.close_log()
+        if end != digest:
+            self.find("not_after", "stamp", "a stamp of %s" % end, digest)
+        if start is None:
+            self.find("not_after", "stamp", "a start, which says which network", "none")
+            return
+        if stamp["header"] is None:
+            self.words["not_after"] = ("not checked", "an OpenTimestamps proof is there, and not its block's header")
+            return
+        network, raw = start["document"]["block"]["network"], bytes.fromhex(stamp["header"])
+        if not self.epochs and network == "bitcoin":
+            self.words["not_after"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
+            return
+        if raw[36:68] != root:
+            self.find("not_after", "stamp", "a header with Merkle root " + root[::-1].hex(), raw[36:68][::-1].hex())
+        own = sha256(sha256(raw).digest()).digest()[::-1].hex()
+        for fault in header_faults(stamp["header"], own, height, None, network, self.epochs):
+            self.find("not_after", "stamp", "a header that shows the work of block %d" % height, fault)
+        time = int.from_bytes(raw[68:72], "little")
+        self.words["not_after"] = ("yes", "a later head of the log is in %s; the height is the proof's word" % self.named(network, height, time))
+
+    def report(self):
+        self.words["consistent"] = ("yes", "the parts of the file fit together")
+        for about in ABOUT:
+            count = sum(finding["question"] == about for finding in self.findings)
+            if count:
+                self.words[about] = ("no", "%d finding%s" % (count, "" if count == 1 else "s"))
+        self.words.setdefault("cosigned_by", ("not checked", "no tree head can be read"))
+        opening = self.file["opening"]
+        return {"answers": {about: self.words[about][0] for about in ABOUT},
+                "reasons": {about: self.words[about][1] for about in ABOUT}, "findings": self.findings,
+                "role": opening["role"], "session": opening["session_id"], "seq": opening["seq"],
+                "line": self.file["line"]["text"], "signer": self.file["head"]["key"], "text": opening["text"]}
+
+
+def in_details(text):
+    """A value as DETAILS spell it."""
+    return "".join(chr(b) if 0x20 <= b <= 0x7e and b not in b"%|," else "%%%02X" % b for b in text.encode("utf-8"))
+
+
+def print_opening(report, out):
+    def put(line):
+        out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
+    put("Opened: %s %s of session %s" % (report["role"], "" if report["seq"] is None else report["seq"], report["session"]))
+    put("")
+    for about in ABOUT:
+        put("%-12s %s (%s)" % (about.replace("_", " ") + ":", report["answers"][about], report["reasons"][about]))
+    for n, finding in enumerate(report["findings"]):
+        put("")
+        put("Finding %d (%s): %s" % (n + 1, finding["question"].replace("_", " "), finding["place"]))
+        put("  expected: " + finding["expected"])
+        put("  actual:   " + finding["actual"])
+    put("")
+    put("Text:" if report["answers"]["commitment"] == "yes" else "Text, which does not open the commitment:")
+    for line in report["text"].split("\n"):
+        put("  " + line)
+
+
+# ---------------------------------------------------------------- receipts, section 11
+
+RECEIPT = {"chain_entry": or_null(is_hash), "format": FORMAT, "line": is_hash, "log_head": is_hash, "origin": is_text,
+           "root": is_hash, "seq": is_count, "session_id": is_hash, "signature": is_text, "tree_size": is_count}
+ARMOR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n\Z")
+
+
+class Receipt:
+    """What somebody kept. CannotLook when it can't be read, or was changed."""
+
+    def __init__(self, path):
+        self.name, self.there, self.line = path, None, None
+        self.says = read_whole(path, MAX_RECEIPT, "receipt")
+        fault = fields(self.says, RECEIPT)
+        if fault:
+            raise CannotLook("%s is no receipt: %s" % (path, fault))
+        armor = ARMOR.match(self.says["signature"])
+        signed = read_armor("".join(" " + line + "\n" for line in armor.group(1).splitlines()).encode()) if armor else None
+        if signed is None:
+            raise CannotLook("%s is no receipt: its signature is no SSH signature in namespace git" % path)
+        self.key = signed[0]
+        statement = jcs({key: value for key, value in self.says.items() if key != "signature"})
+        message = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(statement).digest())
+        if not Ed25519().verify(self.key, message, signed[1]):
+            raise CannotLook("%s: its signature does not hold: the receipt was changed" % path)
+
+    def take(self, check, line):
+        """The log after its newest line, which is None when it can't be read."""
+        if check.number == self.says["tree_size"]:
+            self.there = (check.head, check.tree.root().hex())
+        if line and line.hash == self.says["line"]:
+            chain = line.details["chain"] if line.event == "response" else None
+            known = line.event in ("response", "response_fail", "denied")
+            self.line = (check.number, (line.session, line.int("seq"), chain) if known else None)
+
+    def judge(self, check):
+        place, says = "receipt " + self.name, self.says
+        if check.origin is not None and check.origin != says["origin"]:
+            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + says["origin"])
+        if check.first_key is not None:
+            keys = [key for after, key in check.keys_by_line if after <= says["tree_size"]]
+            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else self.key == keys[-1]
+            if not known:
+                check.find("signed_by", place, "a signature by the key in force at line %d" % says["tree_size"],
+                           "one by " + key_text(self.key))
+        if self.there is None:
+            check.find("complete", place, "%d lines or more, as its owner has signed" % says["tree_size"],
+                       "%d lines" % check.number)
+            return
+        head, root = self.there
+        for what, expected, actual in (("HASH", says["log_head"], head), ("root", says["root"], root)):
+            if expected != actual:
+                check.find("unique", place, "%s %s at line %d" % (what, expected, says["tree_size"]), actual)
+        due = (says["session_id"], says["seq"], says["chain_entry"])
+        if not self.line or self.line[0] > says["tree_size"] or self.line[1] != due:
+            check.find("unique", place, "line %s: the outcome of prompt %d of session %s" % (
+                says["line"], says["seq"], says["session_id"]), self.line or "no such line up to there")
 
 
 def print_text(report, out):
@@ -1854,6 +2407,18 @@ def print_text(report, out):
         put("and %d more" % report["more_findings"])
 
 
+def show(report, as_json, printer):
+    """Prints a report, and gives the exit code."""
+    if as_json:
+        json.dump(report, sys.stdout)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+        printer(report, sys.stdout)
+    sys.stdout.flush()
+    return 1 if "no" in report["answers"].values() else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks a gently ledger, sharing no code with gently.",
                                      epilog="Exit 0: consistent and complete; 1: not, or another answer is no; 2: could not look.")
@@ -1862,24 +2427,25 @@ def main():
     parser.add_argument("--signer", metavar="KEY-OR-FILE", help="the key the ledger must be signed by")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--every-signature", action="store_true", help="ask ssh-keygen about every commit, not a sample")
+    parser.add_argument("--opening", metavar="FILE", help="check one opened text, which `gently audit open` wrote, and no ledger")
+    parser.add_argument("--receipt", metavar="FILE", action="append", default=[], help="a receipt that the ledger must continue")
     args = parser.parse_args()
-    if not args.repository and not args.log:
-        parser.error("name a repository, a bundle, or a log with --log")
+    if bool(args.opening) == bool(args.repository or args.log):
+        parser.error("name a repository, a bundle, a log with --log, or an opened text with --opening")
+    if args.receipt and not args.repository:
+        parser.error("--receipt is held against a repository or a bundle")
     git = None
     try:
+        if args.opening:
+            opened = CheckOpening(args.opening, read_signers(args.signer) if args.signer else None)
+            opened.run()
+            return show(opened.report(), args.json, print_opening)
         pinned = read_signer(args.signer) if args.signer else None
         git = Git(args.repository) if args.repository else None
         check = Check(git, args.log, pinned, args.every_signature)
+        check.receipts = [Receipt(path) for path in args.receipt]
         check.run()
-        report = check.report()
-        if args.json:
-            json.dump(report, sys.stdout)
-            sys.stdout.write("\n")
-        else:
-            sys.stdout.reconfigure(encoding="utf-8", errors="replace")
-            print_text(report, sys.stdout)
-        sys.stdout.flush()
-        return 1 if "no" in report["answers"].values() else 0
+        return show(check.report(), args.json, print_text)
     except (CannotLook, OSError) as error:
         sys.stderr.write("verify: %s\n" % error)
         return 2

@@ -8,6 +8,7 @@ use crate::record::block::Network;
 use crate::record::commitment::Scheme;
 
 use super::audit::AuditCommand;
+use super::audit::open::OpenArgs;
 use super::audit::replay::ReplayArgs;
 use super::choose::CallArgs;
 use super::config::ConfigCommand;
@@ -188,6 +189,8 @@ pub enum Audit {
     Look(AuditCommand),
     /// Push main, branches and notes to a remote with your own git, never by force
     Publish(PublishArgs),
+    /// Open one text of a turn, or an artifact, to somebody who has no ledger: one file with all that proves it
+    Open(OpenArgs),
     /// Write one closed session with all that an outsider needs to check it
     Export(ExportArgs),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
@@ -214,6 +217,9 @@ pub struct AskArgs {
     pub refs: RefArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
+    /// Keep a signed receipt in a new file: gently audit verify --receipt FILE finds a ledger that lost the turn
+    #[arg(long, value_name = "FILE")]
+    pub receipt: Option<PathBuf>,
 }
 
 /// `gently sanitize`.

@@ -18,6 +18,7 @@ use crate::store::SessionRow;
 use super::args::AskArgs;
 use super::choose::{Chosen, choose};
 use super::context;
+use super::receipt::{Place, Taken};
 use super::session::block_name;
 use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
@@ -32,6 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let question = match question(&args.words) {
         Ok(question) => question,
+        Err(why) => return Ok(could_not(&why, json)),
+    };
+    let place = match args.receipt.as_deref().map(Place::reserve).transpose() {
+        Ok(place) => place,
         Err(why) => return Ok(could_not(&why, json)),
     };
     let told = Told::default();
@@ -56,7 +61,11 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     // From here on a signal ends the process, whoever is slow to read what is printed.
     drop(person);
     let told_all = match outcome {
-        Ok(asked) => Ok(show(&asked, &declared, model.note(), json, made, signalled, &told)),
+        Ok(asked) => {
+            let receipt = Taken::of(&opened, &asked.turn, place, json);
+            let code = show(&asked, &declared, model.note(), (json, &receipt), made, signalled, &told);
+            Ok(code.max(receipt.say()))
+        }
         Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
         Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
         Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
@@ -121,7 +130,7 @@ fn show(
     asked: &Asked,
     declared: &Declared,
     source: Option<String>,
-    json: bool,
+    (json, receipt): (bool, &Taken),
     made: bool,
     signalled: u8,
     told: &Told,
@@ -131,6 +140,7 @@ fn show(
     }
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
+        facts["receipt"] = receipt.value();
         facts["context"] = context::asked(declared, &asked.context, &asked.referred);
         facts["actions"] = asked.actions.iter().map(action::facts_of).collect();
         print(&format!("{facts}\n"))

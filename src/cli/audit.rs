@@ -3,6 +3,8 @@
 //! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a
 //! required one was not checked; 2 could not look, which includes that there is nothing to check.
 
+mod check;
+pub(super) mod open;
 mod progress;
 pub(super) mod rebuild;
 mod render;
@@ -18,7 +20,7 @@ use clap::{Args, Subcommand};
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, Question, Report, Since, Terms};
 
-use super::find;
+use super::{find, receipt};
 
 use progress::watched;
 use saved::Kept;
@@ -39,6 +41,8 @@ pub enum AuditCommand {
     Verify(VerifyArgs),
     /// Check one session
     Session(SessionArgs),
+    /// Check one opened text, which `audit open` wrote; needs no ledger and no home
+    Check(check::CheckArgs),
 }
 
 /// Flags of `gently audit verify`.
@@ -55,6 +59,9 @@ pub struct VerifyArgs {
     /// Where that last check is kept; in a home verified.json
     #[arg(long, value_name = "FILE")]
     position: Option<PathBuf>,
+    /// A receipt that somebody kept, which the ledger must continue; may be given several times
+    #[arg(long, value_name = "FILE", conflicts_with = "since")]
+    receipt: Vec<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
@@ -99,6 +106,7 @@ fn read_question(text: &str) -> Result<Question, String> {
 /// The report goes to `out`, what kept it from looking to `err`.
 pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let checked = match &command {
+        AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
         AuditCommand::Session(args) => Target::find(&args.target, home).and_then(|target| {
             let report = target.report(Terms::default())?;
@@ -126,7 +134,9 @@ fn run_verify(
         (Some(commit), _) => Some(Since::Commit(commit, saved.as_ref().and_then(|saved| saved.as_ref().ok()))),
     };
     let shown = !args.quiet && !args.target.json;
-    let report = watched(shown, |progress| target.report(Terms { since, progress: Some(progress) }))?;
+    let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
+    let report =
+        watched(shown, |progress| target.report(Terms { since, progress: Some(progress), receipts: &receipts }))?;
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
     if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
         say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);

@@ -24,6 +24,7 @@ mod model;
 mod overlay;
 mod provider_key;
 mod publish;
+mod receipt;
 mod sanitize;
 mod screen;
 mod secrets;
@@ -93,6 +94,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
         Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
         Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
+        Command::Audit(Audit::Open(args)) => audit::open::run(args, json).await,
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = wire::home_path().ok();

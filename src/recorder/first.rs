@@ -41,8 +41,14 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
     let text = String::from_utf8(text)
         .map_err(|e| RecorderError::Unrecordable { what: "genesis.json", reason: e.to_string() })?;
     let watch = super::unwatched();
-    let mut writer =
-        Writer { paths: paths.clone(), store, genesis: first.genesis.clone(), key: key.into(), watch, wait: WAIT };
+    let mut writer = Writer {
+        paths: paths.clone(),
+        store,
+        genesis: first.genesis.clone(),
+        key: std::sync::Arc::new(key.into()),
+        watch,
+        wait: WAIT,
+    };
     let empty = empty_head(&first.genesis);
     writer.store.transact(&mut |tx| tx.create_head(&empty, &text))?;
     let head = writer.transact(|draft| first_records(draft, first, &text, record))?;

@@ -28,6 +28,7 @@ mod interaction;
 mod kernel;
 mod lock;
 mod rebuild;
+mod receipts;
 mod restored;
 mod rotate;
 mod sessions;
@@ -37,7 +38,7 @@ mod turn;
 mod writer;
 
 use std::collections::BTreeSet;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -86,6 +87,7 @@ pub struct Recorder {
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
+    key: Arc<Signer>,
 }
 
 impl Recorder {
@@ -117,7 +119,8 @@ impl Recorder {
         watch: Watch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
-        let mut writer = Writer::open(paths.clone(), key, watch, wait)?;
+        let key = Arc::new(key);
+        let mut writer = Writer::open(paths.clone(), key.clone(), watch, wait)?;
         writer.heal(now)?;
         erase::finish(&mut writer.store)?;
         let (jobs, queue) = mpsc::channel();
@@ -126,7 +129,7 @@ impl Recorder {
             .spawn(move || writer.run(&queue))
             .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
         let prompts = Prompts::new(paths.in_flight());
-        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts })
+        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, key })
     }
 
     /// Where the home's parts are.

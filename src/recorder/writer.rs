@@ -114,7 +114,8 @@ pub struct Writer {
     pub(super) paths: Paths,
     pub(super) store: Sqlite,
     pub(super) genesis: Genesis,
-    pub(super) key: Signer,
+    /// The recorder's handle signs receipts with it.
+    pub(super) key: Arc<Signer>,
     pub(super) watch: Watch,
     /// How long another writer is waited for.
     pub(super) wait: Duration,
@@ -122,7 +123,7 @@ pub struct Writer {
 
 impl Writer {
     /// Opens the database and checks that the key at hand is the one in force.
-    pub fn open(paths: Paths, key: Signer, watch: Watch, wait: Duration) -> Result<Self, RecorderError> {
+    pub fn open(paths: Paths, key: Arc<Signer>, watch: Watch, wait: Duration) -> Result<Self, RecorderError> {
         let store = Sqlite::open(&paths.database())?;
         let genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;

@@ -21,6 +21,7 @@ use super::lines::Lines;
 use super::notes;
 use super::position::Misfit;
 use super::progress::{Progress, Stage};
+use super::receipts::{KeptReceipt, Receipts};
 use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
@@ -79,6 +80,8 @@ pub(super) struct Checker<'a> {
     pub saved_tips: BTreeMap<u8, Oid>,
     /// Lines before the saved position that were read again.
     pub replayed: u64,
+    /// Receipts that were held against the log.
+    pub receipts: u64,
 }
 
 impl<'a> Checker<'a> {
@@ -90,6 +93,7 @@ impl<'a> Checker<'a> {
         evidence: &Evidence<'_>,
         repository: &'a Repository,
         start: Start<'_>,
+        receipts: &[KeptReceipt],
         progress: &'a Progress,
     ) -> Result<Self, VerifyError> {
         // The log's length is noted before the refs are read: see `LogFile::open`.
@@ -98,6 +102,7 @@ impl<'a> Checker<'a> {
         let until = if let Start::Saved(position) = start { Some(position.0.commit) } else { None };
         let (mut history, mut unread) = History::read_main(repository, until, &queue, &mut findings)?;
         let mut checker = Checker::new(evidence, repository, &history, progress);
+        checker.lines.receipts = Receipts::new(receipts);
         checker.begin(start, &mut history, &mut unread)?;
         // Only now: that `main` has left the position says more than that the log is shorter.
         let mut file = file.transpose()?;
@@ -167,6 +172,7 @@ impl<'a> Checker<'a> {
             named_base: None,
             saved_tips: BTreeMap::new(),
             replayed: 0,
+            receipts: 0,
         }
     }
 
@@ -230,6 +236,7 @@ impl<'a> Checker<'a> {
         self.check_lines_have_commits(&history);
         self.history = history;
         self.lines.report_unanswered(&mut self.findings);
+        self.check_receipts();
     }
 
     /// Every commit of every chain, oldest first.

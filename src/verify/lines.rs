@@ -11,6 +11,7 @@ use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
 use crate::record::tree::Frontier;
 
 use super::nodes::{Half, half};
+use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
 use super::report::{Findings, Question};
 
@@ -54,6 +55,8 @@ pub(super) struct Lines {
     /// Up to this line no commit is held against its line; such lines are known by half their HASH.
     pub until: u64,
     pub old: HashSet<Half>,
+    /// What was signed for somebody, to be found in the log.
+    pub receipts: Receipts,
     network: Option<Network>,
 }
 
@@ -72,6 +75,7 @@ impl Lines {
             artifacts: 0,
             until: 0,
             old: HashSet::new(),
+            receipts: Receipts::default(),
             network,
         }
     }
@@ -87,6 +91,7 @@ impl Lines {
                 // Nobody can tell that it is no anchor.
                 findings.unlooked(Question::NotBefore);
                 self.state.skip(bytes);
+                self.receipts.take(self.state.count(), None, self.state.head(), &self.tree);
                 return self.keep(self.state.head());
             }
         };
@@ -104,6 +109,7 @@ impl Lines {
         }
         self.take_block(&line, place, findings);
         let number = self.state.count();
+        self.receipts.take(number, Some(&line), self.state.head(), &self.tree);
         if line.event.record().is_some() && number <= self.until {
             self.old.insert(half(line.hash));
         } else if line.event.record().is_some() {

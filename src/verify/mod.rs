@@ -28,8 +28,11 @@ mod lines;
 mod lost;
 mod nodes;
 mod notes;
+mod opening;
 mod position;
 mod progress;
+mod rebuilt;
+mod receipts;
 mod records;
 pub mod replay;
 pub mod report;
@@ -51,8 +54,11 @@ use crate::store::{Read, StoreError};
 
 use since::{Lies, Start};
 
+pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening};
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
+pub use rebuilt::exchange_document;
+pub use receipts::KeptReceipt;
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
 pub use since::{Saved, Scope};
 
@@ -122,6 +128,8 @@ pub struct Terms<'a> {
     pub since: Option<Since<'a>>,
     /// Where it tells how far it is.
     pub progress: Option<&'a Progress>,
+    /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so not with `since`.
+    pub receipts: &'a [KeptReceipt],
 }
 
 /// Behind what a check begins.
@@ -142,17 +150,19 @@ pub enum Since<'a> {
 /// commit `main` does not go through any more is a finding: there is another history.
 pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let new = Evidence { database: None, ..*evidence };
-    let misfit = match terms.since {
-        None => return check(evidence, Start::Genesis(None), terms.progress),
-        Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms.progress),
+    // Of lines before a beginning nothing is known, and a receipt may be about them.
+    let since = terms.since.filter(|_| terms.receipts.is_empty());
+    let misfit = match since {
+        None => return check(evidence, Start::Genesis(None), terms),
+        Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
-        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms.progress) {
+        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms) {
             Err(VerifyError::Position(misfit)) => misfit,
             Ok(report) if report.answers.consistent.answer == Answer::No => found(&report),
             checked => return checked,
         },
     };
-    check(evidence, Start::Genesis(Some(&misfit)), terms.progress)
+    check(evidence, Start::Genesis(Some(&misfit)), terms)
 }
 
 /// Checks what is new since a commit that the caller names: from a saved position on that lies there or before, if
@@ -161,11 +171,11 @@ fn since_commit(
     evidence: &Evidence<'_>,
     digits: &str,
     saved: Option<&Position>,
-    progress: Option<&Progress>,
+    terms: Terms<'_>,
 ) -> Result<Report, VerifyError> {
     let lies = saved.map(|position| position.lies(digits, &Repository::open(evidence.repository)?)).transpose()?;
     let misfit = match (saved, lies) {
-        (Some(position), Some(Lies::Before)) => match check(evidence, Start::Saved(position), progress) {
+        (Some(position), Some(Lies::Before)) => match check(evidence, Start::Saved(position), terms) {
             Err(VerifyError::Position(misfit)) => Some(misfit),
             Ok(report) if report.answers.consistent.answer == Answer::No => Some(found(&report)),
             checked => return checked,
@@ -173,7 +183,7 @@ fn since_commit(
         (_, Some(Lies::Missed(misfit))) => Some(misfit),
         _ => None,
     };
-    check(evidence, Start::Commit(digits, misfit.as_ref()), progress)
+    check(evidence, Start::Commit(digits, misfit.as_ref()), terms)
 }
 
 /// What a check that went on from a position found: whether ledger or position is wrong, it can't tell.
@@ -187,12 +197,12 @@ fn found(report: &Report) -> Misfit {
     }
 }
 
-fn check(evidence: &Evidence<'_>, start: Start<'_>, progress: Option<&Progress>) -> Result<Report, VerifyError> {
+fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
     let unseen = Progress::default();
-    let progress = progress.unwrap_or(&unseen);
+    let progress = terms.progress.unwrap_or(&unseen);
     progress.begin(Stage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
-    let mut checker = checker::Checker::read(evidence, &repository, start, progress)?;
+    let mut checker = checker::Checker::read(evidence, &repository, start, terms.receipts, progress)?;
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }

@@ -305,6 +305,8 @@ pub struct Report {
     pub scope: Scope,
     /// Lines before a saved position that were read again, for the sessions that were open there.
     pub replayed: u64,
+    /// Receipts that the log was held against.
+    pub receipts: u64,
     /// From where the next check can go on; none when something was found wrong, or the caller named a commit.
     pub position: Option<Position>,
 }

@@ -41,6 +41,7 @@ impl Checker<'_> {
             database: self.database.map(|counts| counts.to_string()),
             scope: self.scope,
             replayed: self.replayed,
+            receipts: self.receipts,
             position,
         }
     }

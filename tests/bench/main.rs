@@ -4,6 +4,7 @@
 //! bench history HOME SESSIONS        makes a home with that many closed sessions of one or two turns
 //! bench ask GENTLY HOME PAIRS        gently ask against a bare call of the same instant server
 //! bench start GENTLY RUNS            gently --help
+//! bench check GENTLY HOME RUNS       gently audit check of the newest answer, and a receipt
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
 //! bench replay HOME EXCHANGES        a home with so many exchanges in threads of a hundred, then all of them replayed
@@ -17,6 +18,7 @@
 mod context;
 mod history;
 mod hostile;
+mod opening;
 mod replay;
 mod server;
 
@@ -36,13 +38,14 @@ fn main() {
         ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
         ["context", home, items, runs] => compile(Path::new(home), items.parse().unwrap(), runs.parse().unwrap()),
+        ["check", gently, home, runs] => opening::measure(gently, Path::new(home), runs.parse().unwrap(), print),
         ["replay", home, exchanges] => replay::run(Path::new(home), exchanges.parse().unwrap()),
         ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
-                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | context HOME ITEMS RUNS | \
-                 sanitize RUNS [FILE…] | replay HOME EXCHANGES"
+                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
+                 context HOME ITEMS RUNS | sanitize RUNS [FILE…] | replay HOME EXCHANGES"
             );
             std::process::exit(2);
         }

@@ -352,3 +352,17 @@ fn a_rotation_goes_to_a_key_that_the_agent_has() {
     fine(&agent.gently(&["audit", "verify"]));
     assert!(!agent.home().join("keys/signing.key").exists(), "no private key comes into the home");
 }
+
+/// A receipt is one more signature of the agent, and no key is in the home.
+#[test]
+fn an_agent_signs_receipts_and_tree_heads_of_openings() {
+    let agent = Agent::start();
+    let (receipt, opening) = (agent.dir.path().join("receipt"), agent.dir.path().join("opening"));
+    fine(&agent.gently(&["ask", "--receipt", receipt.to_str().unwrap(), "Anything"]));
+    fine(&agent.gently(&["audit", "verify", "--receipt", receipt.to_str().unwrap()]));
+    fine(&agent.gently(&["audit", "open", "last", "1", "--out", opening.to_str().unwrap()]));
+    let signers = agent.home().join("keys/allowed_signers");
+    let checked = agent.gently(&["audit", "check", opening.to_str().unwrap(), "--signer", signers.to_str().unwrap()]);
+    fine(&checked);
+    assert!(String::from_utf8_lossy(&checked.stdout).contains("signed by:   yes"));
+}

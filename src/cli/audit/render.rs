@@ -26,6 +26,9 @@ pub(super) fn text(report: &Report) -> String {
         (None, Scope::Since { .. }) => "not looked at with --since, so not checked",
     };
     put(&mut out, format_args!("database:    {database}"));
+    if report.receipts > 0 {
+        put(&mut out, format_args!("receipts:    {} held against the log", report.receipts));
+    }
     put(&mut out, format_args!("checked:     {}", checked(report)));
     put_findings(&mut out, report.findings.iter(), report.more_findings);
     out
@@ -192,6 +195,7 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "commits": report.commits.iter().map(|(kind, n)| (kind.name().to_owned(), (*n).into())).collect::<serde_json::Map<_, _>>(),
         "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
         "database": report.database,
+        "receipts": report.receipts,
     })
 }
 

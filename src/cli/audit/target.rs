@@ -46,6 +46,9 @@ pub(in crate::cli) enum TargetError {
         /// git's words.
         reason: String,
     },
+    /// A receipt that can't be read, or was changed.
+    #[error("{0}")]
+    Receipt(String),
     /// The verifier could not look.
     #[error(transparent)]
     Verify(#[from] VerifyError),
@@ -123,6 +126,21 @@ fn own_signer(home: &Path) -> Result<Option<PublicKey>, TargetError> {
 
 pub(in crate::cli) fn read_signer(text: &str) -> Result<PublicKey, TargetError> {
     if text.starts_with("ssh-ed25519 ") { key_in(text, text) } else { first_key(Path::new(text)) }
+}
+
+/// One key, or every key of a file: an `allowed_signers` has one a line.
+pub(super) fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
+    if text.starts_with("ssh-ed25519 ") {
+        return key_in(text, text).map(|key| vec![key]);
+    }
+    let failed = |e: std::io::Error| TargetError::Signer { place: text.to_owned(), reason: e.to_string() };
+    let bytes = std::fs::read_to_string(text).map_err(failed)?;
+    let lines = bytes.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let keys: Vec<PublicKey> = lines.map(|line| key_in(line, text)).collect::<Result<_, _>>()?;
+    if keys.is_empty() {
+        return Err(TargetError::Signer { place: text.to_owned(), reason: "it is empty".to_owned() });
+    }
+    Ok(keys)
 }
 
 fn first_key(file: &Path) -> Result<PublicKey, TargetError> {

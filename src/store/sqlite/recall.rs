@@ -6,9 +6,9 @@ use std::ops::Deref;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
-use super::Handle;
 use super::columns::{Columns, int};
 use super::rows::{drift, item, turn};
+use super::{Handle, Tx, failed};
 use crate::record::hash::Hash32;
 use crate::record::item::{Item, ItemKind, ItemState};
 use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
@@ -208,6 +208,29 @@ impl<C: Deref<Target = Connection>> Recall for Handle<C> {
         let related =
             open.into_iter().map(|(found, _)| found).filter(|one| one.relevance > 0 || one.session == session);
         Ok(related.take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
+    }
+}
+
+impl Tx<'_> {
+    /// The place of the newest turn; 0 before the first.
+    pub(super) fn last_turn(&self) -> Result<i64, StoreError> {
+        let mut newest =
+            self.0.prepare_cached("SELECT coalesce(max(rowid), 0) FROM chat_turn").map_err(failed("count turns"))?;
+        newest.query_row([], |row| row.get(0)).map_err(failed("count turns"))
+    }
+
+    /// Puts the turns behind a place into the search index.
+    pub(super) fn make_searchable(&self, after: i64) -> Result<(), StoreError> {
+        let what = "make turns searchable";
+        let numbers = "INSERT INTO turn_index (turn_id)
+                       SELECT turn_id FROM chat_turn WHERE rowid > ?1 AND content IS NOT NULL ORDER BY rowid";
+        let words = "INSERT INTO turn_fts (rowid, content)
+                     SELECT x.n, t.content FROM chat_turn t JOIN turn_index x ON x.turn_id = t.turn_id
+                     WHERE t.rowid > ?1 AND t.content IS NOT NULL ORDER BY x.n";
+        if self.change(what, numbers, [after])? > 0 {
+            self.change(what, words, [after])?;
+        }
+        Ok(())
     }
 }
 

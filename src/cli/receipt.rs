@@ -1,0 +1,128 @@
+//! Receipts: what `gently ask` gives to be kept, and what `gently audit verify --receipt` is given.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::ask::Turn;
+use crate::record::receipt::{MAX_RECEIPT, Receipt};
+use crate::recorder::TurnIds;
+use crate::verify::KeptReceipt;
+
+use super::wire::Opened;
+use super::{COULD_NOT, FINE, say};
+
+/// A new, empty file for a receipt; removed again when nothing is put into it.
+pub struct Place {
+    path: PathBuf,
+    file: File,
+    kept: bool,
+}
+
+impl Place {
+    /// Makes the file before anything is asked, so that nobody is asked for nothing.
+    pub fn reserve(path: &Path) -> Result<Place, String> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(|e| {
+            let why = if e.kind() == std::io::ErrorKind::AlreadyExists {
+                "it exists, and a receipt is never written over; name a new file".to_owned()
+            } else {
+                e.to_string()
+            };
+            format!("--receipt {}: {why}", path.display())
+        })?;
+        Ok(Place { path: path.to_owned(), file, kept: false })
+    }
+
+    fn keep(&mut self, text: &str) -> Result<(), String> {
+        // Not synced: nobody waits for the disk a third time. What a power cut takes is the receipt, never the turn.
+        self.file.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.kept {
+            // An empty file that stays is no receipt, and says so when it is read.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The receipt of a turn, if one was wanted.
+pub struct Taken {
+    value: Value,
+    /// Where it is kept, or why it is not.
+    told: Option<Result<PathBuf, String>>,
+}
+
+impl Taken {
+    /// Takes the receipt of a turn that is on record, when there is a place for it or a reader of JSON.
+    pub fn of(opened: &Opened, turn: &Turn, place: Option<Place>, json: bool) -> Taken {
+        if place.is_none() && !json {
+            return Taken { value: Value::Null, told: None };
+        }
+        let receipt = opened.recorder.receipt(&opened.store, ids(turn)).map_err(|e| e.to_string());
+        let value = receipt.as_ref().ok().and_then(|receipt| receipt.value().ok()).unwrap_or(Value::Null);
+        let told = match (receipt, place) {
+            (Ok(_), None) => None,
+            (Err(why), _) => Some(Err(why)),
+            (Ok(receipt), Some(mut place)) => {
+                let kept = receipt.print().map_err(|e| e.to_string()).and_then(|text| place.keep(&text));
+                Some(kept.map(|()| place.path.clone()))
+            }
+        };
+        Taken { value, told }
+    }
+
+    /// For `--json`; null when none was taken.
+    pub fn value(&self) -> Value {
+        self.value.clone()
+    }
+
+    /// Says where it is, or why there is none, and gives the exit code for that.
+    pub fn say(&self) -> u8 {
+        match &self.told {
+            None => FINE,
+            Some(Ok(path)) => {
+                say(&format!("receipt kept in {}", path.display()));
+                FINE
+            }
+            Some(Err(why)) => {
+                say(&format!("no receipt ({why}); the turn is on record all the same"));
+                COULD_NOT
+            }
+        }
+    }
+}
+
+fn ids(turn: &Turn) -> &TurnIds {
+    match turn {
+        Turn::Answered(answer) => &answer.ids,
+        Turn::Refused(refusal, _) => &refusal.ids,
+        Turn::Failed(failure, _) | Turn::Interrupted(failure) => &failure.ids,
+    }
+}
+
+/// Reads receipts that somebody kept; each signature holds, whoever made it.
+pub fn read(files: &[PathBuf]) -> Result<Vec<KeptReceipt>, String> {
+    let one = |path: &PathBuf| {
+        let name = path.display().to_string();
+        let failed = |why: String| format!("receipt {name}: {why}");
+        let length = std::fs::metadata(path).map_err(|e| failed(e.to_string()))?.len();
+        if length > MAX_RECEIPT as u64 {
+            return Err(failed(format!("{length} bytes; a receipt has at most {MAX_RECEIPT}")));
+        }
+        let bytes = std::fs::read(path).map_err(|e| failed(e.to_string()))?;
+        let receipt = Receipt::parse(&bytes).map_err(|e| failed(e.to_string()))?;
+        Ok(KeptReceipt { name, receipt })
+    };
+    files.iter().map(one).collect()
+}
