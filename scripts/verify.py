@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Checks a gently ledger: a second opinion that shares no code with gently.
 
-    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--json]
+    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]… [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
     scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--json]      one opened text, without any ledger
 
 With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
 Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
-library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database, OpenTimestamps
-proofs and cosignatures are not looked at, and the answers say so.
+library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database and OpenTimestamps
+proofs are not looked at, and the answers say so.
 
 Exit 0: consistent and complete, and nothing is `no`. 1: something was found. 2: could not look.
 
@@ -381,6 +381,132 @@ def header_faults(header, block_hash, height, time, network, epochs):
     return faults
 
 
+# ---------------------------------------------------------------- witnesses, section 10
+
+MAX_COSIGNERS = 63
+MAX_SIGNATURE_LINE = 8192
+MAX_POLICY = 256 * 1024
+CLOCKS_APART = 3600
+LOG_KEY, COSIGNER_KEY = 1, 4
+
+
+def key_id(name, kind, key):
+    return sha256(name.encode() + b"\n" + bytes([kind]) + key).digest()[:4]
+
+
+def read_vkey(text):
+    """(name, kind, key) of NAME+ID+BASE64. ValueError when it is none."""
+    parts = text.split("+", 2)
+    if len(parts) != 3 or not is_origin(parts[0]):
+        raise ValueError("'%s' is no verifier key NAME+ID+BASE64" % text[:80])
+    material = decode_base64(parts[2].encode())
+    if material is None or len(material) != 33 or material[0] not in (LOG_KEY, COSIGNER_KEY):
+        raise ValueError("the key of '%s' is of no known kind: 01 or 04 and 32 bytes" % parts[0])
+    if key_id(parts[0], material[0], material[1:]).hex() != parts[1]:
+        raise ValueError("the id of '%s' is not its key's" % parts[0])
+    return parts[0], material[0], material[1:]
+
+
+class Policy:
+    """Whom to believe that there is one history (c2sp tlog-policy). ValueError with the line."""
+
+    def __init__(self, text):
+        self.logs, self.witnesses, self.groups, self.quorum = [], {}, {}, None
+        self.members, seen = set(), False
+        if len(text.encode()) > MAX_POLICY:
+            raise ValueError("%d bytes are the most" % MAX_POLICY)
+        for number_, line in enumerate(text.split("\n"), 1):
+            if any(ord(c) < 0x20 and c != "\t" or ord(c) == 0x7f for c in line):
+                raise ValueError("line %d: a control character" % number_)
+            items = [item for item in re.split("[ \t]+", line) if item]
+            if not items or items[0].startswith("#"):
+                continue
+            try:
+                if items[0] == "quorum" and len(items) == 2 and not seen:
+                    seen = True
+                    if items[1] != "none":
+                        self.quorum = self.known(items[1])
+                elif items[0] == "log" and len(items) in (2, 3):
+                    self.add_log(items[1])
+                elif items[0] == "witness" and len(items) in (3, 4):
+                    self.add_witness(items[1], items[2])
+                elif items[0] == "group" and len(items) >= 4:
+                    self.add_group(items[1], items[2], items[3:])
+                else:
+                    raise ValueError("no line of a policy, or a second quorum")
+            except ValueError as error:
+                raise ValueError("line %d: %s" % (number_, error)) from None
+        if not seen:
+            raise ValueError("no quorum line")
+
+    def known(self, name):
+        if name not in self.witnesses and name not in self.groups:
+            raise ValueError("'%s' is not defined above" % name)
+        return name
+
+    def new(self, name):
+        if name == "none" or name in self.witnesses or name in self.groups:
+            raise ValueError("the name '%s' is taken" % name)
+
+    def add_log(self, text):
+        name, kind, key = read_vkey(text)
+        if kind != LOG_KEY or any(key == other for _, other in self.logs):
+            raise ValueError("a log has a key of kind 01, and stands here once")
+        self.logs.append((name, key))
+
+    def add_witness(self, called, text):
+        self.new(called)
+        name, kind, key = read_vkey(text)
+        if kind != COSIGNER_KEY or any(key == other for _, other in self.witnesses.values()):
+            raise ValueError("a witness has a key of kind 04, and stands here once")
+        self.witnesses[called] = (name, key)
+
+    def add_group(self, called, needed, members):
+        self.new(called)
+        for member in members:
+            if self.known(member) in self.members:
+                raise ValueError("'%s' is a member for the second time" % member)
+            self.members.add(member)
+        count = {"all": len(members), "any": 1}.get(needed, read_number(needed, len(members), 1))
+        if count is None:
+            raise ValueError("all, any, or 1 to %d members" % len(members))
+        self.groups[called] = (count, members)
+
+    def reached(self, names):
+        def witnessed(name):
+            if name not in self.groups:
+                return name in names
+            count, members = self.groups[name]
+            return sum(map(witnessed, members)) >= count
+        return self.quorum is not None and witnessed(self.quorum)
+
+
+def read_cosigned_head(raw):
+    """(head's text, its parts, [(name, key id, signature)]) of a tree head with lines of others, or None."""
+    text, blank, lines = raw.partition(b"\n\n")
+    if not blank or not lines.endswith(b"\n"):
+        return None
+    own, *others = lines[:-1].split(b"\n")
+    head = text + b"\n\n" + own + b"\n"
+    parts = read_note(head)
+    if parts is None or len(others) > MAX_COSIGNERS:
+        return None
+    found = []
+    for line in others:
+        match = re.match(rb"\xe2\x80\x94 ([^ ]+) ([A-Za-z0-9+/=]+)\Z", line)
+        signed = decode_base64(match.group(2)) if match and len(line) <= MAX_SIGNATURE_LINE else None
+        if signed is None or len(signed) < 5:
+            return None
+        try:
+            name = match.group(1).decode()
+        except UnicodeDecodeError:
+            return None
+        if not is_origin(name):
+            return None
+        found.append((name, signed[:4], signed[4:]))
+    return head, parts, found
+
+
 # ---------------------------------------------------------------- git
 
 class Git:
@@ -690,10 +816,13 @@ class Session:
 # ---------------------------------------------------------------- the checks
 
 class Check:
-    def __init__(self, git, log, pinned, every_signature):
+    def __init__(self, git, log, pinned, every_signature, policy=None, heads=()):
         self.git, self.log_path, self.pinned = git, log, pinned
         self.findings, self.counts = [], dict.fromkeys(QUESTIONS, 0)
         self.ed25519, self.every_signature = None, every_signature
+        # Tree heads outside: of notes, by commit, and of files; root and time of the log at their sizes.
+        self.policy, self.heads, self.cosigned_notes, self.sizes = policy, heads, [], {}
+        self.newest_head, self.covered = None, 0
         self.epochs = read_epochs()
         self.nodes, self.refs, self.main, self.by_log, self.closes = {}, {}, [], {}, {}
         self.claimed, self.commits, self.tree_heads, self.notes = set(), {}, [], []
@@ -747,6 +876,7 @@ class Check:
             raise CannotLook("nothing to check: no commit of a ledger can be read at %s" % self.git.folder)
         self.index()
         self.read_genesis()
+        self.read_witness_notes()
         for item in self.lines(log_size):
             if isinstance(item, str):
                 self.end_of_segment(item)
@@ -777,7 +907,8 @@ class Check:
                 self.refs[name[11:]] = oid
             elif name in ("refs/notes/ots", "refs/notes/witness"):
                 self.notes.append((name, oid))
-                self.remarks.append("the proofs in %s were not judged" % name)
+                if name.endswith("/ots"):
+                    self.remarks.append("the proofs in %s were not judged" % name)
             else:
                 self.find("consistent", name, "no other refs than main, branch-1 to branch-7 and the notes", oid)
         if "main" not in self.refs:
@@ -1023,6 +1154,14 @@ class Check:
         return self.ed25519.verify(key, message, signature)
 
     def take(self, raw, place):
+        self.take_line(raw, place)
+        self.keep_size()
+
+    def keep_size(self):
+        if self.tree.size in self.sizes:
+            self.sizes[self.tree.size] = (self.tree.root(), self.time)
+
+    def take_line(self, raw, place):
         """One line: its hash, its form, what it may follow, and the commit that belongs to it."""
         if self.next_key:
             self.key, self.next_key = self.next_key, None
@@ -1604,6 +1743,7 @@ class Check:
         self.commits_without_line()
         for name, oid in self.notes:
             self.check_notes(name, oid)
+        self.check_heads()
         for branch in sorted(set(self.tips) | set(self.refs) - {"main"}):
             self.same("refs/heads/" + branch, "commit", self.tips.get(branch), self.refs.get(branch))
         self.same("refs/heads/main", "commit", self.main_tip, self.refs.get("main"))
@@ -1671,6 +1811,136 @@ class Check:
                     if isinstance(blob, str):
                         self.find("consistent", "%s, note %s" % (name, note), "its bytes", blob)
 
+    # ---- tree heads outside
+
+    def read_witness_notes(self):
+        """The notes of refs/notes/witness, and the sizes of the log that tree heads outside are about."""
+        tip = dict(self.notes).get("refs/notes/witness")
+        raw = self.git.read(tip, "commit", MAX_OBJECT) if tip else None
+        start = START.match(raw) if isinstance(raw, bytes) else None
+        found = {}
+        # A tree that holds anything but notes says nothing; what is wrong in it is reported with its objects.
+        if start and self.notes_in(start.group(1).decode(), "", 20, found):
+            for commit, blob in sorted(found.items()):
+                content = self.git.read(blob, "blob", MAX_OBJECT)
+                if isinstance(content, bytes):
+                    self.cosigned_notes.append((commit, read_cosigned_head(content)))
+        notes = [note for _, note in self.cosigned_notes if note] + [note for _, note in self.heads]
+        self.sizes = {parts[2]: None for _, parts, _ in notes}
+        self.keep_size()
+
+    def notes_in(self, tree, above, depth, found):
+        raw = self.git.read(tree, "tree", MAX_OBJECT)
+        entries = read_entries(raw) if isinstance(raw, bytes) else None
+        if entries is None:
+            return False
+        for mode, name, child in entries:
+            if mode == "40000" and depth:
+                if not self.notes_in(child, above + name, depth - 1, found):
+                    return False
+            elif mode == "100644" and re.match(r"[0-9a-f]{40}\Z", above + name):
+                found[above + name] = child
+            else:
+                return False
+        return True
+
+    def check_heads(self):
+        """Tree heads outside are of this log; cosignatures against the policy."""
+        tip = self.main[-1] if len(self.main) > 1 else None
+        if tip:
+            self.newest_head = (self.in_segments, [], False, None)
+        for commit, note in self.cosigned_notes:
+            place = "refs/notes/witness, note " + commit
+            if note is None:
+                self.find("consistent", place, "a tree head with signature lines", "another text")
+                continue
+            own = commit in self.positions and self.tree_head_of(commit) == note[0]
+            if commit in self.positions and not own:
+                self.find("consistent", place, "the tree head of the commit that it is on", "another")
+            times = self.cosigners(place, note)
+            if not own and (times or self.signed_here(note)):
+                self.check_head(place, note, bool(times))
+            if own and times is not None and self.policy:
+                self.cover(note, times, commit == tip)
+        for place, note in self.heads:
+            self.check_head(place, note, bool(self.cosigners(place, note)))
+
+    def tree_head_of(self, commit):
+        raw = self.git.read(commit, "commit", MAX_OBJECT)
+        files = self.read_tree(raw[5:45].decode(), None) if isinstance(raw, bytes) else None
+        return self.git.read(files["checkpoint"], "blob", MAX_OBJECT) if files and "checkpoint" in files else None
+
+    def signed_here(self, note):
+        _, (text, origin, _, _, ident, signature), _ = note
+        keys = [read_key(signer) for signer in self.signers]
+        return any(ident == key_id(origin, LOG_KEY, key) and self.holds(key, text, signature) for key in keys)
+
+    def cosigners(self, place, note):
+        """[(witness, time)] of the policy's witnesses; None when a line is not what it claims."""
+        _, parts, lines = note
+        found, whole = [], True
+        for called, (name, key) in (self.policy.witnesses.items() if self.policy else ()):
+            for line_name, ident, signed in lines:
+                if line_name != name or ident != key_id(name, COSIGNER_KEY, key):
+                    continue
+                time = int.from_bytes(signed[:8], "big")
+                message = b"cosignature/v1\ntime %d\n" % time + parts[0]
+                if len(signed) == 72 and time < 1 << 63 and self.holds(key, message, signed[8:]):
+                    found.append((called, time))
+                else:
+                    whole = False
+                    self.find("unique", place, "a cosignature by the key of " + name,
+                              "a line in its name that its key did not sign")
+        return found if whole else None
+
+    def check_head(self, place, note, by_witness):
+        _, (_, origin, size, root, _, _), _ = note
+        if origin != self.origin:
+            return
+        who = "the ledger's key" if self.signed_here(note) else "a witness" if by_witness else "a key not in this ledger"
+        if size > self.number:
+            self.find("complete", place, "a log of %d lines, as %s signed" % (size, who), "%d lines" % self.number)
+        elif self.sizes[size] is not None and self.sizes[size][0] != root:
+            self.find("unique", place, "root %s, that of the first %d lines here" % (self.sizes[size][0].hex(), size),
+                      "root %s, signed by %s: a second history" % (root.hex(), who))
+
+    def cover(self, note, times, newest):
+        _, (text, origin, size, _, ident, signature), _ = note
+        logs = self.policy.logs
+        listed = not logs or any(origin == name and ident == key_id(name, LOG_KEY, key)
+                                 and self.holds(key, text, signature) for name, key in logs)
+        names, by, seen = sorted({name for name, _ in times}), None, set()
+        line = self.sizes[size][1] if self.sizes[size] else 0
+        for time, name in sorted((time, name) for name, time in times if time + CLOCKS_APART >= line):
+            seen.add(name)
+            if listed and self.policy.reached(seen):
+                by = time
+                break
+        reached = listed and self.policy.reached(names)
+        if reached:
+            self.covered = max(self.covered, size)
+        if newest:
+            self.newest_head = (size, names, reached, by if by is not None and by <= MAX_TIME else None)
+
+    def unique(self):
+        if self.policy is None:
+            return ("not checked", "no witness policy was given: a second history would not show")
+        if self.policy.quorum is None:
+            return ("not checked", "the policy asks no witness: a second history would not show")
+        if self.git is None or self.newest_head is None:
+            return ("not checked", "there is no tree head that a witness could have cosigned")
+        size, names, reached, _ = self.newest_head
+        by = ", ".join(names) or "nobody"
+        if reached:
+            return ("yes", "%s cosigned this history of %d lines; %d came after" % (by, size, self.number - size))
+        return ("not checked", "the newest tree head, of %d lines, has not the cosignatures that the policy asks for (it "
+                "has: %s); the newest that has is of %d lines" % (size, by, self.covered))
+
+    def not_after(self):
+        if self.newest_head and self.newest_head[2] and self.newest_head[3] is not None:
+            return ("yes", "witnesses had seen %d lines by second %d" % (self.newest_head[0], self.newest_head[3]))
+        return ("not checked", "this script reads no OpenTimestamps proof, and no cosignature counts")
+
     def session_of(self, kind, document, place):
         """The session of a commit without a line."""
         ident = document["session_id"]
@@ -1694,9 +1964,9 @@ class Check:
         else:
             words["consistent"] = ("yes", held + " hold together")
             words["complete"] = ("yes", "every prompt has its outcome and every commit its line; unanchored tail: "
-                                 "%d lines, as no outside proof was checked" % self.number)
-        words["unique"] = ("not checked", "this script asks no witness: a second history would not show")
-        words["not_after"] = ("not checked", "this script reads no OpenTimestamps proof and no cosignature")
+                                 "%d lines behind what witnesses cosigned (%d)" % (self.number - self.covered, self.covered))
+        words["unique"] = self.unique()
+        words["not_after"] = self.not_after()
         words["not_before"] = self.not_before()
         words["signed_by"] = self.signed_by()
         for question in QUESTIONS:
@@ -1870,6 +2140,28 @@ def read_signer(text):
     if key is None:
         raise CannotLook("no ssh-ed25519 key in --signer '%s'; give 'ssh-ed25519 AAAA…' or a .pub file" % place)
     return key
+
+
+def read_text(path, most):
+    with open(path, "rb") as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise CannotLook("%s: more than %d bytes" % (path, most))
+    return raw
+
+
+def read_policy(path):
+    try:
+        return Policy(read_text(path, MAX_POLICY).decode())
+    except ValueError as error:
+        raise CannotLook("%s: %s" % (path, error)) from None
+
+
+def read_head(path):
+    note = read_cosigned_head(read_text(path, 1 << 20))
+    if note is None:
+        raise CannotLook("%s is no tree head" % path)
+    return note
 
 
 # ---------------------------------------------------------------- one opened text, section 11
@@ -2425,6 +2717,8 @@ def main():
     parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone (--mirror) or a bundle of ledger.git")
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
     parser.add_argument("--signer", metavar="KEY-OR-FILE", help="the key the ledger must be signed by")
+    parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique a yes; required then")
+    parser.add_argument("--head", metavar="FILE", action="append", default=[], help="a tree head that somebody kept")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--every-signature", action="store_true", help="ask ssh-keygen about every commit, not a sample")
     parser.add_argument("--opening", metavar="FILE", help="check one opened text, which `gently audit open` wrote, and no ledger")
@@ -2442,10 +2736,18 @@ def main():
             return show(opened.report(), args.json, print_opening)
         pinned = read_signer(args.signer) if args.signer else None
         git = Git(args.repository) if args.repository else None
-        check = Check(git, args.log, pinned, args.every_signature)
+        policy = read_policy(args.policy) if args.policy else None
+        heads = [(place, read_head(place)) for place in args.head]
+        check = Check(git, args.log, pinned, args.every_signature, policy, heads)
         check.receipts = [Receipt(path) for path in args.receipt]
         check.run()
-        return show(check.report(), args.json, print_text)
+        for place, (_, parts, _) in heads:
+            if check.origin is not None and parts[1] != check.origin:
+                raise CannotLook("%s is of the log '%s', and this one is '%s'" % (place, parts[1], check.origin))
+        report = check.report()
+        code = show(report, args.json, print_text)
+        missing = policy and policy.quorum is not None and report["answers"]["unique"] != "yes"
+        return 1 if missing else code
     except (CannotLook, OSError) as error:
         sys.stderr.write("verify: %s\n" % error)
         return 2

@@ -2,7 +2,7 @@
 //!
 //! The floors, in order; a module imports only from floors below it (`docs/architecture.md`):
 //! 0 [`record`] · 1 [`govern`], [`continuity`] · 2 [`anchor`], [`sight`], [`keys`], [`log`],
-//! [`ledger`], [`store`] · 3 [`recorder`] · 4 [`models`] · 5 [`session`], [`ask`], [`verify`] · 6 [`cli`].
+//! [`ledger`], [`store`] · 3 [`recorder`] · 4 [`models`] · 5 [`session`], [`ask`], [`witness`], [`verify`] · 6 [`cli`].
 
 pub mod record;
 
@@ -26,5 +26,6 @@ pub mod backup;
 pub mod home;
 pub mod session;
 pub mod verify;
+pub mod witness;
 
 pub mod cli;

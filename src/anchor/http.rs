@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
 
 use super::{SourceFault, shown};
@@ -28,7 +29,7 @@ pub fn install_tls_provider() {
 /// Checks a configured address: `https`, or `http` on loopback, and nothing in it but a path.
 pub(super) fn parse_base(address: &str, key: &'static str) -> Result<Url, SourceFault> {
     let fault = |reason| SourceFault::Address { address: without_credentials(address), reason, key };
-    let mut url = Url::parse(address).map_err(|_| fault("it is not a URL like https://blockstream.info/api"))?;
+    let mut url = Url::parse(address).map_err(|_| fault("it is not a URL like https://example.org/api"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(fault("a name or password in it would show in messages"));
     }
@@ -102,9 +103,10 @@ fn redirects() -> redirect::Policy {
     })
 }
 
-/// A whole answer: its status and at most `limit` bytes.
+/// A whole answer: its status, its media type, and at most `limit` bytes.
 pub(super) struct Body {
     pub status: StatusCode,
+    pub kind: Option<String>,
     pub bytes: Vec<u8>,
 }
 
@@ -112,8 +114,9 @@ pub(super) struct Body {
 pub(super) async fn fetch(request: RequestBuilder, at: &str, limit: usize) -> Result<Body, SourceFault> {
     let mut response = request.send().await.map_err(|error| classify(at, &error))?;
     let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
     let bytes = read_bounded(&mut response, at, limit).await?;
-    Ok(Body { status, bytes })
+    Ok(Body { status, kind, bytes })
 }
 
 async fn read_bounded(response: &mut Response, at: &str, limit: usize) -> Result<Vec<u8>, SourceFault> {

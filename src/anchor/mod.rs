@@ -1,4 +1,4 @@
-//! When: block sources, and how they agree.
+//! When: block sources, and how they agree; witnesses of the log.
 //!
 //! Floor 2. A source only *claims* a block; [`agree::observe`] asks all of them at once, checks every
 //! header by format section 8, and comes back with one [`Anchor`] or with the `local` block.
@@ -9,6 +9,7 @@ pub mod esplora;
 pub mod headers_file;
 pub mod headers_store;
 mod http;
+pub mod witness;
 
 use std::path::PathBuf;
 use std::time::Duration;

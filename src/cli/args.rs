@@ -20,6 +20,7 @@ use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
 use super::thread::ThreadCommand;
+use super::witness::WitnessCommand;
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -127,6 +128,9 @@ pub enum Command {
     Sanitize(SanitizeArgs),
     /// Check this home, one line a check, with the command that mends it
     Doctor,
+    /// Witnesses, who remember how long the log was: add, list, remove and ask them
+    #[command(subcommand)]
+    Witness(WitnessCommand),
 }
 
 /// `gently kernel`.

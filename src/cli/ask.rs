@@ -72,6 +72,8 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     };
     // The person has the answer; what is too old goes now, a little at a time.
     erase::some_that_is_due(&opened).await;
+    // A checkpoint, or the close of an idle session, may have made a tree head.
+    super::witness::after(&opened.home, &opened.config, &say).await;
     told_all
 }
 

@@ -4,7 +4,9 @@
 //! required one was not checked; 2 could not look, which includes that there is nothing to check.
 
 mod check;
+mod copy;
 pub(super) mod open;
+mod outside;
 mod progress;
 pub(super) mod rebuild;
 mod render;
@@ -17,11 +19,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use crate::record::policy::Policy;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Answer, Question, Report, Since, Terms};
+use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
 
 use super::{find, receipt};
 
+use copy::Copy;
 use progress::watched;
 use saved::Kept;
 pub(super) use target::read_signer;
@@ -56,9 +60,21 @@ pub struct VerifyArgs {
     /// Check only what is new since a commit of main, or since the last check that found nothing wrong ('last')
     #[arg(long, value_name = "COMMIT|last")]
     since: Option<String>,
+    /// Check all of a copy that was fetched before, not only what is new since its last check
+    #[arg(long, conflicts_with = "since")]
+    from_scratch: bool,
     /// Where that last check is kept; in a home verified.json
     #[arg(long, value_name = "FILE")]
     position: Option<PathBuf>,
+    /// Whose cosignatures make `unique` a yes (c2sp tlog-policy); required then. A home has its own witnesses
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// A tree head of this log that somebody kept: it must be one of this history
+    #[arg(long, value_name = "FILE")]
+    head: Vec<PathBuf>,
+    /// Another copy of this ledger (path, bundle or URL): its tree heads must be of this history
+    #[arg(long, value_name = "COPY")]
+    compare: Vec<PathBuf>,
     /// A receipt that somebody kept, which the ledger must continue; may be given several times
     #[arg(long, value_name = "FILE", conflicts_with = "since")]
     receipt: Vec<PathBuf>,
@@ -82,8 +98,8 @@ struct TargetArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Check this repository or bundle, without any home
-    #[arg(long, value_name = "PATH-OR-BUNDLE")]
+    /// Check this repository, bundle or URL (cloned with your git, kept in the cache), without any home
+    #[arg(long, value_name = "PATH-BUNDLE-OR-URL")]
     repo: Option<PathBuf>,
     /// The log file that belongs to --repo
     #[arg(long, value_name = "FILE", requires = "repo")]
@@ -124,10 +140,16 @@ fn run_verify(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<u8, TargetError> {
+    announce(args, err);
+    let (policy, heads) = outside(args, home, err)?;
     let target = Target::find(&args.target, home)?;
-    let kept = Kept::find(args.position.as_deref(), home.filter(|_| args.target.repo.is_none()));
-    let saved = kept.as_ref().filter(|_| args.since.is_some()).map(Kept::read);
-    let since = match (args.since.as_deref(), &saved) {
+    let of_copy = target.copy().map(Copy::position);
+    let kept = Kept::find(args.position.as_deref().or(of_copy.as_deref()), home.filter(|_| args.target.repo.is_none()));
+    // Of a copy that was checked before, what is new is what is asked for.
+    let again = target.copy().is_some() && !args.from_scratch && kept.as_ref().is_some_and(Kept::is_there);
+    let wanted = args.since.as_deref().or(again.then_some("last"));
+    let saved = kept.as_ref().filter(|_| wanted.is_some()).map(Kept::read);
+    let since = match (wanted, &saved) {
         (None, _) => None,
         (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
         (Some("last"), None) => return Err(TargetError::NoPosition),
@@ -135,21 +157,75 @@ fn run_verify(
     };
     let shown = !args.quiet && !args.target.json;
     let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
-    let report =
-        watched(shown, |progress| target.report(Terms { since, progress: Some(progress), receipts: &receipts }))?;
+    let terms = Terms { since, policy: policy.as_ref(), heads: &heads, receipts: &receipts, ..Terms::default() };
+    let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
+    outside::same_log(&report, &heads)?;
+    for finding in target.copy().map(Copy::moved_back).transpose()?.unwrap_or_default() {
+        report.found(finding);
+    }
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
-    if let Some(Err(words)) = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope)) {
-        say(err, &format!("gently audit: the position of this check is not kept: {words}\n"), FINE);
+    let position = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope));
+    let refs = target.copy().map(|copy| copy.remember(&report));
+    for (what, done) in [("the position of this check", position), ("where the copy's refs are", refs)] {
+        if let Some(Err(words)) = done {
+            say(err, &format!("gently audit: {what} is not kept: {words}\n"), FINE);
+        }
     }
     if let Some(words) = render::cost(&report) {
         say(err, &words, FINE);
     }
-    let text = if args.target.json { render::json(&report) } else { render::text(&report) };
-    let code = say(out, &text, verdict(&report, &args.require));
-    Ok(match missing(&report, &args.require) {
+    let text = match args.target.json {
+        true => render::json(&report, target.copy().map(Copy::facts)),
+        false => render::text(&report),
+    };
+    let required = required(args, policy.as_ref(), &report);
+    let code = say(out, &text, verdict(&report, &required));
+    Ok(match missing(&report, &required) {
         Some(words) if code == FOUND => say(err, &words, code),
         _ => code,
     })
+}
+
+/// Says what is fetched, before it takes its time.
+fn announce(args: &VerifyArgs, err: &mut dyn Write) {
+    let address = args.target.repo.as_ref().filter(|repo| !repo.exists() && copy::is_address(&repo.to_string_lossy()));
+    if let Some(address) = address.filter(|_| !args.quiet && !args.target.json) {
+        say(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
+    }
+}
+
+/// What has to be *yes* and is not. A policy that was given has to be reached: of what is checked.
+fn required(args: &VerifyArgs, policy: Option<&Policy>, report: &Report) -> Vec<Question> {
+    let by_policy = args.policy.is_some() && policy.is_some_and(Policy::asks_somebody);
+    let answer = |question: Question| report.answers.to(question).answer;
+    let mut lacking: Vec<Question> = args.require.iter().copied().filter(|q| answer(*q) != Answer::Yes).collect();
+    let reached = matches!(answer(Question::Unique), Answer::Yes | Answer::YesSince);
+    if by_policy && !reached && !lacking.contains(&Question::Unique) {
+        lacking.push(Question::Unique);
+    }
+    lacking
+}
+
+/// What is held against the log beside itself: a policy (in a home its own witnesses'), and tree heads.
+fn outside(
+    args: &VerifyArgs,
+    home: Option<&Path>,
+    err: &mut dyn Write,
+) -> Result<(Option<Policy>, Vec<OutsideHead>), TargetError> {
+    let policy = match (&args.policy, home.filter(|_| args.target.repo.is_none())) {
+        (Some(file), _) => Some(outside::read_policy(file)?),
+        (None, Some(home)) => super::witness::own_policy(home).unwrap_or_else(|fault| {
+            // The evidence is looked at all the same; `unique` is then not checked.
+            say(err, &format!("gently audit: which witnesses this home has is not known: {fault}\n"), FINE);
+            None
+        }),
+        (None, None) => None,
+    };
+    let mut heads = args.head.iter().map(|file| outside::read_head(file)).collect::<Result<Vec<_>, _>>()?;
+    for copy in &args.compare {
+        heads.extend(outside::read_copy(copy)?);
+    }
+    Ok((policy, heads))
 }
 
 /// The session that another id of this home means: `last`, an exchange, a commit.

@@ -123,28 +123,46 @@ fn settings(path: &Path, environment: Environment<'_>) -> Result<Settings, Confi
     Settings::read(&file_text(path)?.unwrap_or_default(), &path.display().to_string(), environment)
 }
 
-/// Edits the file: read, change one value, read again as the parser would, replace atomically.
+/// Edits one value.
 fn set(key: &Key, typed: &str, home: &Path) -> Result<Value, ConfigError> {
     if !home.is_dir() {
         return Err(ConfigError::NoHome { path: home.to_owned() });
     }
     let value = key.accept_typed(typed, "gently config set")?;
+    edit(home, &|document| put(document, key, &value))?;
+    Ok(value)
+}
+
+/// Changes the file of a home: read, change, read again as the parser would, replace atomically.
+///
+/// Comments and order stay. Whatever is wrong, before or after the change, leaves the file as it was.
+pub fn edit(home: &Path, change: &dyn Fn(&mut DocumentMut)) -> Result<(), ConfigError> {
+    if !home.is_dir() {
+        return Err(ConfigError::NoHome { path: home.to_owned() });
+    }
     let path = real_path(&home.join(FILE));
     let place = path.display().to_string();
     let before = file_text(&path)?.unwrap_or_else(|| GENESIS.to_owned());
     // A file that is already wrong is not edited: the edit might hide what is wrong with it.
     Settings::read(&before, &place, &|_| None)?;
-    let after = edited(&before, key, &value, &place)?;
+    let after = edited(&before, change, &place)?;
     Settings::read(&after, &place, &|_| None)?;
-    replace(&path, after.as_bytes())?;
-    Ok(value)
+    replace(&path, after.as_bytes())
 }
 
-/// The text with one value changed or added; it must have passed [`Settings::read`].
-fn edited(text: &str, key: &Key, value: &Value, place: &str) -> Result<String, ConfigError> {
+/// The text as a change leaves it.
+fn edited(text: &str, change: &dyn Fn(&mut DocumentMut), place: &str) -> Result<String, ConfigError> {
     let syntax =
         |e: toml_edit::TomlError| ConfigError::Syntax { place: place.to_owned(), reason: e.message().to_owned() };
     let mut document: DocumentMut = text.parse().map_err(syntax)?;
+    change(&mut document);
+    let after = document.to_string();
+    // toml_edit prints bare newlines; a file with a carriage return before each keeps them.
+    Ok(if text.contains("\r\n") { after.replace('\n', "\r\n") } else { after })
+}
+
+/// Changes or adds one value; the document must have passed [`Settings::read`].
+fn put(document: &mut DocumentMut, key: &Key, value: &Value) {
     let (section, name) = key.parts();
     let section = document.entry(section).or_insert_with(|| Item::Table(Table::new()));
     let table = section.as_table_like_mut().expect("a known section that is no table was refused when it was read");
@@ -159,9 +177,6 @@ fn edited(text: &str, key: &Key, value: &Value, place: &str) -> Result<String, C
             table.insert(name, Item::Value(new));
         }
     }
-    let after = document.to_string();
-    // toml_edit prints bare newlines; a file with a carriage return before each keeps them.
-    Ok(if text.contains("\r\n") { after.replace('\n', "\r\n") } else { after })
 }
 
 /// Where the file really is: a link to it is kept, and what it points at is replaced.

@@ -108,10 +108,12 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
     let told = Told::default();
     let say_on = |line: &str| told.say(line);
     let closed = session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
+    let witnessed = super::witness::after(&opened.home, &opened.config, &say_on).await;
     if json {
         let ids: Vec<String> = closed.iter().map(|closed| closed.session.id.to_string()).collect();
         let facts = json!({
             "kernel_hash": kernel.hash().to_string(), "set": true, "changes": facts(&changes), "closed": ids,
+            "witnesses": witnessed,
         });
         return Ok(print(&format!("{facts}\n")));
     }

@@ -122,12 +122,21 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
         None => opened.home.next_signing_key(&mut os_random)?.public(),
     };
     opened.recorder.rotate(new, wire::clock()?).await?;
-    let home = opened.home.clone();
+    let (home, config) = (opened.home.clone(), opened.config.clone());
     // The recorder signs with the old key: it ends before the new one takes its place.
     drop(opened);
     wire::finish_rotation(&home)?;
+    // The rotation's tree head is signed by the old key, which witnesses know: the last that they take by it.
+    let witnessed = super::witness::after(&home, &config, &say).await;
+    let log = super::witness::hand_over(&home, &config)?;
     if json {
-        return Ok(print(&format!("{}\n", json!({"old_signer": old.to_string(), "new_signer": new.to_string()}))));
+        let facts = json!({
+            "old_signer": old.to_string(), "new_signer": new.to_string(), "witnesses": witnessed, "log_key": log,
+        });
+        return Ok(print(&format!("{facts}\n")));
+    }
+    if let Some(key) = log {
+        say(&format!("give your witnesses' operators the log's new key: {key}"));
     }
     let gone =
         if agent.is_some() { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };

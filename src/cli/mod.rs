@@ -36,6 +36,7 @@ mod terminal;
 mod thread;
 mod walk;
 mod wire;
+mod witness;
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -127,6 +128,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Sanitize(args) => sanitize::run(&args, json),
         Command::Doctor => doctor::run(json).await,
+        Command::Witness(command) => witness::run(command, json).await,
     };
     if writes {
         wire::note_files();
@@ -142,6 +144,7 @@ fn writes(command: &Command) -> bool {
         Command::Config(command) => matches!(command, config::ConfigCommand::Set { .. }),
         Command::Key(command) => !matches!(command, KeyCommand::List),
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
+        Command::Witness(command) => command.writes(),
         _ => false,
     }
 }

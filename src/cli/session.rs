@@ -64,6 +64,11 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
             print(&format!("{}\n", line(&done.session)));
         }
     }
+    let witnessed = super::witness::after(&opened.home, &opened.config, &say_once).await;
+    if let Some(last) = closed.last_mut() {
+        // One tree head for all that were closed: the newest.
+        last["witnesses"] = json!(witnessed);
+    }
     Ok(if json { print(&format!("{}\n", Value::Array(closed))) } else { FINE })
 }
 

@@ -42,6 +42,7 @@ use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
 use crate::store::{AuthKeyRow, Read, StoreError};
 use crate::verify::VerifyError;
+use crate::witness::WitnessError;
 
 use super::secrets::auth_key;
 
@@ -72,6 +73,9 @@ pub enum WireError {
     /// Evidence that can't be looked at.
     #[error(transparent)]
     Verify(#[from] VerifyError),
+    /// Witnesses could not be asked.
+    #[error(transparent)]
+    Witness(#[from] WitnessError),
     /// A block source.
     #[error(transparent)]
     Source(#[from] SourceFault),

@@ -10,13 +10,16 @@
 //! are no keys: `GENTLY_HOME` (where the home is) and `GENTLY_AUTH_KEY` (who asks).
 
 mod error;
+mod kind;
 mod named;
 mod rules;
 mod settings;
 pub mod table;
 mod value;
+pub mod witnesses;
 mod words;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,6 +30,7 @@ use crate::record::block::Network;
 pub use error::ConfigError;
 pub use named::{Named, is_alias};
 pub use settings::{Settings, Source};
+pub use witnesses::ConfiguredWitness;
 
 use crate::record::params::Params;
 
@@ -84,6 +88,8 @@ pub struct Config {
     pub content: Content,
     /// Rule files for the sanitizer beside our own, absolute if the home's path is.
     pub rules: Vec<PathBuf>,
+    /// Who cosigns tree heads.
+    pub witness: Witnesses,
     /// `[keys] signer`: what signs the ledger.
     pub signer: SignedBy,
     /// `[keys] passphrase_cmd`: prints the passphrase.
@@ -162,6 +168,17 @@ pub struct Session {
     pub host_role: String,
 }
 
+/// `[witness]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witnesses {
+    /// How many must cosign.
+    pub quorum: usize,
+    /// For all of them together.
+    pub deadline: Duration,
+    /// By their names.
+    pub named: BTreeMap<String, ConfiguredWitness>,
+}
+
 /// `[store] content`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -233,6 +250,11 @@ impl Config {
             content_days: settings.number("retention.content_days"),
             content: Content::Sanitized,
             rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
+            witness: Witnesses {
+                quorum: usize::try_from(number("witness.quorum")).expect("the table's range fits usize"),
+                deadline: Duration::from_millis(number("witness.deadline_ms")),
+                named: settings.named().witnesses.clone(),
+            },
             signer: match settings.text("keys.signer") {
                 Some("agent") => SignedBy::Agent { wait: Duration::from_secs(number("keys.agent_wait_s")) },
                 _ => SignedBy::File,
@@ -269,8 +291,10 @@ mod tests {
         let (written, defaults) = (read(GENESIS).unwrap(), read("").unwrap());
         assert_eq!(Config::from_settings(&written, home), Config::from_settings(&defaults, home));
         for key in table::KEYS {
-            let (_, name) = key.parts();
-            let lines = GENESIS.lines().filter(|l| l.trim_start_matches("# ").starts_with(&format!("{name} = ")));
+            let (section, name) = key.parts();
+            let after = GENESIS.split_once(&format!("\n[{section}]\n")).unwrap().1;
+            let own = after.split("\n[").next().unwrap();
+            let lines = own.lines().filter(|l| l.trim_start_matches("# ").starts_with(&format!("{name} = ")));
             assert_eq!(lines.count(), 1, "{} is not shown once", key.name);
             if key.default_value().is_some() {
                 assert_eq!(written.get(key.name).unwrap().1, Source::File, "{}", key.name);

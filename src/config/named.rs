@@ -1,4 +1,5 @@
-//! Names that people give: `[model.alias]` for models, `[price."MODEL"]` for what their tokens cost.
+//! Names that people give: `[model.alias]` for models, `[price."MODEL"]` for what their tokens cost,
+//! `[witness.NAME]` for witnesses.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,6 +8,7 @@ use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
 use super::rules::is_model_id;
+use super::witnesses::{self, ConfiguredWitness};
 use crate::record::params::{Price, is_currency, micro_units};
 
 /// The section of prices.
@@ -28,19 +30,21 @@ const MAX_ALIAS: usize = 40;
 
 type Place<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
-/// Aliases and prices, those of the file and those that are shipped.
+/// Aliases, prices and witnesses, those of the file and those that are shipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The full id by its alias.
     pub aliases: BTreeMap<String, String>,
     /// The price by the full id.
     pub prices: BTreeMap<String, Price>,
+    /// Who is asked to cosign tree heads.
+    pub witnesses: BTreeMap<String, ConfiguredWitness>,
 }
 
 impl Default for Named {
     fn default() -> Self {
         let aliases = SHIPPED.map(|(alias, id)| (alias.to_owned(), id.to_owned()));
-        Named { aliases: aliases.into(), prices: BTreeMap::new() }
+        Named { aliases: aliases.into(), prices: BTreeMap::new(), witnesses: BTreeMap::new() }
     }
 }
 
@@ -66,6 +70,17 @@ impl Named {
             self.aliases.insert(alias.to_owned(), id.to_owned());
         }
         Ok(())
+    }
+
+    /// Reads one `[witness.NAME]`.
+    pub(super) fn read_witness(
+        &mut self,
+        name: &str,
+        table: &dyn TableLike,
+        at: String,
+        place: Place<'_>,
+    ) -> Result<(), ConfigError> {
+        witnesses::read(&mut self.witnesses, (name, table, at), place)
     }
 
     /// Reads all of `[price]`.

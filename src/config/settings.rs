@@ -8,6 +8,7 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::named::{self, Named};
 use super::table::{KEYS, Key, Value};
+use super::witnesses::WITNESS;
 use super::{ConfigError, Environment};
 
 /// Where a value in force is from.
@@ -66,7 +67,7 @@ impl Settings {
         self.values.get(name).map(|(value, source)| (value, *source))
     }
 
-    /// What people have given names to: models and prices.
+    /// What people have given names to: models, prices, witnesses.
     pub fn named(&self) -> &Named {
         &self.named
     }
@@ -136,6 +137,10 @@ fn read_section(
         let at = place(table.get_key_value(name).and_then(|(key, _)| key.span()));
         if (section, name) == named::ALIAS {
             named.read_aliases(item, place)?;
+            continue;
+        }
+        if let Some(witness) = item.as_table_like().filter(|_| section == WITNESS) {
+            named.read_witness(name, witness, at, place)?;
             continue;
         }
         let key = Key::find(&format!("{section}.{name}"), &at)?;

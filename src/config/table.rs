@@ -58,11 +58,11 @@ pub enum Default {
 }
 
 /// All sources are asked at once; more than this is a mistake, and a burden on others.
-const MAX_LIST: usize = 16;
+pub(super) const MAX_LIST: usize = 16;
 /// Two lists of addresses and a file: there can't be more sources to agree.
 const MOST_QUORUM: u64 = 2 * MAX_LIST as u64 + 1;
-/// No name, path or address is longer.
-const MAX_TEXT: usize = 1024;
+/// As many as may be configured.
+const MOST_WITNESSES: u64 = super::witnesses::MAX_WITNESSES as u64;
 /// A page or two of instructions.
 const MAX_PROSE: usize = 16 * 1024;
 /// What every server's signed 32 bits hold.
@@ -257,6 +257,18 @@ pub static KEYS: &[Key] = &[
         doc: "rule files in the format of gitleaks that are in force beside our own; relative to the home",
     },
     Key {
+        name: "witness.quorum",
+        kind: Kind::Number(1, MOST_WITNESSES),
+        default: Default::Number(1),
+        doc: "how many of the witnesses must cosign a tree head",
+    },
+    Key {
+        name: "witness.deadline_ms",
+        kind: Kind::Number(100, 60_000),
+        default: Default::Number(2000),
+        doc: "how long all witnesses together may take, in milliseconds",
+    },
+    Key {
         name: "keys.signer",
         kind: Kind::Choice(&["file", "agent"]),
         default: Default::Text("file"),
@@ -363,36 +375,6 @@ impl Key {
             expected: self.kind.describe(),
             actual,
         }
-    }
-}
-
-impl Kind {
-    fn shows(&self) -> bool {
-        match self {
-            Kind::Text(rule) | Kind::List(rule) => rule.shows,
-            Kind::Choice(_) | Kind::Number(..) => true,
-            Kind::Prose(_) => false,
-        }
-    }
-
-    /// What is accepted, in words.
-    pub fn describe(&self) -> String {
-        match self {
-            Kind::Choice([only]) => format!("\"{only}\" (no other value is implemented)"),
-            Kind::Choice(choices) => {
-                choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
-            }
-            Kind::Text(rule) => format!("a string: {}", rule.says),
-            Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
-            Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
-            Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
-        }
-    }
-}
-
-impl Rule {
-    fn takes(&self, text: &str) -> bool {
-        text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && (self.accepts)(text)
     }
 }
 

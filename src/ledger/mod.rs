@@ -3,6 +3,7 @@
 //! gix stays inside this folder: what the rest of the house sees are [`Oid`]s, bytes and names.
 
 mod error;
+mod notes;
 mod object;
 mod pack;
 pub mod read;
@@ -17,6 +18,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use error::LedgerError;
+pub use notes::Notes;
 
 /// The only object format of a ledger (format, section 1): every host and tool reads SHA-1.
 pub(in crate::ledger) const OBJECT_FORMAT: gix::hash::Kind = gix::hash::Kind::Sha1;

@@ -158,7 +158,12 @@ impl Ledger {
     }
 
     /// Does what takes a ref's lock; once more when the lock in the way is gone, or was one that nobody holds.
-    fn with_lock(&self, name: &str, to: Oid, act: impl Fn(&Self) -> Result<(), gix::Error>) -> Result<(), LedgerError> {
+    pub(super) fn with_lock(
+        &self,
+        name: &str,
+        to: Oid,
+        act: impl Fn(&Self) -> Result<(), gix::Error>,
+    ) -> Result<(), LedgerError> {
         if act(self).is_ok() {
             return Ok(());
         }

@@ -63,11 +63,7 @@ pub struct Encoded {
 /// Deterministic: the same plan, key and (Ed25519) signature give the same bytes and id. `sign`
 /// gets the bytes of [`signed_data`], and must sign them with `key`; its error is the only one.
 pub fn encode<E>(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Result<Signature, E>) -> Result<Encoded, E> {
-    let who = gix::actor::Signature {
-        name: AUTHOR_NAME.into(),
-        email: AUTHOR_EMAIL.into(),
-        time: gix::date::Time { seconds: plan.time.as_i64(), offset: 0 },
-    };
+    let who = ledger_actor(plan.time);
     let mut commit = objs::Commit {
         tree: id_of(Kind::Tree, &tree_bytes(&plan.files)),
         parents: plan.parents.iter().map(|id| id.to_gix()).collect(),
@@ -83,6 +79,15 @@ pub fn encode<E>(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Result<Si
     Ok(Encoded { id: Oid::from_gix(&id_of(Kind::Commit, &commit)), commit })
 }
 
+/// The author and committer of every commit of a ledger.
+pub(super) fn ledger_actor(time: Seconds) -> gix::actor::Signature {
+    gix::actor::Signature {
+        name: AUTHOR_NAME.into(),
+        email: AUTHOR_EMAIL.into(),
+        time: gix::date::Time { seconds: time.as_i64(), offset: 0 },
+    }
+}
+
 /// The raw tree object of some files.
 pub(super) fn tree_bytes(files: &Files) -> Vec<u8> {
     let mut tree = objs::Tree::empty();
@@ -95,7 +100,7 @@ pub(super) fn tree_bytes(files: &Files) -> Vec<u8> {
     in_memory(&tree)
 }
 
-fn in_memory(object: &dyn objs::WriteTo) -> Vec<u8> {
+pub(super) fn in_memory(object: &dyn objs::WriteTo) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     object.write_to(&mut out).expect("memory takes every byte, and names and dates of a plan are valid");
     out
@@ -243,7 +248,7 @@ impl Ledger {
     }
 
     /// Takes an object into the batch unless it is here whole; false when it is.
-    fn put_object(&mut self, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
+    pub(super) fn put_object(&mut self, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
         let id = id_of(kind, data);
         if self.batch.holds(&id) {
             return Ok(true);

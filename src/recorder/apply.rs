@@ -102,7 +102,7 @@ impl Written {
     }
 }
 
-fn unapplied<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> RecorderError {
+pub(super) fn unapplied<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> RecorderError {
     move |e| RecorderError::Unapplied { what, reason: e.to_string() }
 }
 

@@ -10,6 +10,7 @@ mod recall;
 mod rows;
 pub mod sqlite;
 mod threads;
+mod witnesses;
 
 pub use drift_rows::{AssertionRow, DriftRow, DriftState};
 pub use find::Find;
@@ -20,6 +21,7 @@ pub use rows::{
 };
 
 pub use threads::{ContextRefRow, EventRow, PutThreads, ReferredText, ThreadRow, ThreadTurnRow, Threads};
+pub use witnesses::WitnessState;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

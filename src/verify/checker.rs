@@ -21,13 +21,14 @@ use super::lines::Lines;
 use super::notes;
 use super::position::Misfit;
 use super::progress::{Progress, Stage};
-use super::receipts::{KeptReceipt, Receipts};
+use super::receipts::Receipts;
 use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
 use super::signatures::{Closing, Queue};
 use super::since::{Mark, Scope, Start};
-use super::{Evidence, VerifyError};
+use super::witnessed::Outside;
+use super::{Evidence, Terms, VerifyError};
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
 #[derive(Default)]
@@ -80,6 +81,8 @@ pub(super) struct Checker<'a> {
     pub saved_tips: BTreeMap<u8, Oid>,
     /// Lines before the saved position that were read again.
     pub replayed: u64,
+    /// Tree heads of others.
+    pub outside: Outside<'a>,
     /// Receipts that were held against the log.
     pub receipts: u64,
 }
@@ -93,8 +96,7 @@ impl<'a> Checker<'a> {
         evidence: &Evidence<'_>,
         repository: &'a Repository,
         start: Start<'_>,
-        receipts: &[KeptReceipt],
-        progress: &'a Progress,
+        (terms, progress): (Terms<'a>, &'a Progress),
     ) -> Result<Self, VerifyError> {
         // The log's length is noted before the refs are read: see `LogFile::open`.
         let file = open_log(evidence, start)?;
@@ -102,8 +104,10 @@ impl<'a> Checker<'a> {
         let until = if let Start::Saved(position) = start { Some(position.0.commit) } else { None };
         let (mut history, mut unread) = History::read_main(repository, until, &queue, &mut findings)?;
         let mut checker = Checker::new(evidence, repository, &history, progress);
-        checker.lines.receipts = Receipts::new(receipts);
+        checker.lines.receipts = Receipts::new(terms.receipts);
         checker.begin(start, &mut history, &mut unread)?;
+        checker.outside = Outside::of(terms.policy, terms.heads);
+        checker.read_outside(&history);
         // Only now: that `main` has left the position says more than that the log is shorter.
         let mut file = file.transpose()?;
         let main: Vec<Node> = history.on_main().collect();
@@ -172,6 +176,7 @@ impl<'a> Checker<'a> {
             named_base: None,
             saved_tips: BTreeMap::new(),
             replayed: 0,
+            outside: Outside::default(),
             receipts: 0,
         }
     }
@@ -233,6 +238,7 @@ impl<'a> Checker<'a> {
         for (name, tip) in notes {
             notes::check(self.repository, name, *tip, &on_main, &mut self.findings);
         }
+        self.check_outside(&history);
         self.check_lines_have_commits(&history);
         self.history = history;
         self.lines.report_unanswered(&mut self.findings);

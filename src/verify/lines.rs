@@ -8,12 +8,14 @@ use crate::record::block::{Block, Network, Source, check_header};
 use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
+use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
 use super::nodes::{Half, half};
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
 use super::report::{Findings, Question};
+use super::witnessed::Sizes;
 
 /// Where a line stands; spelled only for a finding.
 #[derive(Clone, Copy)]
@@ -55,6 +57,8 @@ pub(super) struct Lines {
     /// Up to this line no commit is held against its line; such lines are known by half their HASH.
     pub until: u64,
     pub old: HashSet<Half>,
+    /// What tree heads outside are about.
+    pub sizes: Sizes,
     /// What was signed for somebody, to be found in the log.
     pub receipts: Receipts,
     network: Option<Network>,
@@ -75,6 +79,7 @@ impl Lines {
             artifacts: 0,
             until: 0,
             old: HashSet::new(),
+            sizes: Sizes::default(),
             receipts: Receipts::default(),
             network,
         }
@@ -91,6 +96,7 @@ impl Lines {
                 // Nobody can tell that it is no anchor.
                 findings.unlooked(Question::NotBefore);
                 self.state.skip(bytes);
+                self.keep_size();
                 self.receipts.take(self.state.count(), None, self.state.head(), &self.tree);
                 return self.keep(self.state.head());
             }
@@ -108,6 +114,7 @@ impl Lines {
             report(&violation, &line, &place.words(), findings);
         }
         self.take_block(&line, place, findings);
+        self.keep_size();
         let number = self.state.count();
         self.receipts.take(number, Some(&line), self.state.head(), &self.tree);
         if line.event.record().is_some() && number <= self.until {
@@ -115,6 +122,14 @@ impl Lines {
         } else if line.event.record().is_some() {
             let line = RecordLine { number, line, prev, open, asked, commits: 0 };
             self.records.take(line, matches!(place, Place::Segment { .. }));
+        }
+    }
+
+    /// Keeps root and time of a size that a tree head outside is about.
+    pub fn keep_size(&mut self) {
+        let size = self.tree.size();
+        if self.sizes.is_wanted(size) {
+            self.sizes.keep(size, self.tree.root(), self.state.last_time().unwrap_or(Seconds::ZERO));
         }
     }
 

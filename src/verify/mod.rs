@@ -43,12 +43,14 @@ mod since;
 mod threads;
 mod tips;
 mod verdict;
+mod witnessed;
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::ledger::read::{OpenError, Ref, Repository};
 use crate::log::read::ReadError;
+use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
 use crate::store::{Read, StoreError};
 
@@ -61,6 +63,7 @@ pub use rebuilt::exchange_document;
 pub use receipts::KeptReceipt;
 pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
 pub use since::{Saved, Scope};
+pub use witnessed::OutsideHead;
 
 /// Opens the database, hands it to the check inside one read transaction, and closes it.
 ///
@@ -128,6 +131,10 @@ pub struct Terms<'a> {
     pub since: Option<Since<'a>>,
     /// Where it tells how far it is.
     pub progress: Option<&'a Progress>,
+    /// Whom the caller believes that there is one history.
+    pub policy: Option<&'a Policy>,
+    /// Tree heads that the caller has from elsewhere.
+    pub heads: &'a [OutsideHead],
     /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so not with `since`.
     pub receipts: &'a [KeptReceipt],
 }
@@ -202,7 +209,7 @@ fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<
     let progress = terms.progress.unwrap_or(&unseen);
     progress.begin(Stage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
-    let mut checker = checker::Checker::read(evidence, &repository, start, terms.receipts, progress)?;
+    let mut checker = checker::Checker::read(evidence, &repository, start, (terms, progress))?;
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }

@@ -116,6 +116,17 @@ pub struct Answers {
 }
 
 impl Answers {
+    fn to_mut(&mut self, question: Question) -> &mut Verdict {
+        match question {
+            Question::Consistent => &mut self.consistent,
+            Question::Complete => &mut self.complete,
+            Question::Unique => &mut self.unique,
+            Question::NotBefore => &mut self.not_before,
+            Question::NotAfter => &mut self.not_after,
+            Question::SignedBy => &mut self.signed_by,
+        }
+    }
+
     /// The answer to one question.
     pub fn to(&self, question: Question) -> &Verdict {
         match question {
@@ -312,6 +323,16 @@ pub struct Report {
 }
 
 impl Report {
+    /// Takes in what was found outside of the check itself: the answer is *no*, and nothing can go on from here.
+    pub fn found(&mut self, finding: Finding) {
+        let question = finding.question;
+        self.findings.push(finding);
+        let count = self.findings.iter().filter(|finding| finding.question == question).count();
+        let verdict = Verdict::new(Answer::No, counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"));
+        *self.answers.to_mut(question) = verdict;
+        self.position = None;
+    }
+
     /// Whether nothing was found wrong and both *consistent* and *complete* are *yes*.
     ///
     /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.

@@ -13,9 +13,9 @@ impl Checker<'_> {
         let answers = Answers {
             consistent: self.limited(self.consistent()),
             complete: self.limited(self.complete()),
-            unique: self.unique(),
+            unique: self.limited(self.unique()),
             not_before: self.limited(self.not_before()),
-            not_after: Verdict::new(Answer::NotChecked, self.not_after()),
+            not_after: self.limited(self.not_after()),
             signed_by: self.limited(self.signed_by()),
         };
         let position = self.position();
@@ -47,9 +47,7 @@ impl Checker<'_> {
     }
 
     fn unique(&self) -> Verdict {
-        self.broken(Question::Unique).unwrap_or_else(|| {
-            Verdict::new(Answer::NotChecked, "no witness policy was given: a second history would not show")
-        })
+        self.broken(Question::Unique).unwrap_or_else(|| self.witnessed())
     }
 
     fn broken(&self, question: Question) -> Option<Verdict> {
@@ -70,12 +68,16 @@ impl Checker<'_> {
 
     fn complete(&self) -> Verdict {
         self.broken(Question::Complete).unwrap_or_else(|| {
-            let lines = counted(self.lines.state.count(), "line");
+            let lines = self.lines.state.count().saturating_sub(self.witnessed_lines());
+            let since = match self.witnessed_lines() {
+                0 => "as no outside proof was checked".to_owned(),
+                covered => format!("after the {covered} that witnesses cosigned"),
+            };
+            let lines = counted(lines, "line");
             let log =
                 if self.log_file { "" } else { "; no audit.log was given, lines after the last segment are not known" };
             let reason = format!(
-                "every prompt has its outcome and every commit its line; unanchored tail: {lines}, \
-                 as no outside proof was checked{log}"
+                "every prompt has its outcome and every commit its line; unanchored tail: {lines}, {since}{log}"
             );
             Verdict::new(Answer::Yes, reason)
         })
@@ -109,7 +111,16 @@ impl Checker<'_> {
         })
     }
 
-    fn not_after(&self) -> String {
+    fn not_after(&self) -> Verdict {
+        self.broken(Question::NotAfter).unwrap_or_else(|| match self.witnessed_by() {
+            Some((lines, time)) => {
+                Verdict::new(Answer::Yes, format!("witnesses had seen the {} by {time}", counted(lines, "line")))
+            }
+            None => Verdict::new(Answer::NotChecked, self.no_time()),
+        })
+    }
+
+    fn no_time(&self) -> String {
         let there: Vec<&str> = self.history.notes.iter().map(|(name, _)| name.as_str()).collect();
         if there.is_empty() {
             return "the ledger carries no OpenTimestamps proof and no cosignature".to_owned();

@@ -54,6 +54,7 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[time]");
     settings.add_filter(r#""time":\d+"#, r#""time":[seconds]"#);
     settings.add_filter(r"AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}", "[key]");
+    settings.add_filter(r"\+[0-9a-f]{8}\+A[Q-Za-f][A-Za-z0-9+/]{42}", "+[log key]");
     settings.add_filter(r"\btool:([a-z_]+):\d+", "tool:$1:[seconds]");
     settings.add_filter(r#""freshness_s":\d+"#, r#""freshness_s":[age]"#);
     // The machine's own values.
@@ -124,6 +125,32 @@ fn sessions() {
         ],
     );
     golden("sessions", &person, &text);
+}
+
+#[test]
+fn witnesses() {
+    let person = Person::new();
+    let vkey = crate::witness_server::vkey("witness.example/w1", 1).print();
+    let text = walk(
+        &person,
+        &[
+            &["init"],
+            &["witness", "list"],
+            &["witness", "ask"],
+            &["witness", "add", "desk", &vkey, "http://witness.example"],
+            &["witness", "add", "desk", "desk", "https://witness.example"],
+            &["witness", "add", "desk", &vkey, "https://witness.example/w1/"],
+            &["witness", "add", "shed", &vkey, "https://shed.example"],
+            &["witness", "list"],
+            &["witness", "list", "--json"],
+            &["witness", "ask", "--json"],
+            &["config", "set", "witness.quorum", "2"],
+            &["witness", "list"],
+            &["witness", "remove", "shed"],
+            &["witness", "remove", "desk"],
+        ],
+    );
+    golden("witnesses", &person, &text);
 }
 
 #[test]

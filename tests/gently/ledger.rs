@@ -525,3 +525,77 @@ fn of_two_writers_one_wins_and_the_other_is_told() {
         at = now;
     }
 }
+
+const OTS: &str = "refs/notes/ots";
+
+fn at(n: u64) -> Seconds {
+    Seconds::new(1_700_001_000 + n).unwrap()
+}
+
+#[test]
+fn notes_are_those_of_stock_git_and_are_replaced_and_added_forward_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut ledger, ids) = chain(dir.path(), 5);
+    ledger.move_ref(MAIN, None, ids[4]).unwrap();
+    let (one, two) = (BTreeMap::from([(ids[0], vec![0, 255, 10])]), BTreeMap::from([(ids[3], b"two".to_vec())]));
+    let first = ledger.put_notes(OTS, &one, at(1)).unwrap().unwrap();
+    assert_eq!(ledger.put_notes(OTS, &one, at(2)).unwrap(), None, "the same again is nothing new");
+    let second = ledger.put_notes(OTS, &two, at(2)).unwrap().unwrap();
+    ledger.put_notes(OTS, &BTreeMap::from([(ids[0], b"later".to_vec())]), at(3)).unwrap().unwrap();
+    let repo = dir.path().join("ledger.git");
+    assert_fsck_is_silent(&repo);
+    let show = |commit: Oid| git_ok(&repo, &["notes", "--ref", "ots", "show", &commit.to_string()]);
+    assert_eq!((show(ids[0]), show(ids[3])), (b"later".to_vec(), b"two".to_vec()));
+    assert_eq!(
+        git_text(&repo, &["log", "--format=%an %ae %at %ct %P", &second.to_string(), "-1"]).trim(),
+        format!("gently ledger@gently.invalid {0} {0} {first}", at(2).get())
+    );
+    // Deterministic: elsewhere, the same notes at the same time have the same id.
+    let other = tempfile::tempdir().unwrap();
+    let (mut copy, _) = chain(other.path(), 5);
+    copy.write_objects().unwrap();
+    assert_eq!(copy.put_notes(OTS, &one, at(1)).unwrap(), Some(first));
+    // What stock git adds is read, and taken into the layout.
+    git_ok(
+        &repo,
+        &[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=b",
+            "notes",
+            "--ref",
+            "ots",
+            "add",
+            "-m",
+            "theirs",
+            &ids[1].to_string(),
+        ],
+    );
+    let mut ledger = Ledger::open(&repo).unwrap();
+    assert_eq!(ledger.note(OTS, ids[1]).unwrap().as_deref(), Some(&b"theirs\n"[..]));
+    ledger.put_notes(OTS, &BTreeMap::from([(ids[2], b"ours".to_vec())]), at(4)).unwrap().unwrap();
+    assert_eq!((show(ids[1]), show(ids[2])), (b"theirs\n".to_vec(), b"ours".to_vec()));
+    assert_eq!(ledger.notes(OTS).unwrap().len(), 4);
+    git_ok(&repo, &["pack-refs", "--all"]);
+    let again = BTreeMap::from([(ids[2], b"ours too".to_vec())]);
+    assert!(ledger.put_notes(OTS, &again, at(5)).unwrap().is_some());
+    assert_eq!(git_text(&repo, &["rev-list", "--count", OTS]).trim(), "6");
+    assert_fsck_is_silent(&repo);
+}
+
+#[test]
+fn notes_that_are_none_are_an_error_and_a_torn_ref_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut ledger, ids) = chain(dir.path(), 2);
+    let note = BTreeMap::from([(ids[0], b"x".to_vec())]);
+    let tip = ledger.put_notes(OTS, &note, at(1)).unwrap().unwrap();
+    let file = dir.path().join("ledger.git").join(OTS);
+    let other = BTreeMap::from([(ids[1], b"y".to_vec())]);
+    assert_eq!(ledger.tip(OTS).unwrap(), Some(tip));
+    fs::write(&file, b"").unwrap();
+    assert!(matches!(ledger.put_notes(OTS, &other, at(2)), Err(LedgerError::TornRef { .. })));
+    // A commit of the ledger is no notes commit: its files are not called as commits.
+    fs::write(&file, format!("{}\n", ids[1])).unwrap();
+    assert!(ledger.put_notes(OTS, &other, at(2)).unwrap_err().to_string().contains("audit.log"));
+}

@@ -203,10 +203,14 @@ fn print(value: &Value) -> String {
     format!("{value}\n")
 }
 
-/// The report as one JSON object.
-pub(super) fn json(report: &Report) -> String {
+/// The report as one JSON object; `copy` says where a fetched one is.
+pub(super) fn json(report: &Report, copy: Option<Value>) -> String {
     let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
-    print(&value(report, &findings))
+    let mut all = value(report, &findings);
+    if let Some(copy) = copy {
+        all["copy"] = copy;
+    }
+    print(&all)
 }
 
 /// One session as a JSON object: the report's keys with the findings that touch it, and `session`.

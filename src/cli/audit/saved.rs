@@ -19,6 +19,11 @@ impl Kept {
         named.map(Path::to_owned).or_else(|| home.map(|home| home.join(FILE))).map(Kept)
     }
 
+    /// Whether an earlier check has written it.
+    pub(super) fn is_there(&self) -> bool {
+        self.0.exists()
+    }
+
     /// What it says, or why that can't be gone on from.
     pub(super) fn read(&self) -> Result<Position, Misfit> {
         let place = self.0.display();

@@ -8,6 +8,7 @@ use crate::store::sqlite::Sqlite;
 use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, verify_as, verify_in_use};
 
 use super::TargetArgs;
+use super::copy::{self, Copy};
 
 /// Why nothing could be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -46,12 +47,66 @@ pub(in crate::cli) enum TargetError {
         /// git's words.
         reason: String,
     },
+    /// A copy could not be fetched.
+    #[error("no copy of {address}: {reason}")]
+    Copy {
+        /// The address, without a name or password.
+        address: String,
+        /// git's words, or why git was not asked.
+        reason: String,
+    },
+    /// No policy in what `--policy` names.
+    #[error("{path}: {reason}; the form of a policy is c2sp.org/tlog-policy")]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No tree head in what `--head` names, no ledger in what `--compare` names.
+    #[error("{place} is nothing to compare with: {reason}")]
+    Head {
+        /// The file, repository or address.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A receipt that can't be read, or was changed.
     #[error("{0}")]
     Receipt(String),
     /// The verifier could not look.
     #[error(transparent)]
     Verify(#[from] VerifyError),
+}
+
+/// A repository that was named: a folder, a bundle that was unpacked, or a copy that was fetched.
+pub(super) enum Opened {
+    /// As it is.
+    Folder(PathBuf),
+    /// Removed when the check is over.
+    Bundle(Unpacked),
+    /// In the cache.
+    Copy(Box<Copy>),
+}
+
+impl Opened {
+    /// Finds what a path or an address names.
+    pub(super) fn find(named: &Path) -> Result<Self, TargetError> {
+        let text = named.to_string_lossy();
+        if !named.exists() && copy::is_address(&text) {
+            return Ok(Opened::Copy(Box::new(Copy::fetch(&text)?)));
+        }
+        Ok(if named.is_file() { Opened::Bundle(Unpacked::bundle(named)?) } else { Opened::Folder(named.to_owned()) })
+    }
+
+    /// Where it is.
+    pub(super) fn repository(&self) -> PathBuf {
+        match self {
+            Opened::Folder(path) => path.clone(),
+            Opened::Bundle(unpacked) => unpacked.repository(),
+            Opened::Copy(copy) => copy.repository(),
+        }
+    }
 }
 
 /// A ledger to look at.
@@ -61,8 +116,7 @@ pub(super) struct Target {
     pinned: Option<PublicKey>,
     database: Option<PathBuf>,
     in_use: bool,
-    /// Removed when the check is over.
-    _unpacked: Option<Unpacked>,
+    opened: Option<Opened>,
 }
 
 impl Target {
@@ -70,15 +124,14 @@ impl Target {
     pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
         let signer = args.signer.as_deref().map(read_signer).transpose()?;
         if let Some(repository) = &args.repo {
-            let unpacked = if repository.is_file() { Some(Unpacked::bundle(repository)?) } else { None };
-            let repository = unpacked.as_ref().map_or_else(|| repository.clone(), Unpacked::repository);
+            let opened = Opened::find(repository)?;
             return Ok(Target {
-                repository,
+                repository: opened.repository(),
                 log: args.log.clone(),
                 pinned: signer,
                 database: None,
                 in_use: false,
-                _unpacked: unpacked,
+                opened: Some(opened),
             });
         }
         let home = home.ok_or(TargetError::NoHome)?;
@@ -94,7 +147,15 @@ impl Target {
             Some(key) => Some(key),
             None => own_signer(home)?,
         };
-        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, _unpacked: None })
+        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, opened: None })
+    }
+
+    /// The copy in the cache, when an address was named.
+    pub(super) fn copy(&self) -> Option<&Copy> {
+        match &self.opened {
+            Some(Opened::Copy(copy)) => Some(copy),
+            _ => None,
+        }
     }
 
     /// Checks it.
@@ -164,7 +225,7 @@ fn key_in(text: &str, place: &str) -> Result<PublicKey, TargetError> {
 }
 
 /// A bundle, unpacked by the user's own git into a folder that goes away again.
-struct Unpacked {
+pub(super) struct Unpacked {
     folder: PathBuf,
 }
 

@@ -1,0 +1,287 @@
+//! One history: tree heads that stand outside the log, and witnesses' cosignatures of them (format, sections 9 and 11.5).
+//!
+//! A tree head outside is a note in `refs/notes/witness`, or one that somebody kept. Whoever signed it (the ledger, or
+//! a witness of the policy) has seen the log up to there: it must be this log.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ledger::Oid;
+use crate::record::commit::NOTES_WITNESS;
+use crate::record::hash::Hash32;
+use crate::record::note::CosignedNote;
+use crate::record::policy::{Policy, Witness};
+use crate::record::time::Seconds;
+
+use super::checker::Checker;
+use super::history::{Chain, History, Node};
+use super::report::{Answer, Question, Verdict, counted};
+
+/// A witness's clock may be behind the ledger's by so many seconds: what the writer of a log allows of its own.
+const CLOCKS_APART: u64 = 3600;
+
+/// A tree head that somebody kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutsideHead {
+    /// What a finding calls it: a file, a commit of another copy.
+    pub place: String,
+    /// It, with the signatures of others.
+    pub note: CosignedNote,
+}
+
+/// Tree heads of others, and what the log says at their sizes.
+#[derive(Default)]
+pub(super) struct Outside<'a> {
+    pub policy: Option<&'a Policy>,
+    pub given: &'a [OutsideHead],
+    /// Notes by the commit that they are on; none for one that is no cosigned note.
+    notes: Vec<(Oid, Option<CosignedNote>)>,
+    /// The newest tree head on `main`, and what of it is cosigned.
+    newest: Option<Covered>,
+    /// The largest tree head that the policy is content with.
+    covered: Option<Covered>,
+    /// Tree heads that could not be held against the log: its lines there were not read.
+    unjudged: u64,
+}
+
+impl<'a> Outside<'a> {
+    /// What the caller brings along.
+    pub fn of(policy: Option<&'a Policy>, given: &'a [OutsideHead]) -> Self {
+        Outside { policy, given, ..Outside::default() }
+    }
+}
+
+/// A tree head and who cosigned it.
+#[derive(Clone)]
+struct Covered {
+    size: u64,
+    names: Vec<String>,
+    /// The policy is content.
+    reached: bool,
+    /// From when on it was; none when clocks are too far apart.
+    by: Option<Seconds>,
+}
+
+/// What the log was at some of its sizes: root and time of the last line.
+#[derive(Clone, Default)]
+pub(super) struct Sizes {
+    wanted: BTreeSet<u64>,
+    roots: BTreeMap<u64, (Hash32, Seconds)>,
+}
+
+impl Sizes {
+    pub fn is_wanted(&self, size: u64) -> bool {
+        self.wanted.contains(&size)
+    }
+
+    pub fn keep(&mut self, size: u64, root: Hash32, time: Seconds) {
+        self.roots.insert(size, (root, time));
+    }
+}
+
+impl Checker<'_> {
+    /// Reads the notes of witnesses, and notes which sizes of the log they are about.
+    ///
+    /// Behind a saved position only those of the commits that are read. A notes tree that is none is reported where
+    /// its objects are checked.
+    pub fn read_outside(&mut self, history: &History) {
+        let tip = history.notes.iter().find(|(name, _)| name == NOTES_WITNESS).map(|(_, tip)| *tip);
+        let notes = tip.and_then(|tip| self.repository.notes(&tip).ok()).unwrap_or_default();
+        let on_main: BTreeSet<Oid> = history.on_main().map(|node| node.id).collect();
+        for (commit, blob) in notes {
+            if self.saved_base() && !on_main.contains(&commit) {
+                continue;
+            }
+            let Ok(bytes) = self.repository.blob(&blob) else { continue };
+            let note = std::str::from_utf8(&bytes).ok().and_then(|text| CosignedNote::parse(text).ok());
+            self.outside.notes.push((commit, note));
+        }
+        let given = self.outside.given.iter().map(|head| head.note.head.size);
+        let noted = self.outside.notes.iter().filter_map(|(_, note)| Some(note.as_ref()?.head.size));
+        self.lines.sizes.wanted = given.chain(noted).collect();
+        self.lines.keep_size();
+    }
+
+    /// Holds every tree head outside against the log, and cosignatures against the policy.
+    pub fn check_outside(&mut self, history: &History) {
+        // The root has no tree head; behind a saved position the first that is known is not the root.
+        let heads = if self.saved_base() { 0 } else { 1 };
+        let newest = history.on_main().skip(heads).last();
+        let notes = std::mem::take(&mut self.outside.notes);
+        for (commit, note) in &notes {
+            let place = format!("{NOTES_WITNESS}, note {commit}");
+            let node = history.node(commit).filter(|node| matches!(node.chain, Some(Chain::Main(_))));
+            let Some(note) = note else {
+                self.findings.add(
+                    Question::Consistent,
+                    None,
+                    place,
+                    "a tree head with signature lines",
+                    "another text",
+                );
+                continue;
+            };
+            let own = node.as_ref().is_some_and(|node| self.is_head_of(node, note));
+            if node.is_some() && !own {
+                let expected = "the tree head of the commit that it is on";
+                self.findings.add(Question::Consistent, None, place.clone(), expected, "another");
+            }
+            let cosigned = self.cosigned(&place, note);
+            let by_witness = cosigned.as_deref().is_some_and(|by| !by.is_empty());
+            if !own && (by_witness || self.is_signed_here(note)) {
+                self.check_outside_head(&place, note, by_witness);
+            }
+            if let (true, Some(cosigned)) = (own, cosigned) {
+                self.take_covered(note, &cosigned, newest.as_ref().is_some_and(|newest| newest.id == *commit));
+            }
+        }
+        for given in self.outside.given {
+            let cosigned = self.cosigned(&given.place, &given.note);
+            self.check_outside_head(&given.place, &given.note, cosigned.is_some_and(|by| !by.is_empty()));
+        }
+        if self.outside.newest.is_none() && newest.is_some() {
+            let size = self.lines_in_segments;
+            self.outside.newest = Some(Covered { size, names: Vec::new(), reached: false, by: None });
+        }
+    }
+
+    /// Whether a note is over the tree head of this commit, signature and all.
+    fn is_head_of(&self, node: &Node, note: &CosignedNote) -> bool {
+        let entries = self.repository.tree(&node.tree).unwrap_or_default();
+        let entry = entries.iter().rfind(|entry| entry.is_file("checkpoint"));
+        let bytes = entry.and_then(|entry| self.repository.blob(&entry.id).ok());
+        bytes.is_some_and(|bytes| bytes == note.head.render().as_bytes())
+    }
+
+    /// Which witnesses of the policy cosigned, and when; none when a line is not what it claims: then nothing counts.
+    fn cosigned(&mut self, place: &str, note: &CosignedNote) -> Option<Vec<(String, u64)>> {
+        let witnesses: &[Witness] = self.outside.policy.map_or(&[], Policy::witnesses);
+        let (mut held, mut whole) = (Vec::new(), true);
+        for witness in witnesses {
+            let claims = |line: &&_| {
+                let line: &crate::record::note::NoteSignature = line;
+                line.name == witness.key.name && line.key_id == witness.key.id()
+            };
+            for line in note.others.iter().filter(claims) {
+                match line.cosigned_at(&note.head, &witness.key) {
+                    Some(time) => held.push((witness.name.clone(), time)),
+                    None => {
+                        whole = false;
+                        let expected = format!("a cosignature by the key of {}", witness.key.name);
+                        let actual = "a line in its name that its key did not sign";
+                        self.findings.add(Question::Unique, None, place, expected, actual);
+                    }
+                }
+            }
+        }
+        whole.then_some(held)
+    }
+
+    fn is_signed_here(&self, note: &CosignedNote) -> bool {
+        self.keys.iter().any(|known| note.head.verify(&known.key))
+    }
+
+    /// A tree head that somebody outside has is one of this log.
+    fn check_outside_head(&mut self, place: &str, note: &CosignedNote, by_witness: bool) {
+        let head = &note.head;
+        if self.genesis.as_ref().is_none_or(|genesis| genesis.origin != head.origin) {
+            return;
+        }
+        let who = match (self.is_signed_here(note), by_witness) {
+            (true, _) => "the ledger's key",
+            (false, true) => "a witness",
+            (false, false) => "a key that is not in this ledger",
+        };
+        let count = self.lines.state.count();
+        if head.size > count {
+            let expected = format!("a log of {} lines, as {who} signed", head.size);
+            return self.findings.add(Question::Complete, None, place, expected, format!("{count} lines"));
+        }
+        match self.lines.sizes.roots.get(&head.size) {
+            Some((root, _)) if *root == head.root => {}
+            Some((root, _)) => {
+                let expected = format!("root {root}, that of the first {} lines here", head.size);
+                let actual = format!("root {}, signed by {who}: a second history", head.root);
+                self.findings.add(Question::Unique, None, place, expected, actual);
+            }
+            None => self.outside.unjudged += 1,
+        }
+    }
+
+    /// Counts the cosignatures of a commit's own tree head.
+    fn take_covered(&mut self, note: &CosignedNote, cosigned: &[(String, u64)], is_newest: bool) {
+        let Some(policy) = self.outside.policy else { return };
+        let head = &note.head;
+        let listed = policy.logs().is_empty()
+            || policy.logs().iter().any(|log| log.name == head.origin && head.verify(&log.key));
+        let names: BTreeSet<&str> = cosigned.iter().map(|(name, _)| name.as_str()).collect();
+        let line = self.lines.sizes.roots.get(&head.size).map_or(Seconds::ZERO, |(_, time)| *time);
+        let covered = Covered {
+            size: head.size,
+            reached: listed && policy.asks_somebody() && policy.is_reached_by(&names),
+            by: reached_by(policy, cosigned, line).filter(|_| listed),
+            names: names.into_iter().map(str::to_owned).collect(),
+        };
+        if covered.reached && self.outside.covered.as_ref().is_none_or(|known| known.size < covered.size) {
+            self.outside.covered = Some(covered.clone());
+        }
+        if is_newest {
+            self.outside.newest = Some(covered);
+        }
+    }
+
+    /// The answer to *unique*, when nothing speaks against it.
+    pub fn witnessed(&self) -> Verdict {
+        let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
+        let Some(policy) = self.outside.policy else {
+            return no("no witness policy was given: a second history would not show".to_owned());
+        };
+        if !policy.asks_somebody() {
+            return no("the policy asks no witness: a second history would not show".to_owned());
+        }
+        if self.outside.unjudged > 0 {
+            let heads = counted(self.outside.unjudged, "tree head");
+            return no(format!("{heads} outside could not be held against lines that were not read"));
+        }
+        let Some(newest) = &self.outside.newest else {
+            return no("there is no tree head yet that a witness could have cosigned".to_owned());
+        };
+        let after = self.lines.state.count().saturating_sub(newest.size);
+        let by = if newest.names.is_empty() { "nobody".to_owned() } else { newest.names.join(", ") };
+        if newest.reached {
+            let after = if after == 0 { String::new() } else { format!("; {} came after", counted(after, "line")) };
+            return Verdict::new(Answer::Yes, format!("{by} cosigned this history of {} lines{after}", newest.size));
+        }
+        let covered = match &self.outside.covered {
+            Some(known) => format!("the newest that has is of {} lines", known.size),
+            None => "none before it has".to_owned(),
+        };
+        no(format!(
+            "the newest tree head, of {} lines, has not the cosignatures that the policy asks for (it has: {by}); {covered}",
+            newest.size
+        ))
+    }
+
+    /// When witnesses had seen the newest tree head, and how many lines it is of.
+    pub fn witnessed_by(&self) -> Option<(u64, Seconds)> {
+        let newest = self.outside.newest.as_ref().filter(|newest| newest.reached)?;
+        Some((newest.size, newest.by?))
+    }
+
+    /// Lines up to the newest tree head that the policy is content with.
+    pub fn witnessed_lines(&self) -> u64 {
+        self.outside.covered.as_ref().map_or(0, |covered| covered.size)
+    }
+}
+
+/// The earliest time by which enough had cosigned; a cosignature from long before the last line counts for no time.
+fn reached_by(policy: &Policy, cosigned: &[(String, u64)], line: Seconds) -> Option<Seconds> {
+    let mut times: Vec<(u64, &str)> = cosigned.iter().map(|(name, time)| (*time, name.as_str())).collect();
+    times.retain(|(time, _)| time.saturating_add(CLOCKS_APART) >= line.get());
+    times.sort_unstable();
+    let mut names = BTreeSet::new();
+    let enough = times.into_iter().find(|(_, name)| {
+        names.insert(*name);
+        policy.asks_somebody() && policy.is_reached_by(&names)
+    });
+    enough.and_then(|(time, _)| Seconds::new(time).ok())
+}
