@@ -160,4 +160,19 @@ mod tests {
         }
         assert_eq!(row_id("exchange", a, 1), ids[0]);
     }
+
+    #[test]
+    fn a_document_from_before_threads_has_the_bytes_that_it_had() {
+        let old = serde_json::json!({
+            "answered_at": 2, "artifacts": [], "asked_at": 1, "aurora_text": null, "authority_state": "blocked",
+            "bundle": null, "compiled_prompt": null, "completion_tokens": null, "cost": null, "decision": "deny",
+            "drift": [], "exchange_id": Uuid::nil(), "exclusions": [], "format": "gently/1",
+            "kernel_hash": Hash32::ZERO, "model": "m", "outcome": "denied", "params": null, "prompt_tokens": null,
+            "reason": "x", "refusal": null, "seq": 1, "session_id": Hash32::ZERO, "user_text": Hash32::ZERO,
+            "validator": null,
+        });
+        let text = canon::print(&old).unwrap();
+        let read: ExchangeDoc = canon::parse(text.as_bytes()).unwrap();
+        assert_eq!((canon::print(&read).unwrap(), read.context), (text, None));
+    }
 }
