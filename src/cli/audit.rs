@@ -12,6 +12,7 @@ mod outside;
 mod progress;
 pub(super) mod rebuild;
 mod render;
+pub(super) mod replay;
 mod saved;
 mod target;
 
@@ -20,8 +21,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use crate::record::policy::Policy;
 use crate::govern::sanitize::redact;
+use crate::record::policy::Policy;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
 

@@ -30,7 +30,14 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
     if let Some(id) = &args.id {
         let (exchanges, artifacts) = match id.contains(':') {
             true => (Vec::new(), vec![id.clone()]),
-            false => (vec![find::exchange(&opened.store, id)?.exchange_id], Vec::new()),
+            false => match find::exchange(&opened.store, id) {
+                Ok(exchange) => (vec![exchange.exchange_id], Vec::new()),
+                // The name of a thread is a text, too.
+                Err(other) => match find::thread(&opened.store, id) {
+                    Ok(thread) if thread.number > 0 => (Vec::new(), vec![thread.thread.to_string()]),
+                    _ => return Err(other.into()),
+                },
+            },
         };
         all = erase(&opened, Erasure { exchanges, artifacts, reason }).await?;
         return report(&all, json);

@@ -35,6 +35,7 @@ mod stamp;
 mod summary;
 mod sync;
 mod terminal;
+mod thread;
 mod walk;
 mod wire;
 mod witness;
@@ -114,6 +115,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Backup(args) => backup::make(&args, json),
         Command::Restore(args) => backup::bring_back(&args, json),
         Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
+        Command::Audit(Audit::Replay(args)) => audit::replay::run(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
@@ -127,6 +129,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Intent(command) => items::intent(command, json).await,
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
+        Command::Thread(command) => thread::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
         Command::Drift(command) => drift::run(command, json).await,

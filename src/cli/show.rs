@@ -6,8 +6,8 @@ mod facts;
 pub mod session;
 mod text;
 
-use crate::continuity::prompt::{PriorTurn, render_again};
-use crate::continuity::turns::TURN;
+use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
+use crate::continuity::turns::{DEEP, TURN};
 use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
@@ -19,6 +19,7 @@ use crate::record::params::Params;
 use crate::recorder::tombstone_of;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
+use crate::verify::contexts::Context;
 
 use super::wire::{self, WireError};
 use super::{NEGATIVE, find, print, say};
@@ -38,6 +39,13 @@ pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
         return Ok(NEGATIVE.max(printed));
     }
     Ok(printed)
+}
+
+/// The compiled prompt of an exchange, rendered again; none when there is none, or something in it is gone.
+pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, WireError> {
+    let genesis = Home::genesis(store)?;
+    let account = Account::of(store, &genesis, exchange.clone())?;
+    Ok(account.compiled.and_then(Result::ok))
 }
 
 /// One thing that was recorded with a hash.
@@ -94,12 +102,19 @@ impl Account {
         };
         let text = prompt.as_ref().and_then(|turn| turn.content.as_deref());
         let refs = store.artifact_refs(exchange.exchange_id)?;
-        let turns = prior_turns(store, &refs)?;
+        let context = Context::read(store, exchange.exchange_id)?;
+        let turns = prior_turns(store, &refs, context.is_some())?;
+        let block = context.as_ref().map(|context| context.block().map_err(|e| e.to_string())).transpose();
         let compiled = exchange.bundle_json.as_deref().map(|bundle| {
             let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is not here")?);
             let params = exchange.params.as_deref().map(Params::parse).transpose().map_err(|e| e.to_string())?;
             let system = params.and_then(|params| params.system);
-            render_again(kernel, bundle, system.as_deref(), &turns.clone()?, text).map_err(|e| e.to_string())
+            let (turns, block) = (turns.clone()?, block.clone()?);
+            let earlier = match &block {
+                Some(block) => Earlier::Context { deep: &turns, block: block.as_deref() },
+                None => Earlier::Turns(&turns),
+            };
+            render_again(kernel, bundle, system.as_deref(), earlier, text).map_err(|e| e.to_string())
         });
         // A kernel that can't be read blocks: what it withheld is not shown on a guess.
         let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, d)));
@@ -153,10 +168,15 @@ impl Account {
     }
 }
 
-/// The earlier turns that references name, or which of them is gone.
-fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
+/// The earlier turns that references name and that stand beside a context block, or which of them is gone.
+fn prior_turns(
+    store: &dyn Find,
+    refs: &[ArtifactRefRow],
+    has_context: bool,
+) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
     let mut turns = Vec::new();
-    for row in refs.iter().filter(|row| row.artifact_type == TURN) {
+    let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
+    for row in refs.iter().filter(|row| row.artifact_type == TURN).filter(apart) {
         let turn = row.artifact_id.parse().ok().map(|id| store.turn(id)).transpose()?.flatten();
         let unkept = match row.artifact_id.parse() {
             Ok(id) => store.exchange_of_turn(id)?.is_some_and(|exchange| exchange.unkept.is_some()),

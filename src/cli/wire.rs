@@ -27,6 +27,7 @@ use crate::models::ModelFault;
 use crate::record::block::Network;
 use crate::record::bundle::SightEntry;
 use crate::record::commitment::Salt;
+use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -192,6 +193,8 @@ pub struct Opened {
     pub genesis: Genesis,
     /// In force.
     pub kernel: Kernel,
+    /// What a turn may refer to; read once.
+    pub context: ContextConfig,
     /// The one door.
     pub recorder: Recorder,
     /// In the order of configuration.
@@ -220,7 +223,8 @@ impl Opened {
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
         let sources = sources(&config, genesis.network)?;
-        Ok(Opened { home, config, store, genesis, kernel, recorder, sources })
+        let context = home.context()?;
+        Ok(Opened { home, config, store, genesis, kernel, context, recorder, sources })
     }
 
     /// The rooms as sessions and turns see them.
@@ -229,6 +233,7 @@ impl Opened {
             recorder: &self.recorder,
             store: &self.store,
             kernel: &self.kernel,
+            context: &self.context,
             model,
             host_role: &self.config.session.host_role,
             idle: self.config.session.idle,

@@ -97,7 +97,7 @@ impl CompileFault {
 ///
 /// ```compile_fail
 /// # use gently::continuity::compile::ContextBundle;
-/// let remembered = ContextBundle { bundle: todo!(), json: String::new(), refs: vec![], turns: vec![] };
+/// let remembered = ContextBundle { bundle: todo!(), json: String::new(), ..todo!() };
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextBundle {
@@ -105,6 +105,8 @@ pub struct ContextBundle {
     json: String,
     refs: Vec<ArtifactRef>,
     turns: Vec<PriorTurn>,
+    declared: Vec<PriorTurn>,
+    block: Option<String>,
 }
 
 impl ContextBundle {
@@ -132,7 +134,7 @@ impl ContextBundle {
     /// reply may repeat what was said.
     pub fn shown(&self) -> Bundle {
         let mut shown = self.bundle.clone();
-        shown.facts.extend(self.turns.iter().map(|turn| Fact {
+        shown.facts.extend(self.declared.iter().chain(&self.turns).map(|turn| Fact {
             id: format!("turn:{}", turn.turn),
             claim: turn.text.clone(),
             source: turn.speaker.to_owned(),
@@ -142,7 +144,17 @@ impl ContextBundle {
         shown
     }
 
-    /// Earlier turns that are shown beside it, oldest first; its `refs` name them, in this order.
+    /// Turns that the client declared, by `event_index`; the block says what they say.
+    pub fn declared(&self) -> &[PriorTurn] {
+        &self.declared
+    }
+
+    /// The context block; none when nothing is referred to.
+    pub fn block(&self) -> Option<&str> {
+        self.block.as_deref()
+    }
+
+    /// Turns of deep history that are shown beside it, oldest first; its `refs` name them, in this order.
     pub fn turns(&self) -> &[PriorTurn] {
         &self.turns
     }
@@ -188,7 +200,8 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     bundle.exclusions = chosen.exclusions;
     refs.extend(chosen.refs);
     let json = bundle.print()?;
-    Ok(ContextBundle { bundle, json, refs, turns: chosen.turns })
+    let (turns, declared, block) = (chosen.turns, chosen.declared, chosen.block);
+    Ok(ContextBundle { bundle, json, refs, turns, declared, block })
 }
 
 /// What a tool read may have been named by anybody: a folder, a disk, a unit.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::commitment::Salt;
+use crate::record::context::event::Kind;
 use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
@@ -158,14 +159,25 @@ fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>,
         params.map(|params| Params { system: None, ..params }.canonical()).transpose().map_err(unrecordable)?;
     draft.tx.erase_exchange(row, params.as_deref())?;
     let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
-    let mut shown = Vec::new();
+    let mut shown = BTreeSet::new();
     for turn in [Some(row.turn_user), aurora].into_iter().flatten() {
-        for exchange in draft.tx.injected_into(&turn.to_string())? {
-            draft.tx.erase_context(exchange, false)?;
-            shown.push(exchange);
+        shown.extend(draft.tx.injected_into(&turn.to_string())?);
+        shown.extend(draft.tx.referring_to(turn)?);
+    }
+    let mut next: Vec<Uuid> = shown.iter().copied().chain([row.exchange_id]).collect();
+    // A DECISION's digest covers its context: what refers to it goes with it.
+    while let Some(turn) = next.pop() {
+        let decision = draft.tx.events_of(turn)?.into_iter().find(|event| event.kind == Kind::Decision);
+        for other in decision.map(|event| draft.tx.referring_to(event.event)).transpose()?.unwrap_or_default() {
+            if shown.insert(other) {
+                next.push(other);
+            }
         }
     }
-    Ok(shown)
+    for exchange in &shown {
+        draft.tx.erase_context(*exchange, false)?;
+    }
+    Ok(shown.into_iter().collect())
 }
 
 /// The session of a line.

@@ -10,6 +10,7 @@ use crate::govern::sanitize::redact_with;
 use crate::record::canon;
 use crate::record::chain;
 use crate::record::commitment::{Role, Salt, Scheme, commit};
+use crate::record::context::turn::prompt_digest;
 use crate::record::documents::AuthorityState;
 use crate::record::entry::Event;
 use crate::record::exchange::row_id;
@@ -27,6 +28,7 @@ use super::interaction::interaction;
 use super::keeping::{Keeping, digest, lost_salt, settle};
 use super::numbers::{known, must_put, put};
 use super::sessions::{open_session, take_anchor};
+use super::threads::{self, Decided};
 use super::turn::{
     Ending, Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt,
     TurnIds,
@@ -49,6 +51,7 @@ struct Asked<'a> {
     compiled: Option<(&'a ContextBundle, &'a CompiledPrompt)>,
     params: Option<&'a Params>,
     keeping: Keeping,
+    decided: Decided<'a>,
     now: Seconds,
 }
 
@@ -115,6 +118,11 @@ fn ask(
     for (i, reference) in asked.compiled.map_or(&[][..], |(bundle, _)| bundle.refs()).iter().enumerate() {
         draft.tx.put_artifact_ref(&ref_row(reference, session.id, row.exchange_id, seq, i)?)?;
     }
+    let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
+    let params = asked.params.map(Params::canonical).transpose().map_err(unrecordable("params"))?;
+    let sent = sent.map(|sent| prompt_digest(sent, &row.model, params.as_deref())).transpose();
+    let decided = Decided { prompt_digest: sent.map_err(threads::digesting)?, ..asked.decided };
+    threads::asked(draft, session, &row, keeping.keeps_text().then_some(asked.text), &decided, line)?;
     session.prompts = seq;
     session.last_at = line.time;
     let ids = TurnIds {
@@ -151,6 +159,13 @@ pub fn prompt(
         compiled: Some((&prompt.bundle, &prompt.compiled)),
         params: Some(&prompt.params),
         keeping,
+        decided: Decided {
+            context: &prompt.context,
+            counts: prompt.counts,
+            reasons: &[],
+            allowed: true,
+            prompt_digest: None,
+        },
         now: prompt.now,
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
@@ -185,9 +200,11 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Resu
     }
     let (keeping, mut numbers) = (settle(draft, refused.now)?, refused.numbers);
     must_put(draft, session.uuid, &mut numbers)?;
-    let (decision, reason, outcome, judgement) = match &refused.refusal {
-        Refusal::Denied { reason } => ("deny", reason.clone(), Outcome::Denied, None),
-        Refusal::CompileFailed { reason, judgement } => ("allow", reason.clone(), Outcome::Failed, judgement.as_ref()),
+    let (decision, reason, outcome, judgement, reasons) = match &refused.refusal {
+        Refusal::Denied { reason, codes } => ("deny", reason.clone(), Outcome::Denied, None, &codes[..]),
+        Refusal::CompileFailed { reason, judgement } => {
+            ("allow", reason.clone(), Outcome::Failed, judgement.as_ref(), &[][..])
+        }
     };
     let asked = Asked {
         text: refused.text.as_str(),
@@ -197,6 +214,13 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Resu
         compiled: None,
         params: None,
         keeping,
+        decided: Decided {
+            context: &refused.context,
+            counts: refused.counts,
+            reasons,
+            allowed: decision == "allow",
+            prompt_digest: None,
+        },
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
@@ -329,6 +353,7 @@ pub fn answer(
     };
     let compiled = prompt.compiled.canonical();
     let texts = Texts { aurora: stored, compiled };
+    threads::answered(draft, &row, turn_aurora, keeping.keeps_text().then_some(stored), time)?;
     update.exchange_commitment = exchange_hash(draft, &session, (&row, salt), &update, Some(&texts), &drift)?;
     let turn = TurnRow {
         turn_id: turn_aurora,

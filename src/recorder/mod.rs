@@ -36,6 +36,7 @@ mod restored;
 mod rotate;
 mod sessions;
 mod step;
+mod threads;
 mod turn;
 mod writer;
 
@@ -48,11 +49,13 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::govern::actuation::{proposed, requested};
+use crate::govern::sanitize::Clean;
 use crate::keys::Signer;
 use crate::record::block::Anchor;
+use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::SessionRow;
+use crate::store::{SessionRow, ThreadRow};
 
 pub use actions::{AWAITING, Action, KIND as ACTION};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
@@ -70,6 +73,7 @@ pub use rebuild::{Difference, Lost, Rebuilt, look as look_for_losses, rebuild};
 pub use restored::{MARKER, Restored, is_marked, nothing_newer, taken_over};
 pub use sessions::{Closed, SessionTerms, resumable};
 pub use step::{Step, Watch, unwatched};
+pub use threads::{KIND as THREAD, POLICY, thread_id};
 pub use turn::{
     Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, Reply,
     TurnIds, Usage,
@@ -190,6 +194,21 @@ impl Recorder {
         self.record(now, move |draft| {
             auth::check(&*draft.tx, terms.auth_key_hash)?;
             sessions::open(draft, &terms, &anchor, now)
+        })
+        .await
+    }
+
+    /// Begins a thread beside the one that every session has; its name, if it has one, stays in the database.
+    pub async fn begin_thread(
+        &self,
+        session: Hash32,
+        name: Option<Clean>,
+        salt: Salt,
+        now: Seconds,
+    ) -> Result<ThreadRow, RecorderError> {
+        self.record(now, move |draft| {
+            let row = sessions::open_session(draft.tx, session)?;
+            threads::begin(draft, &row, name.as_ref().map(Clean::as_str), salt.clone(), now)
         })
         .await
     }

@@ -8,6 +8,7 @@
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
+use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
@@ -16,6 +17,7 @@ use crate::govern::sanitize::{Clean, Placeholders, Redaction, redact_with};
 use crate::govern::validate::judge;
 use crate::record::block::Anchor;
 use crate::record::commitment::Salt;
+use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::record::params::{Cost, Params};
@@ -39,6 +41,10 @@ pub struct Prompt {
     pub compiled: CompiledPrompt,
     /// What the call is made with; its `system` is the one that `compiled` was rendered with.
     pub params: Params,
+    /// What was declared as its context, resolved; the bundle was compiled with it.
+    pub context: TurnContext,
+    /// What policy counted.
+    pub counts: Counts,
     /// The allowing decision's state.
     pub authority_state: AuthorityState,
     /// Fresh randomness.
@@ -58,8 +64,10 @@ pub struct Prompt {
 pub enum Refusal {
     /// Policy denied it.
     Denied {
-        /// The decision's code.
+        /// The code that the log's line has: `[a-z0-9_.]+`.
         reason: String,
+        /// All codes, as the DECISION has them.
+        codes: Vec<String>,
     },
     /// No bundle could be compiled.
     CompileFailed {
@@ -79,6 +87,10 @@ pub struct RefusedPrompt {
     pub text: Clean,
     /// Why it goes no further.
     pub refusal: Refusal,
+    /// What was declared as its context, resolved or not.
+    pub context: TurnContext,
+    /// What policy counted.
+    pub counts: Counts,
     /// The decision's state.
     pub authority_state: AuthorityState,
     /// Fresh randomness.

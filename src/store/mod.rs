@@ -9,6 +9,7 @@ mod find;
 mod recall;
 mod rows;
 pub mod sqlite;
+mod threads;
 mod witnesses;
 
 pub use drift_rows::{AssertionRow, DriftRow, DriftState};
@@ -19,6 +20,7 @@ pub use rows::{
     PlaceholderRow, PlaceholderRows, RowCounts, SessionProgress, SessionRow, TurnRow, Unkept,
 };
 
+pub use threads::{ContextRefRow, EventRow, PutThreads, ReferredText, ThreadRow, ThreadTurnRow, Threads};
 pub use witnesses::WitnessState;
 
 use std::collections::BTreeMap;
@@ -98,7 +100,7 @@ pub enum StoreError {
 ///
 /// Every method sees one consistent state only inside [`Store::transact`]; outside, two calls may see
 /// two states. All are proportional to what they return, never to the history.
-pub trait Read {
+pub trait Read: Threads {
     /// The head row.
     fn head(&self) -> Result<Head, StoreError>;
     /// `genesis.json` as the genesis commit carries it.
@@ -109,6 +111,8 @@ pub trait Read {
     fn open_sessions(&self) -> Result<Vec<SessionRow>, StoreError>;
     /// One session by its ledger id.
     fn session(&self, id: Hash32) -> Result<Option<SessionRow>, StoreError>;
+    /// One session by the id of its row.
+    fn session_of(&self, uuid: Uuid) -> Result<Option<SessionRow>, StoreError>;
     /// Calls `each` for every exchange, or for those of one session, in the order of sessions and `seq`.
     fn each_exchange(
         &self,
@@ -202,7 +206,7 @@ pub trait Read {
 ///
 /// Nothing written here is visible or durable before [`Store::transact`] returns. An error leaves the
 /// rest of the transaction usable only behind [`Write::rollback_to_mark`].
-pub trait Write: Read {
+pub trait Write: Read + PutThreads {
     /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time, until [`Write::take_mark`].
     fn mark(&mut self) -> Result<(), StoreError>;
     /// Undoes everything since the mark, which stays.
@@ -246,9 +250,10 @@ pub trait Write: Read {
     /// Destroys the texts of an exchange, its salt, and every digest made from its text; what it was called with
     /// becomes `params`. Notes that the write-ahead log is to be emptied.
     fn erase_exchange(&mut self, exchange: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError>;
-    /// Destroys an exchange's bundle and the digests of bundle and compiled prompt: something in them is erased.
+    /// Destroys the digests of an exchange's compiled prompt: an artifact in it is erased (`bundle_too`: then the bundle
+    /// and its digest go, too), or a turn (then those of its context and DECISION go, too).
     fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError>;
-    /// Destroys the document and salt of the artifact of a line.
+    /// Destroys the document and salt of the artifact of a line, and the name of a thread that it gave.
     fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError>;
     /// Gives numbers to secrets of a session; false, and nothing is written, when another turn has meanwhile given one
     /// of the numbers, or another number to one of the secrets, or made another key.

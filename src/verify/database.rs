@@ -95,6 +95,7 @@ impl Checker<'_> {
         }
         self.check_artifacts(store, level, &mut counts)?;
         self.check_search(store, &mut counts)?;
+        self.check_threads(store)?;
         self.database = Some(counts);
         Ok(())
     }

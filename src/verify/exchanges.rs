@@ -12,10 +12,11 @@ use crate::store::{ExchangeRow, Outcome, Read, SessionRow, TurnRow};
 
 use super::VerifyError;
 use super::checker::Checker;
+use super::contexts::Context;
 use super::continuity::Injected;
 use super::database::DatabaseCounts;
+use super::exchange_rows::Rows;
 use super::report::Question;
-use super::rows::Rows;
 
 impl Checker<'_> {
     /// Checks the exchanges of one session: each against its lines, texts and commitments.
@@ -42,6 +43,7 @@ impl Checker<'_> {
             counts.exchanges += 1;
             self.progress.step();
             let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
+            let context = self.rows(Context::read(store, exchange.exchange_id))?.flatten();
             let rows = Rows {
                 session,
                 exchange,
@@ -50,8 +52,9 @@ impl Checker<'_> {
                     Some(id) => self.rows(store.turn(id))?.flatten(),
                     None => None,
                 },
-                turns: self.prior_turns(store, session, &refs)?,
+                turns: self.prior_turns(store, session, &refs, context.is_some())?,
                 refs,
+                context,
                 drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
                 kernel: &kernel,
             };
@@ -62,6 +65,7 @@ impl Checker<'_> {
             self.check_texts(&rows, counts)?;
             self.check_outcome(store, &rows, counts)?;
             self.check_assertions(store, &rows)?;
+            self.check_context(store, &rows)?;
         }
         Ok(())
     }

@@ -17,8 +17,8 @@ use crate::store::{ArtifactRow, Read, Unkept};
 use super::VerifyError;
 use super::checker::Checker;
 use super::database::DatabaseCounts;
+use super::exchange_rows::Rows;
 use super::report::Question;
-use super::rows::Rows;
 
 /// What was kept, by the line from which on it was so; true: openings.
 #[derive(Default)]

@@ -45,11 +45,16 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "store::AssertionRow",
         "store::AuthKeyRow",
         "store::CommitRow",
+        "store::ContextRefRow",
         "store::DriftRow",
+        "store::EventRow",
         "store::ExchangeRow",
         "store::Head",
         "store::Outcome",
+        "store::ReferredText",
         "store::SessionRow",
+        "store::ThreadRow",
+        "store::ThreadTurnRow",
         "store::TurnRow",
     ];
     Some(match module {

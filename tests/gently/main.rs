@@ -18,6 +18,7 @@ mod by_hand;
 mod calendar_server;
 mod cli;
 mod concurrency;
+mod contexts;
 mod continuity;
 mod copies;
 mod doctor;

@@ -8,6 +8,7 @@ mod place;
 mod read;
 mod recall;
 mod rows;
+mod threads;
 mod witnesses;
 mod write;
 
@@ -37,6 +38,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
     ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
     ("V6__place", include_str!("../../../migrations/sqlite/0006_place.sql")),
+    ("V7__threads", include_str!("../../../migrations/sqlite/0007_threads.sql")),
     ("V9__witnesses", include_str!("../../../migrations/sqlite/0009_witnesses.sql")),
     ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
 ];

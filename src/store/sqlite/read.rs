@@ -115,6 +115,11 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         self.one("read a session", sql, [id.to_string()], session)
     }
 
+    fn session_of(&self, uuid: Uuid) -> Result<Option<SessionRow>, StoreError> {
+        let sql = "SELECT * FROM chat_session WHERE session_id = ?1";
+        self.one("read a session", sql, [uuid.to_string()], session)
+    }
+
     fn each_exchange(
         &self,
         of: Option<Uuid>,
