@@ -38,6 +38,7 @@ mod terminal;
 mod thread;
 mod walk;
 mod wire;
+mod wire_error;
 mod witness;
 
 use std::cell::RefCell;

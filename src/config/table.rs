@@ -1,11 +1,9 @@
 //! The one table of configuration keys; it drives parsing, `get`, `set` and every error message.
 
-use toml_edit::Value as Toml;
-
 use super::ConfigError;
-use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE, is_prose};
+use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE};
 pub use super::value::Value;
-use super::words::{nearest, shown};
+use super::words::nearest;
 
 /// One key of `gently.toml`.
 #[derive(Debug)]
@@ -357,52 +355,6 @@ impl Key {
             Default::List(list) => Some(Value::List(list.iter().map(|text| (*text).to_owned()).collect())),
             Default::Number(number) => Some(Value::Number(number)),
             Default::Flag(flag) => Some(Value::Flag(flag)),
-        }
-    }
-
-    /// Takes a TOML value if its type and content are right for this key.
-    pub fn accept(&self, toml: &Toml, place: &str) -> Result<Value, ConfigError> {
-        let value = match (&self.kind, toml) {
-            (Kind::Choice(choices), Toml::String(text)) if choices.contains(&text.value().as_str()) => {
-                Some(Value::Text(text.value().clone()))
-            }
-            (Kind::Text(rule), Toml::String(text)) if rule.takes(text.value()) => {
-                Some(Value::Text(text.value().clone()))
-            }
-            (Kind::Prose(most), Toml::String(text)) if is_prose(text.value(), *most) => {
-                Some(Value::Text(text.value().clone()))
-            }
-            (Kind::List(rule), Toml::Array(list)) if list.len() <= MAX_LIST => {
-                let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
-                texts.collect::<Option<Vec<_>>>().map(Value::List)
-            }
-            (Kind::Number(least, most), Toml::Integer(number)) => u64::try_from(*number.value())
-                .ok()
-                .filter(|number| (*least..=*most).contains(number))
-                .map(Value::Number),
-            (Kind::Flag, Toml::Boolean(flag)) => Some(Value::Flag(*flag.value())),
-            _ => None,
-        };
-        value.ok_or_else(|| self.wrong(place, shown(toml, self.kind.shows())))
-    }
-
-    /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
-    pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
-        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_) | Kind::Prose(_));
-        let literal = holds_text && !text.trim_start().starts_with(['"', '\'', '[', '{']);
-        if literal {
-            return self.accept(&Toml::from(text), place);
-        }
-        let toml = text.parse::<Toml>().map_err(|_| self.wrong(place, shown(&Toml::from(text), self.kind.shows())))?;
-        self.accept(&toml, place)
-    }
-
-    pub(super) fn wrong(&self, place: &str, actual: String) -> ConfigError {
-        ConfigError::Wrong {
-            place: place.to_owned(),
-            key: self.name.to_owned(),
-            expected: self.kind.describe(),
-            actual,
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::continuity::compile::ContextBundle;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::actuation::{Acts, proposed};
 use crate::govern::drift::Judgement;
-use crate::govern::sanitize::redact_with;
 use crate::record::canon;
 use crate::record::chain;
 use crate::record::commitment::{Role, Salt, Scheme, commit};
@@ -26,7 +25,7 @@ use super::in_flight::Prompts;
 use super::injected::ref_row;
 use super::interaction::interaction;
 use super::keeping::{Keeping, digest, lost_salt, settle};
-use super::numbers::{known, must_put, put};
+use super::numbers::{must_put, number};
 use super::sessions::{open_session, take_anchor};
 use super::threads::{self, Decided};
 use super::turn::{
@@ -391,14 +390,4 @@ pub fn answer(
         judgement: judged.judgement,
         session,
     })
-}
-
-/// Gives the secrets of an answer their numbers; true when it was redacted again, as another turn was first.
-fn number(draft: &mut Draft<'_>, session: Uuid, judged: &mut Judged) -> Result<bool, RecorderError> {
-    if put(draft, session, &mut judged.numbers)? {
-        return Ok(false);
-    }
-    judged.numbers = known(&*draft.tx, session, draft.told)?;
-    judged.stored = redact_with(&judged.text, &mut judged.numbers);
-    must_put(draft, session, &mut judged.numbers).map(|()| true)
 }

@@ -2,12 +2,13 @@
 
 use uuid::Uuid;
 
-use crate::govern::sanitize::{NewPlaceholder, Placeholders};
+use crate::govern::sanitize::{NewPlaceholder, Placeholders, redact_with};
 use crate::record::hash::Hash32;
 use crate::store::{PlaceholderRow, Read};
 
 use super::draft::Draft;
 use super::keeping::Told;
+use super::turn::Judged;
 use super::{Recorder, RecorderError};
 
 impl Recorder {
@@ -55,4 +56,14 @@ pub(super) fn forget_tags(draft: &mut Draft<'_>, session: Option<Hash32>) -> Res
         Some(row) => Ok(draft.tx.forget_tags(row.uuid)?),
         None => Ok(()),
     }
+}
+
+/// Gives the secrets of an answer their numbers; true when it was redacted again, as another turn was first.
+pub(super) fn number(draft: &mut Draft<'_>, session: Uuid, judged: &mut Judged) -> Result<bool, RecorderError> {
+    if put(draft, session, &mut judged.numbers)? {
+        return Ok(false);
+    }
+    judged.numbers = known(&*draft.tx, session, draft.told)?;
+    judged.stored = redact_with(&judged.text, &mut judged.numbers);
+    must_put(draft, session, &mut judged.numbers).map(|()| true)
 }
