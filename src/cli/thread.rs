@@ -13,7 +13,7 @@ use crate::store::{EventRow, Read, StoreError, ThreadRow, Threads};
 use super::choose::{self, CallArgs};
 use super::screen::{beginning, quiet};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, find, print, say};
+use super::{Told, could_not, find, print, say};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
@@ -150,7 +150,7 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
         }
         text.push_str(&event.line());
     }
-    Ok(FINE.max(print(&text)))
+    Ok(print(&text))
 }
 
 fn named(thread: &ThreadRow) -> String {
