@@ -1,7 +1,5 @@
 //! Writing prompts and their one outcome inside a draft (format, sections 2 to 7).
 
-use uuid::Uuid;
-
 use crate::continuity::compile::ContextBundle;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::actuation::{Acts, proposed};
