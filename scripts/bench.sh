@@ -10,6 +10,8 @@
 #   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
 #                                      is given) and 1000 sessions; RUNS (200) questions
+#   scripts/bench.sh replay [N…]       N exchanges (10000 when none is given) in threads of a hundred turns, each referring
+#                                      to the six events before it: gently audit replay --all
 #   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file; RUNS (5) times
 #   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
 #                                      sessions (1000 when none is given); RUNS (200) runs
@@ -23,13 +25,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context | check | headers) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | check | headers | replay) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
@@ -42,10 +44,11 @@ if (($# == 0)); then
   context) set -- 100000 ;;
   headers) set -- 900000 ;;
   check) set -- 1000 ;;
+  replay) set -- 10000 ;;
   esac
 fi
 program=ledgers
-if [[ "$part" == ask || "$part" == context || "$part" == check || "$part" == sanitize || "$part" == headers ]]; then program=bench; fi
+case "$part" in ask | check | context | sanitize | headers | replay) program=bench ;; esac
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -73,6 +76,13 @@ elif [[ "$part" == ledgers ]]; then
   for count in "$@"; do
     echo
     "$bench" --ledgers "$count" "$work/$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == replay ]]; then
+  for count in "$@"; do
+    "$bench" replay "$work/$count" "$count"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

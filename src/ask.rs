@@ -1,6 +1,7 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
 pub mod recall;
+pub mod refer;
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -8,28 +9,34 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 
 use crate::continuity::compile::{CompileFault, Inputs, compile};
+use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, Normative, decide};
-use crate::govern::sanitize::{Clean, Finding, Redaction, redact};
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::{Clean, Finding, Placeholders, Redaction, redact_with};
 use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::{ArtifactRef, SightEntry};
 use crate::record::commitment::Salt;
+use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::recorder::{
-    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError, Refusal, RefusedPrompt,
+    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, RecorderError, Refusal,
+    RefusedPrompt,
 };
 use crate::session::{House, Resumed, resume_or_open};
+use crate::store::SessionRow;
 
 use recall::{Declared, recall};
+use refer::{Standing, count, refer};
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
 pub enum Turn {
     /// With an answer; whether it may be shown is in its judgement.
     Answered(Box<RecordedAnswer>),
-    /// Policy denied it, or no bundle could be compiled; no model was called.
+    /// Policy denied it, its references could not be resolved, or no bundle could be compiled; no model was called.
     Refused(RecordedRefusal, Option<CompileFault>),
     /// The model gave no answer.
     Failed(RecordedFailure, ModelFault),
@@ -84,6 +91,8 @@ pub struct Asked {
     pub removed: Vec<Finding>,
     /// What was put before the model, and why; nothing when none was to be called.
     pub context: Vec<ArtifactRef>,
+    /// What was declared, and what that came to.
+    pub referred: TurnContext,
     /// What somebody wanted to have done: on record, awaiting approval, done by nobody.
     pub actions: Vec<Action>,
 }
@@ -95,6 +104,8 @@ pub struct Question<'a> {
     pub text: &'a str,
     /// What is declared as its context.
     pub declared: &'a Declared,
+    /// Where it stands.
+    pub standing: Standing,
 }
 
 /// What a turn can't go on without.
@@ -112,6 +123,7 @@ pub enum AskError {
 }
 
 /// What is looked at for a turn, beside the block: taken once, before anything is decided.
+#[derive(Clone)]
 pub struct Seen {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
@@ -121,7 +133,10 @@ pub struct Seen {
     pub action_salts: Vec<Salt>,
 }
 
-/// Asks: resume, redact, decide, recall, compile, render, record, call, judge, record.
+/// So many times a text is redacted again because other turns of the session named secrets meanwhile.
+const ATTEMPTS: u32 = 16;
+
+/// Asks: resume, redact, refer, decide, recall, compile, render, record, call, judge, record.
 ///
 /// `gather` takes the turn's observations. The answer that comes back is durable in the database and
 /// written to git and log. An error means that nothing may be shown. When `patience` ends before the prompt
@@ -134,78 +149,68 @@ pub async fn ask(
     gather: impl FnOnce() -> Seen,
     patience: &impl Patience,
 ) -> Result<Asked, AskError> {
-    let Redaction { clean: text, found: removed } = redact(question.text);
-    let own = model.system().map(|text| redact(text.trim()).clean);
     let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
     let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
-    let (session, anchor) = (resumed.session.clone(), resumed.seen.clone());
-    let Seen { sight, salt, action_salts } = gather();
-    let now = house.now();
-    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: session.prompts };
-    let refuse = |refusal, authority_state: AuthorityState, text, salts: (Salt, Vec<Salt>), anchor| {
-        let (salt, action_salts) = salts;
-        let refused =
-            RefusedPrompt { session: session.id, text, refusal, authority_state, salt, action_salts, anchor, now };
-        house.recorder.refuse(refused)
-    };
-    let authority_state = match decide(house.kernel, &normative) {
-        Decision::Allow { authority_state } => authority_state,
-        Decision::Deny { reason, authority_state } => {
-            let refusal = Refusal::Denied { reason: reason.to_owned() };
-            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
-            let on_record = on_record.map_err(AskError::Prompt)?;
-            let actions = on_record.actions.clone();
-            return Ok(Asked { turn: Turn::Refused(on_record, None), resumed, removed, actions, context: Vec::new() });
+    let seen = gather();
+    let mut attempt = 1;
+    let (clean, begun) = loop {
+        let clean = Cleaned::of(house, &resumed.session, model, question.text).map_err(AskError::Prompt)?;
+        match record(house, &resumed, model, &question, &clean, seen.clone()).await {
+            // Another turn of this session named a secret between the look and the record: nothing is on record.
+            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
+            done => break (clean, done.map_err(AskError::Prompt)?),
         }
     };
-    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, question.declared);
-    let recalled = recalled.map_err(|e| AskError::Prompt(e.into()))?;
-    let bundle = match compile(&Inputs {
-        session_id: session.uuid,
-        user_input: &text,
-        kernel: house.kernel,
-        host_role: &session.host_role,
-        model_id: model.id(),
-        now,
-        sight,
-        recalled: &recalled,
-    }) {
-        Ok(bundle) => bundle,
-        Err(fault) => {
-            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
-            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
-            let judgement = silent.then(|| silent_tool(house.kernel));
-            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
-            let on_record = refuse(refusal, authority_state, text, (salt, action_salts), anchor).await;
-            let on_record = on_record.map_err(AskError::Prompt)?;
+    let (removed, Begun { outcome, referred }) = (clean.removed, begun);
+    let (prompt, injected) = match outcome {
+        Ok((prompt, injected)) => (*prompt, injected),
+        Err((on_record, fault)) => {
             let actions = on_record.actions.clone();
-            return Ok(Asked {
-                turn: Turn::Refused(on_record, Some(fault)),
-                resumed,
-                removed,
-                actions,
-                context: Vec::new(),
-            });
+            let turn = Turn::Refused(*on_record, fault);
+            return Ok(Asked { turn, resumed, removed, actions, context: Vec::new(), referred });
         }
     };
-    let context = bundle.refs().to_vec();
-    let compiled = render(house.kernel, &bundle, own.as_ref(), &text);
-    let params = model.params(own.as_ref().map(Clean::as_str));
-    let prompt = Prompt {
-        session: session.id,
-        text,
-        bundle,
-        compiled,
-        params,
-        authority_state,
-        salt,
-        action_salts,
-        anchor,
-        now,
-    };
-    let prompt = house.recorder.prompt(prompt).await.map_err(AskError::Prompt)?;
     let mut actions = prompt.actions().to_vec();
-    let turn = match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
+    let turn = call(house, model, prompt, &mut actions, patience).await?;
+    Ok(Asked { turn, resumed, removed, actions, context: injected, referred })
+}
+
+/// Why no model may be asked.
+struct Denial {
+    refusal: Refusal,
+    authority_state: AuthorityState,
+}
+
+/// Decides on INTENTs alone; references that could not be resolved are denied without asking policy.
+fn decided(
+    kernel: &Kernel,
+    text: &Clean,
+    model: &str,
+    context: &TurnContext,
+    counts: Counts,
+) -> Result<AuthorityState, Denial> {
+    if let Err(fault) = context.resolved() {
+        let refusal = Refusal::Denied { reason: fault.reason().to_owned(), codes: vec![fault.code().to_owned()] };
+        return Err(Denial { refusal, authority_state: AuthorityState::Blocked });
+    }
+    match decide(kernel, &Normative { prompt: text, model, counts, intents: context.intents() }) {
+        Decision::Allow { authority_state } => Ok(authority_state),
+        Decision::Deny { reasons, authority_state } => {
+            let reason = reasons.first().cloned().unwrap_or_default();
+            Err(Denial { refusal: Refusal::Denied { reason, codes: reasons }, authority_state })
+        }
+    }
+}
+
+/// Calls the model with what is on record, and records how that ends.
+async fn call(
+    house: &House<'_>,
+    model: &Model,
+    prompt: RecordedPrompt,
+    actions: &mut Vec<Action>,
+    patience: &impl Patience,
+) -> Result<Turn, AskError> {
+    Ok(match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
         None => {
             let reason = INTERRUPTED.to_owned();
             let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
@@ -222,6 +227,108 @@ pub async fn ask(
             let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
             Turn::Failed(failure, fault)
         }
+    })
+}
+
+/// What goes to the model and on record, without its secrets, under the session's numbers.
+struct Cleaned {
+    text: Clean,
+    /// The owner's part of the system message.
+    own: Option<Clean>,
+    removed: Vec<Finding>,
+    numbers: Placeholders,
+}
+
+impl Cleaned {
+    fn of(house: &House<'_>, session: &SessionRow, model: &Model, text: &str) -> Result<Cleaned, RecorderError> {
+        let mut numbers = house.recorder.numbers(house.store, session.uuid)?;
+        let Redaction { clean: text, found: removed } = redact_with(text, &mut numbers);
+        let own = model.system().map(|text| redact_with(text.trim(), &mut numbers).clean);
+        Ok(Cleaned { text, own, removed, numbers })
+    }
+}
+
+/// A prompt on record, and what it declared.
+struct Begun {
+    outcome: Result<(Box<RecordedPrompt>, Vec<ArtifactRef>), (Box<RecordedRefusal>, Option<CompileFault>)>,
+    referred: TurnContext,
+}
+
+/// Refers, decides, recalls, compiles, and records what came of it.
+async fn record(
+    house: &House<'_>,
+    resumed: &Resumed,
+    model: &Model,
+    question: &Question<'_>,
+    clean: &Cleaned,
+    seen: Seen,
+) -> Result<Begun, RecorderError> {
+    let (session, now, text) = (&resumed.session, house.now(), &clean.text);
+    let Seen { sight, salt, action_salts } = seen;
+    let rules = (house.kernel, house.context);
+    let referred = refer(house.store, rules, Some(session), question.standing, question.declared)?;
+    let context = referred.context.clone();
+    let counts = count(house.store, house.kernel, &context, now)?;
+    let refuse = async |refusal, authority_state, fault, salt, action_salts| {
+        let refused = RefusedPrompt {
+            session: session.id,
+            text: text.clone(),
+            refusal,
+            context: context.clone(),
+            counts,
+            authority_state,
+            salt,
+            action_salts,
+            numbers: clean.numbers.clone(),
+            anchor: resumed.seen.clone(),
+            now,
+        };
+        let on_record = Box::new(house.recorder.refuse(refused).await?);
+        Ok(Begun { outcome: Err((on_record, fault)), referred: context.clone() })
     };
-    Ok(Asked { turn, resumed, removed, actions, context })
+    let authority_state = match decided(house.kernel, text, model.id(), &context, counts) {
+        Ok(state) => state,
+        Err(Denial { refusal, authority_state }) => {
+            return refuse(refusal, authority_state, None, salt, action_salts).await;
+        }
+    };
+    let recalled = recall(house.store, house.kernel, Some(session.uuid), text, &referred, question.declared.deep)?;
+    let bundle = match compile(&Inputs {
+        session_id: session.uuid,
+        user_input: text,
+        kernel: house.kernel,
+        host_role: &session.host_role,
+        model_id: model.id(),
+        now,
+        sight,
+        recalled: &recalled,
+    }) {
+        Ok(bundle) => bundle,
+        Err(fault) => {
+            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
+            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
+            let judgement = silent.then(|| silent_tool(house.kernel));
+            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
+            return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
+        }
+    };
+    let injected = bundle.refs().to_vec();
+    let compiled = render(house.kernel, &bundle, clean.own.as_ref(), text);
+    let prompt = Prompt {
+        session: session.id,
+        text: text.clone(),
+        bundle,
+        compiled,
+        params: model.params(clean.own.as_ref().map(Clean::as_str)),
+        context: context.clone(),
+        counts,
+        authority_state,
+        salt,
+        action_salts,
+        numbers: clean.numbers.clone(),
+        anchor: resumed.seen.clone(),
+        now,
+    };
+    let prompt = Box::new(house.recorder.prompt(prompt).await?);
+    Ok(Begun { outcome: Ok((prompt, injected)), referred: context })
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! age (scrypt)  ─ tar ─ backup.json      when, how many lines, which head
-//!                       gently.toml keys/ audit.log ledger.git/ gently.db
+//!                       gently.toml context.json keys/ audit.log ledger.git/ gently.db
 //! ```
 //!
 //! The writer's lock is held only while a snapshot of the database begins, refs and the length of the log
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::config;
-use crate::home::{Home, HomeError};
+use crate::home::{CONTEXT, Home, HomeError};
 use crate::keys::{KeyError, WorkFactor, sealed};
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -203,9 +203,11 @@ impl Moment {
         let manifest = canon::print(&self.manifest)
             .map_err(|e| BackupError::Foreign { place: MANIFEST.to_owned(), what: e.to_string() })?;
         bytes(to, MANIFEST, manifest.as_bytes(), 0o600)?;
-        let config = home.root().join(config::FILE);
-        if config.is_file() {
-            whole(to, config::FILE, &config)?;
+        for name in [config::FILE, CONTEXT] {
+            let path = home.root().join(name);
+            if path.is_file() {
+                whole(to, name, &path)?;
+            }
         }
         let keys = home.root().join("keys");
         for path in files_under(&keys)? {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! gently.toml     configuration
+//! context.json    what a turn may refer to
 //! keys/           0700: auth.key, signing.key (0600), signing.key.pub, allowed_signers
 //! ledger.git      the git ledger
 //! audit.log       the log
@@ -27,6 +28,7 @@ use crate::keys::{
 use crate::record::block::Network;
 use crate::record::canon;
 use crate::record::commitment::{Salt, Scheme};
+use crate::record::context::config::{ContextConfig, ContextConfigFault, GENESIS_CONTEXT};
 use crate::record::documents::{FORMAT, Format, Genesis, default_origin, origin_is_valid};
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
@@ -35,6 +37,9 @@ use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Read, StoreError};
+
+/// The file that says what a turn may refer to.
+pub const CONTEXT: &str = "context.json";
 
 /// Why a home can't be found, made or read.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +89,9 @@ pub enum HomeError {
     /// The kernel on record.
     #[error("the kernel on record can't be read: {0}")]
     Kernel(#[from] KernelError),
+    /// The configuration of contexts.
+    #[error("{0}; a home without the file has the built-in one")]
+    Context(#[from] ContextConfigFault),
     /// A document of the home is not what it should be.
     #[error("{what}: {reason}; run `gently audit verify`")]
     Document {
@@ -251,6 +259,17 @@ impl Home {
             .map_err(|e| HomeError::Document { what: "genesis.json in gently.db", reason: e.to_string() })
     }
 
+    /// What a turn may refer to: the home's `context.json`, or the built-in one in a home from before it.
+    pub fn context(&self) -> Result<ContextConfig, HomeError> {
+        let path = self.root.join(CONTEXT);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => GENESIS_CONTEXT.to_owned(),
+            Err(e) => return Err(io("read", &path, &e)),
+        };
+        Ok(ContextConfig::parse(&text)?)
+    }
+
     /// The kernel in force: the newest one on record.
     pub fn kernel(store: &Sqlite) -> Result<Kernel, HomeError> {
         let missing = |reason: &str| HomeError::Document { what: "the kernel in gently.db", reason: reason.to_owned() };
@@ -332,9 +351,10 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     signing.save_new(&keys.join("signing.key"))?;
     allowed_signers::save_new(&keys.join("allowed_signers"), &[signing.public()])?;
     let config = root.join(config::FILE);
-    std::fs::write(&config, config::genesis_file(options.network))
-        .and_then(|()| File::open(&config)?.sync_all())
-        .map_err(|e| io("write", &config, &e))?;
+    let context = root.join(CONTEXT);
+    for (path, text) in [(&config, config::genesis_file(options.network)), (&context, GENESIS_CONTEXT.to_owned())] {
+        std::fs::write(path, text).and_then(|()| File::open(path)?.sync_all()).map_err(|e| io("write", path, &e))?;
+    }
     let genesis = genesis(options, &signing, now)?;
     let kernel = Kernel::genesis();
     let mut salt = [0; 32];

@@ -7,6 +7,7 @@ use crate::anchor::agree::{Policy, observe};
 use crate::govern::kernel::Kernel;
 use crate::record::block::{Anchor, Network};
 use crate::record::commitment::Salt;
+use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, resumable};
@@ -26,6 +27,8 @@ pub struct House<'a> {
     pub store: &'a dyn Recall,
     /// In force.
     pub kernel: &'a Kernel,
+    /// What a turn may refer to.
+    pub context: &'a ContextConfig,
     /// Id of the model that sessions run under.
     pub model: &'a str,
     /// From the configuration.

@@ -34,6 +34,7 @@ INSERT INTO artifact_ref_narrow SELECT * FROM context_artifact_ref ORDER BY rowi
 DROP TABLE context_artifact_ref;
 ALTER TABLE artifact_ref_narrow RENAME TO context_artifact_ref;
 CREATE INDEX idx_context_artifact_exchange ON context_artifact_ref(exchange_id);
+CREATE INDEX idx_context_artifact_id ON context_artifact_ref(artifact_id);
 CREATE TRIGGER context_artifact_ref_is_final BEFORE UPDATE ON context_artifact_ref
 BEGIN SELECT RAISE(ABORT, 'what was injected is evidence and never changes'); END;
 CREATE TRIGGER context_artifact_ref_stays BEFORE DELETE ON context_artifact_ref

@@ -16,6 +16,8 @@ use crate::record::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, OpenDrift, Recall, StoreError, TurnRow};
 
+use super::refer::Referred;
+
 /// So many artifacts beyond a ring's cap are looked at, so that what is kept out can be named.
 const OVER: u64 = 24;
 /// A ring's cap may be larger than anything that is worth looking at.
@@ -28,12 +30,14 @@ const MOST_PROPOSED: u32 = 8;
 const MOST_DRIFT: u32 = 24;
 
 /// One declared reference to earlier turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// The last turns of the session.
+    /// The last turns before the question, in its thread.
     Last(u32),
-    /// The turns of one exchange.
+    /// What was said in one exchange.
     Exchange(Uuid),
+    /// An id as it was declared: an event's, or a turn's, which stands for its INTENT.
+    Id(String),
 }
 
 impl std::fmt::Display for Reference {
@@ -41,6 +45,7 @@ impl std::fmt::Display for Reference {
         match self {
             Reference::Last(most) => write!(f, "last:{most}"),
             Reference::Exchange(id) => id.fmt(f),
+            Reference::Id(id) => f.write_str(id),
         }
     }
 }
@@ -50,6 +55,8 @@ impl std::fmt::Display for Reference {
 pub struct Declared {
     /// Earlier turns.
     pub refs: Vec<Reference>,
+    /// Whether it was said that there are none: then no configuration expands them.
+    pub none: bool,
     /// Whether deep history may be searched (ring 2).
     pub deep: bool,
 }
@@ -60,7 +67,8 @@ pub fn recall(
     kernel: &Kernel,
     session: Option<Uuid>,
     text: &Clean,
-    declared: &Declared,
+    referred: &Referred,
+    deep: bool,
 ) -> Result<Recalled, StoreError> {
     let question = words(text.as_str());
     let rings = kernel.rules().rings;
@@ -76,15 +84,15 @@ pub fn recall(
         found.push(drift(open, here)?);
     }
     let rivals = rivals(store, &found)?;
-    let mut turns = Turns { store, kernels: HashMap::new() };
-    let declared_turns = declared_turns(&mut turns, session, &declared.refs)?;
-    let mut deep = Vec::new();
-    if declared.deep {
+    let mut turns = Turns::of(store);
+    let mut history = Vec::new();
+    if deep {
         for (turn, relevance) in store.turns_like(&question, most(rings.ring2.items))? {
-            deep.extend(turns.candidate(turn, relevance, "deep")?);
+            history.extend(turns.candidate(turn, relevance, "deep")?);
         }
     }
-    Ok(Recalled { found, rivals, declared: declared_turns, deep })
+    let Referred { context, turns: declared, kept } = referred.clone();
+    Ok(Recalled { found, rivals, declared, kept, block: context.block(), deep: history })
 }
 
 fn most(cap: u64) -> u32 {
@@ -157,53 +165,25 @@ fn rivals(store: &dyn Recall, found: &[Candidate]) -> Result<Vec<Candidate>, Sto
     Ok(rivals)
 }
 
-fn declared_turns(
-    turns: &mut Turns<'_>,
-    session: Option<Uuid>,
-    declared: &[Reference],
-) -> Result<Vec<TurnCandidate>, StoreError> {
-    let mut found: Vec<TurnCandidate> = Vec::new();
-    for reference in declared {
-        let rows = match reference {
-            Reference::Last(most) => match session {
-                Some(session) => turns.store.last_turns(session, *most)?,
-                None => Vec::new(),
-            },
-            Reference::Exchange(id) => turns.of_exchange(*id)?,
-        };
-        let name = match reference {
-            Reference::Last(_) => reference.to_string(),
-            Reference::Exchange(_) => "exchange".to_owned(),
-        };
-        for row in rows {
-            if found.iter().all(|known| known.turn != row.turn_id) {
-                found.extend(turns.candidate(row, 0, &name)?);
-            }
-        }
-    }
-    found.sort_by_key(|turn| turn.line);
-    Ok(found)
-}
-
 /// Turns as candidates, with the kernels that say what was withheld.
-struct Turns<'a> {
+pub(super) struct Turns<'a> {
     store: &'a dyn Recall,
     kernels: HashMap<Hash32, Option<Kernel>>,
 }
 
-impl Turns<'_> {
-    fn of_exchange(&self, id: Uuid) -> Result<Vec<TurnRow>, StoreError> {
-        let Some(exchange) = self.store.exchange(id)? else { return Ok(Vec::new()) };
-        let aurora = exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
-        let mut rows = Vec::new();
-        for turn in [Some(exchange.turn_user), aurora].into_iter().flatten() {
-            rows.extend(self.store.turn(turn)?);
-        }
-        Ok(rows)
+impl<'a> Turns<'a> {
+    /// Over a store.
+    pub(super) fn of(store: &'a dyn Recall) -> Self {
+        Turns { store, kernels: HashMap::new() }
     }
 
     /// None for a turn without an exchange: a home that `audit verify` has to look at.
-    fn candidate(&mut self, row: TurnRow, relevance: u64, name: &str) -> Result<Option<TurnCandidate>, StoreError> {
+    pub(super) fn candidate(
+        &mut self,
+        row: TurnRow,
+        relevance: u64,
+        name: &str,
+    ) -> Result<Option<TurnCandidate>, StoreError> {
         let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else { return Ok(None) };
         let outcome = exchange.outcome.as_ref();
         let (line, hash) = if row.by_user {
@@ -218,6 +198,7 @@ impl Turns<'_> {
             by_user: row.by_user,
             at: row.created_at,
             line,
+            unkept: exchange.unkept.is_some(),
             text: row.content,
             hash,
             withheld,

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{BackupError, FORMAT, MANIFEST, Manifest, beside, io_error, private_file};
 use crate::config;
+use crate::home::CONTEXT;
 use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
@@ -113,7 +114,7 @@ fn inside(path: &Path) -> Option<PathBuf> {
     let fits = match first {
         "keys" | "ledger.git" => !rest.is_empty(),
         "audit.log" | "gently.db" => rest.is_empty(),
-        other => other == config::FILE && rest.is_empty(),
+        other => [config::FILE, CONTEXT].contains(&other) && rest.is_empty(),
     };
     (plain && fits).then(|| path.to_owned())
 }

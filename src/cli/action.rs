@@ -19,7 +19,7 @@ const EXCERPT: usize = 80;
 
 /// Runs one of the verbs.
 pub fn run(command: &ActionCommand, json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let rows = store.artifacts_of(ACTION)?;
     match command {
         ActionCommand::List => list(&store, &rows, json),
@@ -55,7 +55,8 @@ impl Intent {
     }
 
     fn word(&self, key: &str) -> &str {
-        self.content.as_ref().and_then(|content| content[key].as_str()).unwrap_or("erased")
+        let Some(content) = &self.content else { return "erased" };
+        content[key].as_str().unwrap_or("not kept")
     }
 
     fn facts(&self) -> Value {
@@ -64,6 +65,7 @@ impl Intent {
             "id": self.id, "state": of("state"), "class": of("class"), "source": of("source"), "what": of("what"),
             "exchange": of("exchange"), "seq": of("seq"), "more_in_text": of("more_in_text"), "session": self.session,
             "recorded_at": self.at, "log_line": self.line, "erased": self.content.is_none(),
+            "kept": self.content.as_ref().is_some_and(|content| content["what"].is_string()),
         })
     }
 }

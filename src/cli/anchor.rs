@@ -76,8 +76,8 @@ impl Report<'_> {
         for answer in &self.seen.answers {
             let said = match &answer.outcome {
                 Ok(block) => block_words(block),
-                Err(fault) if fault.is_lie() => format!("LIES: {fault}"),
-                Err(fault) => format!("no block: {fault}"),
+                Err(fault) if fault.is_lie() => super::clean(&format!("LIES: {fault}")),
+                Err(fault) => super::clean(&format!("no block: {fault}")),
             };
             let (name, kind, took) = (&answer.name, kind(answer.kind), answer.elapsed.as_millis());
             writeln!(out, "{name:width$}  {kind:8}  {took:>5} ms  {said}").expect("a string takes every byte");
@@ -128,7 +128,7 @@ fn source_facts(answer: &Answer) -> Value {
     json!({
         "name": answer.name, "kind": answer.kind,
         "elapsed_ms": u64::try_from(answer.elapsed.as_millis()).unwrap_or(u64::MAX),
-        "block": answer.outcome.as_ref().ok(), "fault": fault.map(ToString::to_string),
+        "block": answer.outcome.as_ref().ok(), "fault": fault.map(|fault| super::clean(&fault.to_string())),
         "lie": fault.is_some_and(crate::anchor::SourceFault::is_lie),
     })
 }

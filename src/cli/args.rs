@@ -9,16 +9,18 @@ use crate::record::commitment::Scheme;
 
 use super::audit::AuditCommand;
 use super::audit::open::OpenArgs;
+use super::audit::replay::ReplayArgs;
 use super::choose::CallArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
-use super::context::{ContextCommand, RefArgs};
+use super::context::{ContextCommand, PlaceArgs, RefArgs};
 use super::drift::DriftCommand;
 use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
 use super::sync::SyncArgs;
+use super::thread::ThreadCommand;
 use super::witness::WitnessCommand;
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
@@ -72,6 +74,9 @@ pub enum Command {
     /// What disagrees, and which of it holds
     #[command(subcommand)]
     Conflict(ConflictCommand),
+    /// Threads: what was said after what, with the ids that --ref takes
+    #[command(subcommand)]
+    Thread(ThreadCommand),
     /// What was put before a model, or would be
     #[command(subcommand)]
     Context(ContextCommand),
@@ -203,6 +208,8 @@ pub enum Audit {
     ClockSet,
     /// Restore a lost or cut audit.log or ledger.git from the database; refuses where they contradict each other
     Rebuild(RebuildArgs),
+    /// Compute exchanges again from the record: configuration, references, contexts, decisions, prompts
+    Replay(ReplayArgs),
     /// After a restore: take over what was published after the backup, or say that nothing was
     Adopt(AdoptArgs),
 }
@@ -219,6 +226,8 @@ pub struct AskArgs {
     pub call: CallArgs,
     #[command(flatten)]
     pub refs: RefArgs,
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// Keep a signed receipt in a new file: gently audit verify --receipt FILE finds a ledger that lost the turn
     #[arg(long, value_name = "FILE")]
     pub receipt: Option<PathBuf>,
@@ -244,6 +253,9 @@ pub struct InitArgs {
     /// The ledger's name, for ever; derived from its first key when not given
     #[arg(long, value_name = "NAME")]
     pub origin: Option<String>,
+    /// Make nothing: bring the database of the home that is there up to this version
+    #[arg(long, conflicts_with_all = ["network", "commitments", "origin"])]
+    pub upgrade: bool,
 }
 
 /// `gently session`.

@@ -10,8 +10,9 @@ use crate::ask::recall::Declared;
 use crate::ask::{AskError, Asked, Question, Turn, ask};
 use crate::govern::authority;
 use crate::govern::drift::{Judgement, Verdict};
+use crate::govern::policy;
 use crate::govern::sanitize::redact;
-use crate::recorder::{RecordedAnswer, RecordedFailure, Refusal, TurnIds};
+use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal, Refusal, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
@@ -49,11 +50,12 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
         choose(args.model.as_deref(), &args.call, &opened.config, &opened.home.paths().database()).await?;
     notes.iter().for_each(|note| told.say(note));
     let declared = args.refs.declared(&opened.config, &opened.store)?;
+    let standing = args.place.standing(&opened.store)?;
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(model.id(), &say_on);
     let person = Person::listen(model.id()).map_err(|e| WireError::Signals { reason: e.to_string() })?;
-    let question = Question { text: &question, declared: &declared };
+    let question = Question { text: &question, declared: &declared, standing };
     let before = stamp::main_tip(&opened)?;
     let outcome = ask(&house, key, &model, question, move || seen, &person).await;
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
@@ -144,7 +146,7 @@ fn show(
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
         facts["receipt"] = receipt.value();
-        facts["context"] = context::asked(declared, &asked.context);
+        facts["context"] = context::asked(declared, &asked.context, &asked.referred);
         facts["actions"] = asked.actions.iter().map(action::facts_of).collect();
         print(&format!("{facts}\n"))
     };
@@ -152,7 +154,7 @@ fn show(
         Turn::Answered(answer) => show_answer(answer, source.as_deref(), json, asked, &print_facts),
         Turn::Refused(refusal, fault) => {
             let (code, why) = match fault {
-                None => (NEGATIVE, refusal_words(&refusal.refusal)),
+                None => (NEGATIVE, refusal_words(asked, &refusal.refusal)),
                 Some(fault) => (COULD_NOT, fault.to_string()),
             };
             if json {
@@ -265,12 +267,18 @@ fn place(session: &SessionRow) -> String {
     format!("{} · {}", session.branch, block_name(session))
 }
 
-fn refusal_words(refusal: &Refusal) -> String {
+fn refusal_words(asked: &Asked, refusal: &Refusal) -> String {
+    if let Err(fault) = asked.referred.resolved() {
+        return fault.to_string();
+    }
     match refusal {
-        Refusal::Denied { reason } => match denial(reason) {
-            Some(words) => format!("{words} ({reason})"),
-            None => format!("denied by policy ({reason})"),
-        },
+        Refusal::Denied { codes, .. } => {
+            let words = codes.iter().map(|code| match denial(code) {
+                Some(words) => format!("{words} ({code})"),
+                None => format!("denied by policy ({code})"),
+            });
+            words.collect::<Vec<_>>().join("; ")
+        }
         Refusal::CompileFailed { reason, .. } => format!("no context could be compiled ({reason})"),
     }
 }
@@ -283,6 +291,16 @@ fn denial(reason: &str) -> Option<&'static str> {
             Some("the prompt is longer than the kernel's prompt.max_bytes allows; ask about less")
         }
         authority::MODEL_NOT_ALLOWED => Some("the kernel's models.allowed has no place for this model"),
+        policy::TIER_NOT_ALLOWED => Some("the kernel's policy.models has no place for this model at its tier"),
+        policy::THREAD_LIMIT => {
+            Some("the thread has as many questions as policy.thread allows; begin another: gently thread new")
+        }
+        policy::RATE_LIMIT => Some("as many questions were asked as policy.rate allows in its time; wait"),
+        policy::BUDGET => Some("the questions came to as many tokens as policy.budget allows in its time; wait"),
+        policy::REFS_REQUIRED => Some("the kernel's policy.refs wants more earlier questions to be referred to: --ref"),
+        topic if topic.starts_with(policy::FORBIDDEN) => {
+            Some("the kernel forbids this topic, in the question or in what it refers to")
+        }
         _ => None,
     }
 }
@@ -300,6 +318,7 @@ fn common_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, outcome: &st
         "session_opened": asked.resumed.opened, "seq": ids.seq, "exchange": ids.exchange.to_string(),
         "model": session.model, "branch": session.branch, "block": session.anchor.block,
         "prompt_hash": ids.prompt_hash.to_string(), "prompt_line": ids.prompt_line.to_string(),
+        "thread_id": asked.referred.thread(), "turn_id": ids.exchange, "parent_turn_id": asked.referred.parent(),
         "removed_from_prompt": kinds(asked),
     })
 }
@@ -339,7 +358,7 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
     let (outcome, reason, exchange_hash) = match &asked.turn {
         Turn::Refused(refusal, _) => {
             let (outcome, reason) = match &refusal.refusal {
-                Refusal::Denied { reason } => ("denied", reason),
+                Refusal::Denied { reason, .. } => ("denied", reason),
                 Refusal::CompileFailed { reason, .. } => ("failed", reason),
             };
             (outcome, reason.clone(), refusal.exchange_hash)
@@ -350,6 +369,13 @@ fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) 
         Turn::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
     };
     let mut facts = common_facts(asked, ids, session, outcome);
+    if let Turn::Refused(RecordedRefusal { refusal: Refusal::Denied { codes, .. }, .. }, _) = &asked.turn {
+        facts["reasons"] = json!(codes);
+    }
+    if let Err(fault) = asked.referred.resolved() {
+        facts["reference"] =
+            json!({"code": fault.code(), "id": fault.id(), "limit": fault.limit(), "remedy": fault.remedy()});
+    }
     facts["answer"] = Value::Null;
     facts["reason"] = json!(reason);
     facts["message"] = json!(why);

@@ -12,6 +12,7 @@ mod outside;
 mod progress;
 pub(super) mod rebuild;
 mod render;
+pub(super) mod replay;
 mod saved;
 mod target;
 
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use crate::govern::sanitize::redact;
 use crate::record::policy::Policy;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
@@ -135,7 +137,7 @@ pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err:
             Ok(run_session(&report, named.as_deref().unwrap_or(&args.prefix), args.target.json, out, err))
         }),
     };
-    checked.unwrap_or_else(|error| say(err, &format!("gently audit: {error}\n"), COULD_NOT_LOOK))
+    checked.unwrap_or_else(|error| warn(err, &format!("gently audit: {error}\n"), COULD_NOT_LOOK))
 }
 
 fn run_verify(
@@ -172,7 +174,7 @@ fn run_verify(
     let refs = target.copy().map(|copy| copy.remember(&report));
     for (what, done) in [("the position of this check", position), ("where the copy's refs are", refs)] {
         if let Some(Err(words)) = done {
-            say(err, &format!("gently audit: {what} is not kept: {words}\n"), FINE);
+            warn(err, &format!("gently audit: {what} is not kept: {words}\n"), FINE);
         }
     }
     if let Some(words) = render::cost(&report) {
@@ -185,7 +187,7 @@ fn run_verify(
     let required = required(args, policy.as_ref(), &report);
     let code = say(out, &text, verdict(&report, &required));
     Ok(match missing(&report, &required) {
-        Some(words) if code == FOUND => say(err, &words, code),
+        Some(words) if code == FOUND => warn(err, &words, code),
         _ => code,
     })
 }
@@ -257,11 +259,16 @@ fn missing(report: &Report, required: &[Question]) -> Option<String> {
 fn run_session(report: &Report, prefix: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let session = match report.sessions_of(prefix).as_slice() {
         [session] => *session,
-        [] => return say(err, &render::unknown_session(report, prefix), COULD_NOT_LOOK),
-        several => return say(err, &render::ambiguous_session(prefix, several), COULD_NOT_LOOK),
+        [] => return warn(err, &render::unknown_session(report, prefix), COULD_NOT_LOOK),
+        several => return warn(err, &render::ambiguous_session(prefix, several), COULD_NOT_LOOK),
     };
     let text = if json { render::session_json(report, session) } else { render::session_text(report, session) };
     say(out, &text, if session.chain_valid && session.all_verified { FINE } else { FOUND })
+}
+
+/// The same on stderr, where nothing goes that has not passed the sanitizer.
+fn warn(err: &mut dyn Write, text: &str, code: u8) -> u8 {
+    say(err, redact(text).clean.as_str(), code)
 }
 
 /// Prints, and gives `code`; a closed pipe or full disk is not a pass.

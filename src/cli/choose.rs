@@ -20,6 +20,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Outcome, Read, StoreError};
 
 use super::find::{self, FindError};
+use super::no_secret;
 use super::provider_key::provider_key;
 use super::wire::{WireError, env};
 
@@ -103,6 +104,7 @@ pub async fn choose(
     let wanted = asked.unwrap_or(&config.model.default);
     let (id, mut notes) =
         if wanted == AUTO { first_there(config).await } else { (resolve(wanted, config), Vec::new()) };
+    no_secret("--model, model.default", &id)?;
     let settings = call.over(&config.model.params)?;
     let (model, more) = model(&id, settings, config, database)?;
     notes.extend(more);
@@ -258,7 +260,16 @@ fn replay(of: Option<Uuid>, database: &Path) -> Model {
     Model::replay(Replay::new(wanted, Box::new(find)))
 }
 
-fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> Result<Option<Recording>, StoreError> {
+/// Why there is nothing to give again.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the answer of exchange {0} is on record by its commitment only: its text was not kept")]
+    NotKept(Uuid),
+}
+
+fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> Result<Option<Recording>, Unanswered> {
     let store = Sqlite::open_read_only(database)?;
     let found = match of {
         Some(id) => store.exchange(id)?,
@@ -267,7 +278,11 @@ fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> R
             None => store.answered_text(Hash32::digest(words.as_bytes()))?,
         },
     };
-    found.map_or(Ok(None), |row| recording(&store, &row))
+    let Some(row) = found else { return Ok(None) };
+    match recording(&store, &row)? {
+        None if row.unkept.is_some() => Err(Unanswered::NotKept(row.exchange_id)),
+        found => Ok(found),
+    }
 }
 
 /// The stored answer of an exchange; none when it has none, or its text is erased.

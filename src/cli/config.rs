@@ -116,6 +116,7 @@ fn as_json(value: &Value) -> Json {
         Value::Text(text) => json!(text),
         Value::List(list) => json!(list),
         Value::Number(number) => json!(number),
+        Value::Flag(flag) => json!(flag),
     }
 }
 

@@ -51,7 +51,7 @@ fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, 
 }
 
 fn list(json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {

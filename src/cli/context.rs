@@ -1,5 +1,6 @@
 //! `gently context`: what was, or would be, put before a model, why, and what was kept out; and what `ask` declares.
 
+mod documents;
 mod view;
 
 use clap::{Args, Subcommand};
@@ -7,16 +8,21 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::ask::recall::{Declared, Reference, recall};
+use crate::ask::refer::{Referred, Standing, count, refer};
 use crate::config::Config;
 use crate::continuity::compile::{ContextBundle, Inputs, compile};
+use crate::continuity::declared::TurnContext;
 use crate::continuity::turns::TURN;
-use crate::govern::authority::{Decision, Normative, decide};
-use crate::govern::sanitize::redact;
+use crate::govern::authority::{Normative, decide};
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::{Clean, redact};
 use crate::home::Home;
 use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::canon;
+use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRefRow, Find, Read, SessionRow, StoreError};
+use crate::store::{ArtifactRefRow, Find, Read, SessionRow, StoreError, Threads as _};
+use crate::verify::contexts::ContextFault;
 
 use super::choose;
 use super::session::turn_name;
@@ -50,13 +56,48 @@ pub struct PreviewArgs {
     model: Option<String>,
     #[command(flatten)]
     refs: RefArgs,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Where a question stands.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PlaceArgs {
+    /// Ask in this thread, as gently thread list shows it; else in the session's own
+    #[arg(long, value_name = "THREAD")]
+    pub thread: Option<String>,
+    /// Reply to this earlier exchange, in its thread: what was said after it is not in between
+    #[arg(long, value_name = "EXCHANGE")]
+    pub parent: Option<String>,
+}
+
+impl PlaceArgs {
+    /// Looks thread and parent up.
+    pub fn standing(&self, store: &Sqlite) -> Result<Standing, WireError> {
+        let thread = self.thread.as_deref().map(|text| find::thread(store, text)).transpose()?;
+        let parent = self.parent.as_deref().map(|text| find::exchange(store, text)).transpose()?;
+        let parent = parent.map(|exchange| exchange.exchange_id);
+        let of = parent.map(|parent| store.thread_turn(parent)).transpose()?;
+        let wrong = |reason: String| WireError::Setting { flag: "--parent", reason };
+        match (thread, of) {
+            (thread, None) => Ok(Standing { thread: thread.map(|row| row.thread), parent }),
+            (_, Some(None)) => {
+                Err(wrong("that exchange is from before there were threads: quote it instead".to_owned()))
+            }
+            (Some(thread), Some(Some(turn))) if thread.thread != turn.thread => Err(wrong(format!(
+                "that exchange belongs to thread {}, not to {}: leave --thread out",
+                turn.thread, thread.thread
+            ))),
+            (_, Some(Some(turn))) => Ok(Standing { thread: Some(turn.thread), parent }),
+        }
+    }
 }
 
 /// What a question declares as its context.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RefArgs {
-    /// Earlier turns to show the model: last:N turns of the session, or an exchange; again for more. Wins over
-    /// context.refs
+    /// What is shown to the model: last:N questions and answers of the thread, an exchange, or the id of one event;
+    /// again for more. Wins over context.refs
     #[arg(long = "ref", value_name = "REF")]
     pub refs: Vec<String>,
     /// Show the model no earlier turns
@@ -79,14 +120,12 @@ impl RefArgs {
             (_, false, _) => self.refs.iter().map(String::as_str).collect(),
         };
         let refs = given.into_iter().map(|text| reference(store, text)).collect::<Result<_, _>>()?;
-        Ok(Declared { refs, deep: self.deep })
+        Ok(Declared { refs, none: self.no_ref, deep: self.deep })
     }
 }
 
 fn reference(store: &dyn Find, text: &str) -> Result<Reference, WireError> {
-    let Some(count) = text.strip_prefix("last:") else {
-        return Ok(Reference::Exchange(find::exchange(store, text)?.exchange_id));
-    };
+    let Some(count) = text.strip_prefix("last:") else { return Ok(find::reference(store, text)?) };
     let most = count.parse().ok().filter(|n: &u32| (1..=MOST).contains(n) && n.to_string() == count);
     most.map(Reference::Last).ok_or_else(|| WireError::Setting {
         flag: "--ref",
@@ -101,7 +140,7 @@ pub fn turns_in(refs: &[ArtifactRef]) -> Option<String> {
 }
 
 /// What was declared for a question, and what came of it.
-pub fn asked(declared: &Declared, refs: &[ArtifactRef]) -> Value {
+pub fn asked(declared: &Declared, refs: &[ArtifactRef], context: &TurnContext) -> Value {
     let view = View { title: String::new(), refs, texts: vec![None; refs.len()], exclusions: &[] };
     let mut injected = view.facts()["injected"].take();
     injected.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut).for_each(|one| {
@@ -110,6 +149,8 @@ pub fn asked(declared: &Declared, refs: &[ArtifactRef]) -> Value {
     json!({
         "declared": declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>(), "deep": declared.deep,
         "injected": injected, "disclosure": disclosed(refs),
+        "declared_refs": context.declared().iter().map(|one| &one.ref_id).collect::<Vec<_>>(),
+        "transformations": context.transformations(),
     })
 }
 
@@ -138,7 +179,7 @@ pub fn refs_of(rows: &[ArtifactRefRow]) -> Vec<ArtifactRef> {
 }
 
 fn show(id: &str, json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
@@ -153,58 +194,70 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     let view = View { title, refs: &refs, texts, exclusions: &exclusions };
     if !json {
         if bundle.is_none() {
-            say("nothing was compiled for it: no model was to be called, or its bundle is not here");
+            say(match exchange.unkept {
+                Some(unkept) if unkept.bundle.is_some() => {
+                    "its bundle was not kept (store.content was \"none\"): what it said is not here, what was in it is named"
+                }
+                _ => "nothing was compiled for it: no model was to be called, or its bundle is not here",
+            });
         }
         return Ok(print(&view.text()));
     }
     let mut facts = view.facts();
     facts["exchange"] = json!(exchange.exchange_id.to_string());
     facts["bundle_hash"] = json!(exchange.bundle_hash.map(|hash| hash.to_string()));
+    facts["kept"] = json!(exchange.unkept.is_none());
     facts["bundle"] = json!(exchange.bundle_json.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()));
+    let compiled = super::show::compiled(&store, &exchange)?;
+    facts["digests"] = documents::of(&store, &exchange, compiled.as_deref()).map_err(|fault| match fault {
+        ContextFault::Store(error) => WireError::Store(error),
+        other => WireError::Setting { flag: "context", reason: other.to_string() },
+    })?;
     Ok(print(&format!("{facts}\n")))
 }
 
 fn turn_text(store: &dyn Read, id: &str) -> Result<Option<String>, StoreError> {
     let Ok(id) = id.parse() else { return Ok(None) };
-    let turn = store.turn(id)?;
-    Ok(turn.and_then(|turn| {
-        let speaker = if turn.by_user { "user" } else { "aurora" };
-        turn.content.map(|text| format!("{speaker}: {text}"))
-    }))
+    let Some(turn) = store.turn(id)? else { return Ok(None) };
+    let speaker = if turn.by_user { "user" } else { "aurora" };
+    if turn.content.is_none() && store.exchange_of_turn(id)?.is_some_and(|exchange| exchange.unkept.is_some()) {
+        return Ok(Some(format!("{speaker}: (not kept)")));
+    }
+    Ok(turn.content.map(|text| format!("{speaker}: {text}")))
 }
 
 async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     let database = home.paths().database();
-    let store = Sqlite::open_read_only(&database)?;
+    let store = Sqlite::open_to_read(&database)?;
     let kernel = Home::kernel(&store)?;
     let declared = args.refs.declared(&config, &store)?;
     let none = choose::CallArgs::default();
     let model = choose::choose(args.model.as_deref(), &none, &config, &database).await?.model;
     let text = redact(&args.words.join(" ")).clean;
-    let normative = Normative { prompt: &text, model: model.id(), earlier_turns: 0 };
-    if let Decision::Deny { reason, .. } = decide(&kernel, &normative) {
-        if json {
-            print(&format!("{}\n", json!({"denied": reason, "exit": NEGATIVE})));
-        }
-        say(&format!("policy would deny it ({reason}): nothing would be compiled"));
-        return Ok(NEGATIVE);
-    }
     // Whose session it would be is not asked: no key is needed for a look.
     let fits = |s: &&SessionRow| {
         s.kernel_hash == kernel.hash() && s.model == model.id() && s.host_role == config.session.host_role
     };
-    let session = store.open_sessions()?.iter().rev().find(fits).map(|session| session.uuid);
+    let row = store.open_sessions()?.iter().rev().find(fits).cloned();
+    let session = row.as_ref().map(|session| session.uuid);
+    let now = wire::clock()?;
+    let context = home.context()?;
+    let standing = args.place.standing(&store)?;
+    let referred = refer(&store, (&kernel, &context), row.as_ref(), standing, &declared)?;
+    if let Some(code) = denied(&store, &kernel, (&text, model.id()), &referred, now, json)? {
+        return Ok(code);
+    }
     let sight = wire::sight(&home, &config, &kernel)?;
-    let recalled = recall(&store, &kernel, session, &text, &declared)?;
+    let recalled = recall(&store, &kernel, session, &text, &referred, declared.deep)?;
     let compiled = compile(&Inputs {
         session_id: session.unwrap_or_default(),
         user_input: &text,
         kernel: &kernel,
         host_role: &config.session.host_role,
         model_id: model.id(),
-        now: wire::clock()?,
+        now,
         sight,
         recalled: &recalled,
     });
@@ -214,9 +267,40 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     }
 }
 
+/// Says that it would be denied, with the exit code, if it would.
+fn denied(
+    store: &Sqlite,
+    kernel: &Kernel,
+    (text, model): (&Clean, &str),
+    referred: &Referred,
+    now: Seconds,
+    json: bool,
+) -> Result<Option<u8>, WireError> {
+    let context = &referred.context;
+    let (codes, why) = match context.resolved() {
+        Err(fault) => (vec![fault.code().to_owned()], fault.to_string()),
+        Ok(_) => {
+            let counts = count(store, kernel, context, now)?;
+            let normative = Normative { prompt: text, model, counts, intents: context.intents() };
+            let codes = decide(kernel, &normative).reasons().to_vec();
+            let why = format!("policy would deny it ({}): nothing would be compiled", codes.join(", "));
+            (codes, why)
+        }
+    };
+    if codes.is_empty() {
+        return Ok(None);
+    }
+    if json {
+        print(&format!("{}\n", json!({"denied": codes.first(), "reasons": codes, "message": why, "exit": NEGATIVE})));
+    }
+    say(&why);
+    Ok(Some(NEGATIVE))
+}
+
 fn print_preview(bundle: &ContextBundle, session: Option<Uuid>, declared: &Declared, json: bool) -> u8 {
     let said = |reference: &ArtifactRef| {
-        let turn = bundle.turns().iter().find(|turn| turn.turn.to_string() == reference.artifact_id);
+        let turn =
+            bundle.declared().iter().chain(bundle.turns()).find(|turn| turn.turn.to_string() == reference.artifact_id);
         let turn = turn.map(|turn| format!("{}: {}", turn.speaker, turn.text));
         turn.or_else(|| view::said_in(bundle.bundle(), &reference.artifact_id))
     };

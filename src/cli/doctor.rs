@@ -19,7 +19,7 @@ use crate::store::sqlite::Sqlite;
 use super::sanitize;
 use super::screen::quiet;
 use super::wire::{self, WireError};
-use super::{FINE, NEGATIVE, print};
+use super::{FINE, NEGATIVE, clean, print};
 
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ struct Check {
 
 impl Check {
     fn new(name: &'static str, state: State, found: impl Into<String>) -> Check {
-        Check { name, state, found: found.into(), mend: None }
+        Check { name, state, found: clean(&found.into()), mend: None }
     }
 
     fn ok(name: &'static str, found: impl Into<String>) -> Check {
@@ -66,11 +66,11 @@ impl Check {
     }
 
     fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check { mend: Some(mend.into()), ..Check::new(name, State::Warn, found) }
+        Check { mend: Some(clean(&mend.into())), ..Check::new(name, State::Warn, found) }
     }
 
     fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check { mend: Some(mend.into()), ..Check::new(name, State::Fail, found) }
+        Check { mend: Some(clean(&mend.into())), ..Check::new(name, State::Fail, found) }
     }
 
     fn skipped(name: &'static str, why: impl Into<String>) -> Check {

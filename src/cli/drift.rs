@@ -21,8 +21,8 @@ use super::screen::quiet;
 use super::wire::{self, Opened, WireError};
 use super::{find, print, say};
 
-/// Most events of one list: more are counted.
-const MOST: u32 = 1000;
+/// Events of one list, unless another number is asked for.
+const USUAL: u32 = 1000;
 
 /// `gently drift`.
 #[derive(Debug, Subcommand)]
@@ -32,6 +32,12 @@ pub enum DriftCommand {
         /// Closed ones too
         #[arg(long)]
         all: bool,
+        /// So many at most, the newest
+        #[arg(long, short = 'n', value_name = "N", default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..))]
+        number: u32,
+        /// Only older ones than this event: the next page, by the first event of this one
+        #[arg(long, value_name = "EVENT")]
+        before: Option<String>,
     },
     /// Show one drift event with every field, and who looked at it
     Show {
@@ -77,7 +83,7 @@ const CLOSE: Step = Step { kind: "drift_close", word: "closed" };
 /// Runs the command.
 pub async fn run(command: DriftCommand, json: bool) -> Result<u8, WireError> {
     match command {
-        DriftCommand::List { all } => list(all, json),
+        DriftCommand::List { all, number, before } => list(all, number, before.as_deref(), json),
         DriftCommand::Show { event } => show(&event, json),
         DriftCommand::Ack(stated) => step(&stated, ACK, json).await,
         DriftCommand::Close(stated) => step(&stated, CLOSE, json).await,
@@ -117,20 +123,23 @@ impl Placed {
     }
 }
 
-fn list(all: bool, json: bool) -> Result<u8, WireError> {
+fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let mut states = store.drift_states(!all, MOST)?;
+    let before = before.map(|id| find::drift(&store, id)).transpose()?.map(|state| state.number);
+    let (mut states, older) = store.drift_states(!all, before, number)?;
     states.reverse();
     let placed = states.into_iter().map(|state| Placed::of(&store, state)).collect::<Result<Vec<_>, _>>()?;
     let now = wire::clock()?;
-    if placed.len() == usize::try_from(MOST).unwrap_or(usize::MAX) {
-        say(&format!("the newest {MOST} are listed"));
+    if let Some(first) = placed.first().filter(|_| older > 0) {
+        let flags = if all { " --all" } else { "" };
+        let next = format!("{} drift list{flags} --before {}", super::program(), first.state.id());
+        say(&format!("{older} older not listed: {next}"));
     }
     if json {
         let facts: Vec<Value> = placed.iter().map(|event| event.facts(now)).collect();
-        return Ok(print(&format!("{}\n", json!({ "drift": facts }))));
+        return Ok(print(&format!("{}\n", json!({ "drift": facts, "older_not_listed": older }))));
     }
     if placed.is_empty() {
         say(if all { "no drift on record" } else { "no open drift; closed ones: gently drift list --all" });
@@ -158,7 +167,7 @@ fn age(seconds: u64) -> String {
 
 fn show(id: &str, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let placed = Placed::of(&store, find::drift(&store, id)?)?;
     let steps = [(ACK, placed.state.acked), (CLOSE, placed.state.closed)];

@@ -30,7 +30,14 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
     if let Some(id) = &args.id {
         let (exchanges, artifacts) = match id.contains(':') {
             true => (Vec::new(), vec![id.clone()]),
-            false => (vec![find::exchange(&opened.store, id)?.exchange_id], Vec::new()),
+            false => match find::exchange(&opened.store, id) {
+                Ok(exchange) => (vec![exchange.exchange_id], Vec::new()),
+                // The name of a thread is a text, too.
+                Err(other) => match find::thread(&opened.store, id) {
+                    Ok(thread) if thread.number > 0 => (Vec::new(), vec![thread.thread.to_string()]),
+                    _ => return Err(other.into()),
+                },
+            },
         };
         all = erase(&opened, Erasure { exchanges, artifacts, reason }).await?;
         return report(&all, json);
@@ -64,7 +71,11 @@ pub async fn some_that_is_due(opened: &Opened) {
     }
     let erasure = Erasure { exchanges, artifacts: Vec::new(), reason: redact(RETENTION).clean };
     match erase(opened, erasure).await {
-        Ok(erased) => say(&format!("erased {} exchanges older than {days} days", erased.exchanges.len())),
+        Ok(erased) => {
+            let count = erased.exchanges.len();
+            let exchanges = if count == 1 { "exchange" } else { "exchanges" };
+            say(&format!("erased {count} {exchanges} older than {days} days"));
+        }
         Err(e) => say(&format!("what is older than {days} days could not be erased: {e}")),
     }
 }
@@ -94,7 +105,7 @@ fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
         return Ok(print(&format!("{facts}\n")));
     }
     if nothing {
-        say("nothing to erase: it was erased before, or nothing is that old");
+        say("nothing to erase: it was erased before, was never kept, or nothing is that old");
         return Ok(FINE);
     }
     let mut lines: Vec<String> = ids(&erased.exchanges).iter().map(|id| format!("erased exchange {id}")).collect();

@@ -7,9 +7,10 @@
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
 //! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
 
+use crate::ask::recall::Reference;
 use crate::record::commit::{CommitKind, trailer};
 use crate::record::hash::Hash32;
-use crate::store::{CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError};
+use crate::store::{CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError, ThreadRow};
 
 /// So many digits of a commit's id are shown by git, and are enough.
 const COMMIT_DIGITS: usize = 7;
@@ -108,6 +109,42 @@ pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> 
         Form::Number(n) => at(store, &newest_session(store)?, n, text),
         Form::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
         Form::Digits(digits) => exchange_by_digits(store, &digits),
+    }
+}
+
+/// What a text declares: an exchange by any of its forms, an event by the digits of its id. What names nothing is
+/// declared as it was typed: the record says so.
+pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
+    let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
+    if is_digits(&typed) && typed.len() >= EXCHANGE_DIGITS {
+        let events = store.events_like(&typed, NAMED)?;
+        match events.as_slice() {
+            [event] => return Ok(Reference::Id(event.event.to_string())),
+            [] => {}
+            several => {
+                let could_be = several.iter().map(|event| format!("event {}", event.event)).collect();
+                return Err(FindError::Ambiguous { text: text.to_owned(), could_be });
+            }
+        }
+        return match exchange(store, text) {
+            Ok(found) => Ok(Reference::Exchange(found.exchange_id)),
+            Err(FindError::Unknown { .. }) => Ok(Reference::Id(typed)),
+            Err(other) => Err(other),
+        };
+    }
+    Ok(Reference::Exchange(exchange(store, text)?.exchange_id))
+}
+
+/// The thread that a text means: its name, or the first digits of its id.
+pub fn thread(store: &dyn Find, text: &str) -> Result<ThreadRow, FindError> {
+    let mut found = store.threads_like(text.trim().trim_end_matches('…'), NAMED)?;
+    match found.len() {
+        1 => found.pop().ok_or_else(|| unknown("thread", text, "gently thread list")),
+        0 => Err(unknown("thread", text, "gently thread list shows them")),
+        _ => {
+            let could_be = found.iter().map(|row| format!("thread {}", row.thread)).collect();
+            Err(FindError::Ambiguous { text: text.to_owned(), could_be })
+        }
     }
 }
 

@@ -6,21 +6,26 @@ use crate::anchor::agree::host;
 use crate::config::{AnchorMode, Config};
 use crate::home::{Home, InitOptions};
 use crate::keys::os_random;
+use crate::store::sqlite::Sqlite;
 
 use super::args::InitArgs;
 use super::wire::{self, WireError};
-use super::{Told, could_not, print, program};
+use super::{Told, could_not, no_secret, print, program};
 
 /// Makes the home; fails when there is one.
 pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
     let path = wire::home_path()?;
+    if args.upgrade {
+        return upgrade(json);
+    }
     if Home::open(&path)?.is_some() {
         let why = format!("there is a home at {} already; another place: GENTLY_HOME=DIR gently init", path.display());
         return Ok(could_not(&why, json));
     }
+    no_secret("--origin", args.origin.as_deref().unwrap_or_default())?;
     let options = InitOptions { network: args.network, commitments: args.commitments, origin: args.origin };
     let home = Home::init(&path, &options, &mut os_random, wire::clock()?)?;
-    let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     if json {
         let text = json!({
@@ -37,6 +42,18 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
         genesis.network.name(),
         genesis.commitments.name(),
     )))
+}
+
+/// Brings the database of a home up to this version; harmless when it is.
+fn upgrade(json: bool) -> Result<u8, WireError> {
+    let database = wire::existing_home()?.paths().database();
+    let before = Sqlite::open_read_only(&database)?.version()?;
+    let after = Sqlite::open(&database)?.version()?;
+    if json {
+        return Ok(print(&format!("{}\n", json!({"database_version_before": before, "database_version": after}))));
+    }
+    let said = if before == after { "is already of" } else { "is now of" };
+    Ok(print(&format!("the database {said} version {after}\n")))
 }
 
 /// What a person reads when the first `ask` made the home.

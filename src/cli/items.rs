@@ -1,24 +1,25 @@
 //! `gently fact`, `note`, `decision`, `intent`: what a person puts on record for continuity (AEGIS 6).
 
+mod add;
 mod list;
 
 pub use list::{facts, line};
+
+use add::{Said, add};
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::continuity::candidate::Confidence;
-use crate::continuity::gates::is_blob;
-use crate::govern::sanitize::{Clean, redact};
+use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
-use crate::record::item::{FACT_RATIFIED, Item, ItemKind, ItemState, subject};
-use crate::record::time::Seconds;
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError, always};
-use crate::store::{Read, Recall};
+use crate::record::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
+use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::{Read, Recall, SessionRow};
 
 use super::screen::quiet;
 use super::wire::{self, Opened, WireError, fresh_salt};
-use super::{could_not, log, print, say};
+use super::{could_not, print};
 
 /// `gently fact`.
 #[derive(Debug, Subcommand)]
@@ -208,100 +209,14 @@ pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, WireError>
     }
 }
 
-/// A subject is a name, in bytes.
-const MAX_SUBJECT: usize = 200;
-
-/// What somebody said, without its secrets.
-struct Said {
-    kind: ItemKind,
-    text: Clean,
-    subject: Option<Clean>,
-    common: CommonArgs,
-    removed: Vec<String>,
-}
-
-impl Said {
-    fn new(kind: ItemKind, text: &str, about: Option<&str>, common: Option<CommonArgs>) -> Said {
-        let common = common.unwrap_or(CommonArgs { source: "user".to_owned(), observed_at: None, tier: 1 });
-        let (text, about) = (redact(text.trim()), about.map(|about| redact(&subject(about))));
-        let found = text.found.iter().chain(about.iter().flat_map(|about| &about.found));
-        let mut removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
-        removed.dedup();
-        Said { kind, text: text.clean, subject: about.map(|about| about.clean), common, removed }
-    }
-
-    /// Why it is nothing that can be put on record.
-    fn fault(&self) -> Option<String> {
-        let name = self.kind.name();
-        if self.text.as_str().is_empty() {
-            return Some(format!("the {name} says nothing"));
-        }
-        if is_blob(self.text.as_str()) {
-            return Some(format!(
-                "this is a log, a dump of settings, a binary or a whole document, and no {name}: it would never be put \
-                 before a model. Say in a sentence or two what follows from it, and name it with --source"
-            ));
-        }
-        match self.subject.as_ref().map(|subject| subject.as_str().len()) {
-            Some(0) => return Some("--subject names nothing".to_owned()),
-            Some(length) if length > MAX_SUBJECT => {
-                return Some(format!("--subject has {length} bytes, at most {MAX_SUBJECT} are a name"));
-            }
-            _ => {}
-        }
-        self.common.source.trim().is_empty().then(|| "--source names nothing".to_owned())
-    }
-
-    fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
-        let given = self.common.observed_at.as_deref().map(|text| log::when("--observed-at", text, now)).transpose()?;
-        match given {
-            Some(at) if at > now => Err(format!("--observed-at {at} is in the future; it is {now}")),
-            given => Ok(given.unwrap_or(now)),
-        }
-    }
-}
-
-async fn add(said: Said, confidence: Option<Confidence>, json: bool) -> Result<u8, WireError> {
-    if let Some(fault) = said.fault() {
-        return Ok(could_not(&fault, json));
-    }
-    let opened = Opened::open(wire::existing_home()?)?;
-    let key = opened.authorize().await?;
-    let now = wire::clock()?;
-    let observed_at = match said.observed_at(now) {
-        Ok(at) => at,
-        Err(fault) => return Ok(could_not(&fault, json)),
-    };
-    let session = session(&opened, key)?;
-    let source = redact(said.common.source.trim()).clean;
-    let content = vec![
-        ("confidence", confidence.map_or(Field::Null, |sure| Field::Word(sure.name().to_owned()))),
-        ("observed_at", Field::Number(observed_at.get())),
-        ("phase", Field::Word(opened.kernel.phase().to_owned())),
-        ("session", session.map_or(Field::Null, Field::Hash)),
-        ("source", Field::Text(source)),
-        ("subject", said.subject.clone().map_or(Field::Null, Field::Text)),
-        ("text", Field::Text(said.text.clone())),
-        ("tier", Field::Number(said.common.tier.into())),
-    ];
-    let id = ArtifactId::Next { prefix: said.kind.prefix() };
-    let new = NewArtifact { kind: said.kind.name(), id, content, session, salt: fresh_salt()?, now };
-    let recorded = opened.recorder.artifact(new, always).await?;
-    for kind in &said.removed {
-        say(&format!("removed before it was stored: {kind}"));
-    }
-    let state = if said.kind == ItemKind::Fact { ItemState::Proposed } else { ItemState::Declared };
-    let printed = told(&recorded, state, said.text.as_str(), &said.removed, json);
-    if said.kind == ItemKind::Fact {
-        say(&format!("it counts once it is ratified: {} fact ratify {}", super::program(), recorded.document.id));
-    }
-    Ok(printed)
-}
-
 /// The newest open session of a key.
+fn newest(opened: &Opened, key: Hash32) -> Result<Option<SessionRow>, WireError> {
+    Ok(opened.store.open_sessions()?.into_iter().rev().find(|session| session.auth_key_hash == key))
+}
+
+/// The id of the newest open session of a key.
 pub fn session(opened: &Opened, key: Hash32) -> Result<Option<Hash32>, WireError> {
-    let open = opened.store.open_sessions()?;
-    Ok(open.into_iter().rev().find(|session| session.auth_key_hash == key).map(|session| session.id))
+    Ok(newest(opened, key)?.map(|session| session.id))
 }
 
 fn told(recorded: &RecordedArtifact, state: ItemState, text: &str, removed: &[String], json: bool) -> u8 {
@@ -310,6 +225,7 @@ fn told(recorded: &RecordedArtifact, state: ItemState, text: &str, removed: &[St
         let facts = json!({
             "id": id, "kind": recorded.document.kind, "state": state.name(), "content": recorded.document.content,
             "recorded_at": recorded.time.to_string(), "log_line": recorded.line + 1, "removed": removed,
+            "kept": recorded.is_kept,
         });
         return print(&format!("{facts}\n"));
     }
@@ -375,6 +291,10 @@ pub fn known(store: &dyn Read, kind: ItemKind, id: &str) -> Result<Result<Item, 
         Some(item) => {
             Err(format!("{id} is a {}, no {name}: {name}s are called {}:NUMBER", item.kind.name(), kind.prefix()))
         }
+        None if store.has_artifact(name, id)? => Err(format!(
+            "{name} {id} is on record by its commitment only: its text was not kept (store.content was \"none\"), so it \
+             is in no state"
+        )),
         None => Err(format!("no {name} {id} is on record: gently {name} list")),
     })
 }

@@ -58,7 +58,7 @@ fn check(file: &Path, json: bool) -> Result<u8, WireError> {
         Err((false, why)) => return Ok(could_not(&why, json)),
         Err((true, why)) => {
             if json {
-                print(&format!("{}\n", json!({"valid": false, "error": why})));
+                print(&format!("{}\n", json!({"valid": false, "error": super::clean(&why)})));
             }
             say(&why);
             return Ok(NEGATIVE);
@@ -91,6 +91,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
         Ok(kernel) => kernel,
         Err((_, why)) => return Ok(could_not(&format!("{why}. The kernel in force stays"), json)),
     };
+    super::no_secret("the kernel", kernel.canonical_json())?;
     let home = wire::existing_home()?;
     let known = in_force(&home).ok();
     if known.as_ref().is_some_and(|known| known.hash() == kernel.hash()) {

@@ -42,6 +42,7 @@ pub fn name(text: &str) -> Result<String, String> {
 }
 
 async fn add(name: String, json: bool) -> Result<u8, WireError> {
+    super::no_secret("NAME", &name)?;
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let key = AuthKey::generate(&mut os_random)?;

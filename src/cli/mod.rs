@@ -35,8 +35,10 @@ mod stamp;
 mod summary;
 mod sync;
 mod terminal;
+mod thread;
 mod walk;
 mod wire;
+mod wire_error;
 mod witness;
 
 use std::cell::RefCell;
@@ -47,7 +49,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::json;
 
-use crate::govern::sanitize::redact;
+use crate::govern::sanitize::{Clean, redact};
 use crate::recorder::RecorderError;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
@@ -67,8 +69,13 @@ pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
-            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule.
-            let _ = e.print();
+            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule. They quote what was
+            // typed.
+            if e.use_stderr() {
+                say(e.render().to_string().trim_end());
+            } else {
+                let _ = e.print();
+            }
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(COULD_NOT));
         }
     };
@@ -109,6 +116,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Backup(args) => backup::make(&args, json),
         Command::Restore(args) => backup::bring_back(&args, json),
         Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
+        Command::Audit(Audit::Replay(args)) => audit::replay::run(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
@@ -122,6 +130,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Intent(command) => items::intent(command, json).await,
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
+        Command::Thread(command) => thread::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
         Command::Drift(command) => drift::run(command, json).await,
@@ -254,7 +263,28 @@ fn print(text: &str) -> u8 {
     }
 }
 
-/// Writes a line to stderr.
+/// Says a line on stderr; whatever a person, a vendor or the system wrote into it has passed the sanitizer.
 fn say(line: &str) {
+    tell(&redact(line).clean);
+}
+
+/// The only place that writes a line to stderr: it takes nothing that has not passed the sanitizer.
+fn tell(line: &Clean) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.
+fn clean(text: &str) -> String {
+    redact(text).clean.as_str().to_owned()
+}
+
+/// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
+fn no_secret(flag: &'static str, text: &str) -> Result<(), WireError> {
+    match redact(text).found.first() {
+        None => Ok(()),
+        Some(found) => Err(WireError::Setting {
+            flag,
+            reason: format!("there is a secret in it ({}), and it would stand on record for good", found.kind),
+        }),
+    }
 }

@@ -42,6 +42,17 @@ pub enum State {
     },
 }
 
+impl State {
+    /// Without secrets that a server said, or that are in an address.
+    fn clean(self) -> State {
+        match self {
+            State::Models(names) => State::Models(names.iter().map(|name| super::clean(name)).collect()),
+            State::NoKey => State::NoKey,
+            State::Fault { reason, said } => State::Fault { reason, said: super::clean(&said) },
+        }
+    }
+}
+
 struct Server {
     wire: Wire,
     url: String,
@@ -93,7 +104,8 @@ async fn ask(wire: Wire, config: &Config) -> Server {
             },
         }
     };
-    Server { wire, url, key_variable, has_key, state }
+    // From here on it is shown, and nobody is asked any more.
+    Server { wire, url: super::clean(&url), key_variable, has_key, state: state.clean() }
 }
 
 fn screen(servers: &[Server], config: &Config) -> String {
@@ -120,7 +132,7 @@ fn screen(servers: &[Server], config: &Config) -> String {
     }
     lines.push("aliases    edit them in [model.alias]: gently config path".to_owned());
     lines.extend(config.model.named.aliases.iter().map(|(alias, id)| format!("  {alias} = {id}")));
-    lines.push(format!("default    {}", config.model.default));
+    lines.push(format!("default    {}", super::clean(&config.model.default)));
     lines.join("\n") + "\n"
 }
 
@@ -146,6 +158,6 @@ fn facts(servers: &[Server], config: &Config) -> Value {
     });
     json!({
         "built_in": [observer::ID, crate::models::replay::ID], "servers": servers.collect::<Vec<_>>(),
-        "aliases": config.model.named.aliases, "default": config.model.default,
+        "aliases": config.model.named.aliases, "default": super::clean(&config.model.default),
     })
 }

@@ -6,8 +6,8 @@ mod facts;
 pub mod session;
 mod text;
 
-use crate::continuity::prompt::{PriorTurn, render_again};
-use crate::continuity::turns::TURN;
+use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
+use crate::continuity::turns::{DEEP, TURN};
 use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
@@ -16,9 +16,10 @@ use crate::record::documents::Genesis;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
-use crate::recorder::tombstones;
+use crate::recorder::tombstone_of;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
+use crate::verify::contexts::Context;
 
 use super::wire::{self, WireError};
 use super::{NEGATIVE, find, print, say};
@@ -26,7 +27,7 @@ use super::{NEGATIVE, find, print, say};
 /// Shows one exchange.
 pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Sqlite::open_to_read(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
     let mut turn = Account::of(&store, &genesis, find::exchange(&store, id)?)?;
@@ -38,6 +39,13 @@ pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
         return Ok(NEGATIVE.max(printed));
     }
     Ok(printed)
+}
+
+/// The compiled prompt of an exchange, rendered again; none when there is none, or something in it is gone.
+pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, WireError> {
+    let genesis = Home::genesis(store)?;
+    let account = Account::of(store, &genesis, exchange.clone())?;
+    Ok(account.compiled.and_then(Result::ok))
 }
 
 /// One thing that was recorded with a hash.
@@ -94,12 +102,19 @@ impl Account {
         };
         let text = prompt.as_ref().and_then(|turn| turn.content.as_deref());
         let refs = store.artifact_refs(exchange.exchange_id)?;
-        let turns = prior_turns(store, &refs)?;
+        let context = Context::read(store, exchange.exchange_id)?;
+        let turns = prior_turns(store, &refs, context.is_some())?;
+        let block = context.as_ref().map(|context| context.block().map_err(|e| e.to_string())).transpose();
         let compiled = exchange.bundle_json.as_deref().map(|bundle| {
-            let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is erased")?);
+            let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is not here")?);
             let params = exchange.params.as_deref().map(Params::parse).transpose().map_err(|e| e.to_string())?;
             let system = params.and_then(|params| params.system);
-            render_again(kernel, bundle, system.as_deref(), &turns.clone()?, text).map_err(|e| e.to_string())
+            let (turns, block) = (turns.clone()?, block.clone()?);
+            let earlier = match &block {
+                Some(block) => Earlier::Context { deep: &turns, block: block.as_deref() },
+                None => Earlier::Turns(&turns),
+            };
+            render_again(kernel, bundle, system.as_deref(), earlier, text).map_err(|e| e.to_string())
         });
         // A kernel that can't be read blocks: what it withheld is not shown on a guess.
         let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, d)));
@@ -129,6 +144,14 @@ impl Account {
         self.answer.as_ref()?.content.as_deref()
     }
 
+    /// What stands in the place of a text that is not here.
+    fn gone(&self) -> &'static str {
+        match (&self.erased, self.exchange.unkept) {
+            (None, Some(_)) => "not kept: only the commitment is on record (store.content was \"none\")",
+            _ => "erased",
+        }
+    }
+
     /// Whether the answer stays covered.
     fn is_covered(&self) -> bool {
         self.withheld && !self.uncovered
@@ -145,16 +168,28 @@ impl Account {
     }
 }
 
-/// The earlier turns that references name, or which of them is gone.
-fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
+/// The earlier turns that references name and that stand beside a context block, or which of them is gone.
+fn prior_turns(
+    store: &dyn Find,
+    refs: &[ArtifactRefRow],
+    has_context: bool,
+) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
     let mut turns = Vec::new();
-    for row in refs.iter().filter(|row| row.artifact_type == TURN) {
+    let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
+    for row in refs.iter().filter(|row| row.artifact_type == TURN).filter(apart) {
         let turn = row.artifact_id.parse().ok().map(|id| store.turn(id)).transpose()?.flatten();
+        let unkept = match row.artifact_id.parse() {
+            Ok(id) => store.exchange_of_turn(id)?.is_some_and(|exchange| exchange.unkept.is_some()),
+            Err(_) => false,
+        };
         let prior =
             turn.and_then(|turn| PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref()));
         match prior {
             Some(prior) => turns.push(prior),
-            None => return Ok(Err(format!("the text of the earlier turn {} in it is erased", row.artifact_id))),
+            None => {
+                let gone = if unkept { "was not kept" } else { "is erased" };
+                return Ok(Err(format!("the text of the earlier turn {} in it {gone}", row.artifact_id)));
+            }
         }
     }
     Ok(Ok(turns))
@@ -163,9 +198,7 @@ fn prior_turns(store: &dyn Find, refs: &[ArtifactRefRow]) -> Result<Result<Vec<P
 /// Time and reason of the tombstone that names an exchange.
 fn erased(store: &dyn Find, exchange: &ExchangeRow) -> Result<Option<(String, String)>, StoreError> {
     let id = exchange.exchange_id.to_string();
-    let Some((line, tombstone)) = tombstones(store)?.into_iter().find(|(_, stone)| stone.ids.contains(&id)) else {
-        return Ok(None);
-    };
+    let Some((line, tombstone)) = tombstone_of(store, &id)? else { return Ok(None) };
     let line = store.lines(line, line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
     let at = line.map_or_else(|| "at an unknown time".to_owned(), |line| line.time.to_string());
     Ok(Some((at, tombstone.reason)))

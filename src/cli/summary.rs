@@ -32,7 +32,7 @@ fn heading(item: &Item) -> Option<usize> {
 
 /// Prints it.
 pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
     let mut items = store.items_in(session.id)?;

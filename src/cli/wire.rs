@@ -7,30 +7,26 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::find::FindError;
-
+use crate::anchor::BlockSource;
 use crate::anchor::agree::Policy;
 use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
-use crate::anchor::{BlockSource, SourceFault};
 use crate::ask::Seen;
-use crate::backup::BackupError;
-use crate::config::{AnchorMode, Config, ConfigError};
+use crate::config::{AnchorMode, Config, Content};
 use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
-use crate::govern::sanitize::RuleFault;
 use crate::home::{Home, HomeError, InitOptions, locate};
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{KeyError, Signer, os_random};
-use crate::models::ModelFault;
 use crate::record::block::Network;
 use crate::record::bundle::SightEntry;
 use crate::record::commitment::Salt;
+use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{Recorder, RecorderError, unwatched};
+use crate::recorder::{Keeping, Recorder, RecorderError, unwatched};
 use crate::session::House;
 use crate::sight::disk_usage::DiskUsage;
 use crate::sight::index_changed::IndexChanged;
@@ -40,110 +36,9 @@ use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
 use crate::store::{AuthKeyRow, Read, StoreError};
-use crate::verify::VerifyError;
-use crate::witness::WitnessError;
 
 use super::secrets::auth_key;
-
-/// Why the house could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum WireError {
-    /// The home.
-    #[error(transparent)]
-    Home(#[from] HomeError),
-    /// The configuration.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The database.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The recorder.
-    #[error(transparent)]
-    Recorder(#[from] RecorderError),
-    /// A key.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The model.
-    #[error(transparent)]
-    Model(#[from] ModelFault),
-    /// A backup.
-    #[error(transparent)]
-    Backup(#[from] BackupError),
-    /// Evidence that can't be looked at.
-    #[error(transparent)]
-    Verify(#[from] VerifyError),
-    /// Witnesses could not be asked.
-    #[error(transparent)]
-    Witness(#[from] WitnessError),
-    /// A block source.
-    #[error(transparent)]
-    Source(#[from] SourceFault),
-    /// A node is configured, and not how it knows us.
-    #[error("{address} is a Bitcoin node, and it is not said how it knows us: {why}")]
-    NodeAuth {
-        /// The first node's address.
-        address: String,
-        /// What is missing, and how to mend it.
-        why: String,
-    },
-    /// A rule file of the sanitizer.
-    #[error(transparent)]
-    Rules(#[from] RuleFault),
-    /// An id that names nothing, or too much.
-    #[error(transparent)]
-    Find(#[from] FindError),
-    /// A model id of no known kind.
-    #[error(
-        "no model '{id}': say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias; \
-         gently model list shows what is there"
-    )]
-    UnknownModel {
-        /// What was asked for.
-        id: String,
-    },
-    /// A setting of a call that is not one.
-    #[error("{flag}: {reason}")]
-    Setting {
-        /// Where it was given.
-        flag: &'static str,
-        /// What is wrong.
-        reason: String,
-    },
-    /// There is no home.
-    #[error("there is no home at {}: run `gently init`, or ask something", path.display())]
-    NoHome {
-        /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// The auth key is not one of this home's.
-    #[error("auth failed ({reason}): {why}. No model was called")]
-    Auth {
-        /// The code on record.
-        reason: &'static str,
-        /// What is wrong and how to mend it.
-        why: String,
-    },
-    /// The home can't be written.
-    #[error(
-        "{} can't be written ({reason}), so nothing can be recorded. Mount the disk read-write, or mend the \
-         file's owner and mode; or use another home: GENTLY_HOME=DIR", path.display()
-    )]
-    ReadOnly {
-        /// The database.
-        path: PathBuf,
-        /// The system's words.
-        reason: String,
-    },
-    /// Nobody could be told to stop.
-    #[error("the system does not let gently listen to signals ({reason}), so that a turn could not be interrupted")]
-    Signals {
-        /// The system's words.
-        reason: String,
-    },
-    /// The clock shows a time that the format can't hold.
-    #[error("the system clock is set before 1970 or after 9999: set it right and ask again")]
-    Clock,
-}
+pub use super::wire_error::WireError;
 
 /// The wall clock, in whole seconds; refuses what the format can't hold.
 pub fn clock() -> Result<Seconds, WireError> {
@@ -192,6 +87,8 @@ pub struct Opened {
     pub genesis: Genesis,
     /// In force.
     pub kernel: Kernel,
+    /// What a turn may refer to; read once.
+    pub context: ContextConfig,
     /// The one door.
     pub recorder: Recorder,
     /// In the order of configuration.
@@ -211,14 +108,17 @@ impl Opened {
     {
         let config = Config::load(home.root(), &env)?;
         super::sanitize::put_in_force(&config)?;
+        super::no_secret("session.host_role", &config.session.host_role)?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
-        let recorder = Recorder::open(home.paths(), signer(&home, &config)?, clock()?, unwatched())?;
+        let signer = signer(&home, &config)?;
+        let recorder = Recorder::open_keeping(home.paths(), signer, keeping(&config), clock()?, unwatched())?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
         let sources = sources(&config, genesis.network)?;
-        Ok(Opened { home, config, store, genesis, kernel, recorder, sources })
+        let context = home.context()?;
+        Ok(Opened { home, config, store, genesis, kernel, context, recorder, sources })
     }
 
     /// The rooms as sessions and turns see them.
@@ -227,6 +127,7 @@ impl Opened {
             recorder: &self.recorder,
             store: &self.store,
             kernel: &self.kernel,
+            context: &self.context,
             model,
             host_role: &self.config.session.host_role,
             idle: self.config.session.idle,
@@ -269,6 +170,14 @@ impl Opened {
     pub fn gather(&self) -> Result<Seen, WireError> {
         let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect::<Result<_, _>>()?;
         Ok(Seen { sight: sight(&self.home, &self.config, &self.kernel)?, salt: fresh_salt()?, action_salts })
+    }
+}
+
+/// What is kept of texts, as configured.
+fn keeping(config: &Config) -> Keeping {
+    match config.content {
+        Content::Sanitized => Keeping::Sanitized,
+        Content::Nothing { openings } => Keeping::Nothing { openings },
     }
 }
 

@@ -1,6 +1,12 @@
-//! What a key may hold: the words for it, and whether a text passes.
+//! What a key may hold: the words for it, and whether a value passes.
 
-use super::table::{Kind, MAX_LIST, Rule};
+use toml_edit::Value as Toml;
+
+use super::ConfigError;
+use super::rules::is_prose;
+use super::table::{Key, Kind, MAX_LIST, Rule};
+use super::value::Value;
+use super::words::shown;
 
 /// No name, path or address is longer.
 const MAX_TEXT: usize = 1024;
@@ -9,7 +15,7 @@ impl Kind {
     pub(super) fn shows(&self) -> bool {
         match self {
             Kind::Text(rule) | Kind::List(rule) => rule.shows,
-            Kind::Choice(_) | Kind::Number(..) => true,
+            Kind::Choice(_) | Kind::Number(..) | Kind::Flag => true,
             Kind::Prose(_) => false,
         }
     }
@@ -17,7 +23,6 @@ impl Kind {
     /// What is accepted, in words.
     pub fn describe(&self) -> String {
         match self {
-            Kind::Choice([only]) => format!("\"{only}\" (no other value is implemented)"),
             Kind::Choice(choices) => {
                 choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
             }
@@ -25,6 +30,7 @@ impl Kind {
             Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
             Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
             Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Flag => "true or false".to_owned(),
         }
     }
 }
@@ -32,5 +38,53 @@ impl Kind {
 impl Rule {
     pub(super) fn takes(&self, text: &str) -> bool {
         text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && (self.accepts)(text)
+    }
+}
+
+impl Key {
+    /// Takes a TOML value if its type and content are right for this key.
+    pub fn accept(&self, toml: &Toml, place: &str) -> Result<Value, ConfigError> {
+        let value = match (&self.kind, toml) {
+            (Kind::Choice(choices), Toml::String(text)) if choices.contains(&text.value().as_str()) => {
+                Some(Value::Text(text.value().clone()))
+            }
+            (Kind::Text(rule), Toml::String(text)) if rule.takes(text.value()) => {
+                Some(Value::Text(text.value().clone()))
+            }
+            (Kind::Prose(most), Toml::String(text)) if is_prose(text.value(), *most) => {
+                Some(Value::Text(text.value().clone()))
+            }
+            (Kind::List(rule), Toml::Array(list)) if list.len() <= MAX_LIST => {
+                let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
+                texts.collect::<Option<Vec<_>>>().map(Value::List)
+            }
+            (Kind::Number(least, most), Toml::Integer(number)) => u64::try_from(*number.value())
+                .ok()
+                .filter(|number| (*least..=*most).contains(number))
+                .map(Value::Number),
+            (Kind::Flag, Toml::Boolean(flag)) => Some(Value::Flag(*flag.value())),
+            _ => None,
+        };
+        value.ok_or_else(|| self.wrong(place, shown(toml, self.kind.shows())))
+    }
+
+    /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
+    pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
+        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_) | Kind::Prose(_));
+        let literal = holds_text && !text.trim_start().starts_with(['"', '\'', '[', '{']);
+        if literal {
+            return self.accept(&Toml::from(text), place);
+        }
+        let toml = text.parse::<Toml>().map_err(|_| self.wrong(place, shown(&Toml::from(text), self.kind.shows())))?;
+        self.accept(&toml, place)
+    }
+
+    pub(super) fn wrong(&self, place: &str, actual: String) -> ConfigError {
+        ConfigError::Wrong {
+            place: place.to_owned(),
+            key: self.name.to_owned(),
+            expected: self.kind.describe(),
+            actual,
+        }
     }
 }

@@ -200,8 +200,13 @@ pub struct Witnesses {
 /// `[store] content`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Texts are kept with secrets removed; the only value implemented.
+    /// Texts are kept with secrets removed.
     Sanitized,
+    /// None are kept: hashes and commitments only.
+    Nothing {
+        /// `[store] openings`: whether salts are.
+        openings: bool,
+    },
 }
 
 impl Config {
@@ -275,7 +280,10 @@ impl Config {
             refs: text("context.refs"),
             units: settings.list("sight.units").to_vec(),
             content_days: settings.number("retention.content_days"),
-            content: Content::Sanitized,
+            content: match settings.text("store.content") {
+                Some("none") => Content::Nothing { openings: settings.flag("store.openings").unwrap_or(true) },
+                _ => Content::Sanitized,
+            },
             rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
             witness: Witnesses {
                 quorum: usize::try_from(number("witness.quorum")).expect("the table's range fits usize"),
@@ -387,7 +395,8 @@ mod tests {
             ("[anchor]\nmode = true", "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true"),
             ("[anchor]\ndeadline_ms = '3000'", "a whole number from 100 to 60000; found string \"3000\""),
             ("[model.default]\nname = 1", "\"openai/NAME\" or an alias; found table"),
-            ("[store]\ncontent = 'none'", "\"sanitized\" (no other value is implemented); found string \"none\""),
+            ("[store]\ncontent = 'all'", "\"sanitized\" or \"none\"; found string \"all\""),
+            ("[store]\nopenings = 'no'", "store.openings is true or false; found string \"no\""),
             ("[anchor]\nmode = 'off'\nmode = 'off'", "gently.toml line 3: not TOML"),
             ("[anchor", "gently.toml line 1: not TOML"),
         ] {

@@ -86,6 +86,13 @@ impl Settings {
         }
     }
 
+    pub(super) fn flag(&self, name: &str) -> Option<bool> {
+        match self.values.get(name) {
+            Some((Value::Flag(flag), _)) => Some(*flag),
+            _ => None,
+        }
+    }
+
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         match self.values.get(name) {
             Some((Value::Number(number), _)) => Some(*number),

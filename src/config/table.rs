@@ -1,11 +1,9 @@
 //! The one table of configuration keys; it drives parsing, `get`, `set` and every error message.
 
-use toml_edit::Value as Toml;
-
 use super::ConfigError;
-use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE, is_prose};
+use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE};
 pub use super::value::Value;
-use super::words::{nearest, shown};
+use super::words::nearest;
 
 /// One key of `gently.toml`.
 #[derive(Debug)]
@@ -33,6 +31,8 @@ pub enum Kind {
     Prose(usize),
     /// A whole number in a range, both ends included.
     Number(u64, u64),
+    /// Yes or no.
+    Flag,
 }
 
 /// A check of strings, and the words that describe what passes.
@@ -55,6 +55,8 @@ pub enum Default {
     List(&'static [&'static str]),
     /// A whole number.
     Number(u64),
+    /// Yes or no.
+    Flag(bool),
 }
 
 /// All sources are asked at once; more than this is a mistake, and a burden on others.
@@ -263,9 +265,15 @@ pub static KEYS: &[Key] = &[
     },
     Key {
         name: "store.content",
-        kind: Kind::Choice(&["sanitized"]),
+        kind: Kind::Choice(&["sanitized", "none"]),
         default: Default::Text("sanitized"),
-        doc: "what the database keeps of texts; sanitized (secrets removed) is the only value now",
+        doc: "what the database keeps of texts from now on: all, secrets removed; or none, hashes and commitments only",
+    },
+    Key {
+        name: "store.openings",
+        kind: Kind::Flag,
+        default: Default::Flag(true),
+        doc: "with store.content none: whether salts are kept, so that who has a text can show that it is on record",
     },
     Key {
         name: "sanitize.rules",
@@ -346,51 +354,7 @@ impl Key {
             Default::Text(text) => Some(Value::Text(text.to_owned())),
             Default::List(list) => Some(Value::List(list.iter().map(|text| (*text).to_owned()).collect())),
             Default::Number(number) => Some(Value::Number(number)),
-        }
-    }
-
-    /// Takes a TOML value if its type and content are right for this key.
-    pub fn accept(&self, toml: &Toml, place: &str) -> Result<Value, ConfigError> {
-        let value = match (&self.kind, toml) {
-            (Kind::Choice(choices), Toml::String(text)) if choices.contains(&text.value().as_str()) => {
-                Some(Value::Text(text.value().clone()))
-            }
-            (Kind::Text(rule), Toml::String(text)) if rule.takes(text.value()) => {
-                Some(Value::Text(text.value().clone()))
-            }
-            (Kind::Prose(most), Toml::String(text)) if is_prose(text.value(), *most) => {
-                Some(Value::Text(text.value().clone()))
-            }
-            (Kind::List(rule), Toml::Array(list)) if list.len() <= MAX_LIST => {
-                let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
-                texts.collect::<Option<Vec<_>>>().map(Value::List)
-            }
-            (Kind::Number(least, most), Toml::Integer(number)) => u64::try_from(*number.value())
-                .ok()
-                .filter(|number| (*least..=*most).contains(number))
-                .map(Value::Number),
-            _ => None,
-        };
-        value.ok_or_else(|| self.wrong(place, shown(toml, self.kind.shows())))
-    }
-
-    /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
-    pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
-        let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_) | Kind::Prose(_));
-        let literal = holds_text && !text.trim_start().starts_with(['"', '\'', '[', '{']);
-        if literal {
-            return self.accept(&Toml::from(text), place);
-        }
-        let toml = text.parse::<Toml>().map_err(|_| self.wrong(place, shown(&Toml::from(text), self.kind.shows())))?;
-        self.accept(&toml, place)
-    }
-
-    pub(super) fn wrong(&self, place: &str, actual: String) -> ConfigError {
-        ConfigError::Wrong {
-            place: place.to_owned(),
-            key: self.name.to_owned(),
-            expected: self.kind.describe(),
-            actual,
+            Default::Flag(flag) => Some(Value::Flag(flag)),
         }
     }
 }
@@ -446,6 +410,8 @@ mod tests {
             ),
             ("context.refs", "none", text("none")),
             ("context.refs", "last:64", text("last:64")),
+            ("store.content", "none", text("none")),
+            ("store.openings", "false", Value::Flag(false)),
             ("model.temperature", "0.2", text("0.2")),
             ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
@@ -499,7 +465,9 @@ mod tests {
             ("sight.units", "['--all.service']"),
             ("sight.units", "['a b.service']"),
             ("sight.units", "['nginx.service;id']"),
-            ("store.content", "none"),
+            ("store.content", "all"),
+            ("store.openings", "no"),
+            ("store.openings", "\"true\""),
         ] {
             let error = key(name).accept_typed(typed, "t").unwrap_err();
             let said = error.to_string();

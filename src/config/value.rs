@@ -11,6 +11,8 @@ pub enum Value {
     List(Vec<String>),
     /// A whole number.
     Number(u64),
+    /// Yes or no.
+    Flag(bool),
 }
 
 impl Value {
@@ -19,6 +21,7 @@ impl Value {
         match self {
             Value::Text(text) => Toml::from(text.as_str()),
             Value::List(list) => list.iter().map(String::as_str).collect(),
+            Value::Flag(flag) => Toml::from(*flag),
             Value::Number(number) => Toml::from(i64::try_from(*number).expect("the table's ranges fit i64")),
         }
     }

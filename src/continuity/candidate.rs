@@ -106,8 +106,10 @@ pub struct TurnCandidate {
     pub at: Seconds,
     /// Number of its line: turns are shown in this order.
     pub line: u64,
-    /// What was said, as it is stored; none once erased.
+    /// What was said, as it is stored; none once erased, or where it was never kept.
     pub text: Option<String>,
+    /// Whether it was never kept.
+    pub unkept: bool,
     /// The ledger's commitment to it.
     pub hash: Hash32,
     /// Whether policy denied it, or its kernel withheld it.
@@ -125,8 +127,12 @@ pub struct Recalled {
     pub found: Vec<Candidate>,
     /// What is in force on the subjects of those, and not among them.
     pub rivals: Vec<Candidate>,
-    /// Turns that the client declared, oldest first.
+    /// Turns that the client declared and that were resolved, by `event_index`; what they say stands in `block`.
     pub declared: Vec<TurnCandidate>,
+    /// Ids of declared events that were kept out, each with the rule.
+    pub kept: Vec<(String, String)>,
+    /// The context block.
+    pub block: Option<String>,
     /// Turns of deep history, best first; only when the client asked for it.
     pub deep: Vec<TurnCandidate>,
 }

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::govern::kernel::{Kernel, RingCaps};
-use crate::govern::sanitize::Clean;
-use crate::record::bundle::{ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, SightEntry};
+use crate::govern::sanitize::{Clean, redact};
+use crate::record::bundle::{
+    ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, Reading, SightEntry,
+};
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -95,7 +97,7 @@ impl CompileFault {
 ///
 /// ```compile_fail
 /// # use gently::continuity::compile::ContextBundle;
-/// let remembered = ContextBundle { bundle: todo!(), json: String::new(), refs: vec![], turns: vec![] };
+/// let remembered = ContextBundle { bundle: todo!(), json: String::new(), ..todo!() };
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextBundle {
@@ -103,6 +105,8 @@ pub struct ContextBundle {
     json: String,
     refs: Vec<ArtifactRef>,
     turns: Vec<PriorTurn>,
+    declared: Vec<PriorTurn>,
+    block: Option<String>,
 }
 
 impl ContextBundle {
@@ -130,7 +134,7 @@ impl ContextBundle {
     /// reply may repeat what was said.
     pub fn shown(&self) -> Bundle {
         let mut shown = self.bundle.clone();
-        shown.facts.extend(self.turns.iter().map(|turn| Fact {
+        shown.facts.extend(self.declared.iter().chain(&self.turns).map(|turn| Fact {
             id: format!("turn:{}", turn.turn),
             claim: turn.text.clone(),
             source: turn.speaker.to_owned(),
@@ -140,7 +144,17 @@ impl ContextBundle {
         shown
     }
 
-    /// Earlier turns that are shown beside it, oldest first; its `refs` name them, in this order.
+    /// Turns that the client declared, by `event_index`; the block says what they say.
+    pub fn declared(&self) -> &[PriorTurn] {
+        &self.declared
+    }
+
+    /// The context block; none when nothing is referred to.
+    pub fn block(&self) -> Option<&str> {
+        self.block.as_deref()
+    }
+
+    /// Turns of deep history that are shown beside it, oldest first; its `refs` name them, in this order.
     pub fn turns(&self) -> &[PriorTurn] {
         &self.turns
     }
@@ -186,7 +200,18 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     bundle.exclusions = chosen.exclusions;
     refs.extend(chosen.refs);
     let json = bundle.print()?;
-    Ok(ContextBundle { bundle, json, refs, turns: chosen.turns })
+    let (turns, declared, block) = (chosen.turns, chosen.declared, chosen.block);
+    Ok(ContextBundle { bundle, json, refs, turns, declared, block })
+}
+
+/// What a tool read may have been named by anybody: a folder, a disk, a unit.
+fn without_secrets(entry: &mut SightEntry) {
+    let SightEntry::Seen { values, .. } = entry else { return };
+    for value in values.values_mut() {
+        if let Reading::Text(text) = value {
+            *text = redact(text).clean.as_str().to_owned();
+        }
+    }
 }
 
 /// Holds each tool's entry against the tier, and sets its age at this moment.
@@ -196,6 +221,7 @@ fn sight(inputs: &Inputs<'_>) -> Result<BTreeMap<String, SightEntry>, CompileFau
         return Err(CompileFault::SightWithoutValues { tool: silent.clone(), tier });
     }
     let mut sight = inputs.sight.clone();
+    sight.values_mut().for_each(without_secrets);
     for (tool, entry) in &mut sight {
         if let SightEntry::Seen { observed_at, freshness_s, values, .. } = entry {
             if values.is_empty() {
@@ -264,8 +290,7 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
 mod tests {
     use super::*;
     use crate::govern::kernel::GENESIS_KERNEL;
-    use crate::govern::sanitize::redact;
-    use crate::record::bundle::{NoSight, Reading};
+    use crate::record::bundle::NoSight;
 
     /// The genesis kernel with one tool, and one change.
     fn narrow(from: &str, to: &str) -> Kernel {
@@ -309,6 +334,17 @@ mod tests {
         assert_eq!(sight.artifact_hash, Some(canon::digest(&bundle.bundle().sight["sys_health"]).unwrap()));
         assert_eq!((sight.freshness_s, sight.risk_flags.as_slice()), (Some(3), &["unknown:gpu_health".to_owned()][..]));
         assert_eq!(bundle.exclusions(), []);
+    }
+
+    #[test]
+    fn what_a_tool_read_has_no_secret_in_it() {
+        let kernel = narrow("", "");
+        let mut entry = seen(&[("cores", 2)]);
+        let SightEntry::Seen { values, .. } = &mut entry else { unreachable!() };
+        let secret = ["ghp_", "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E"].concat();
+        values.insert("disk1_mount".to_owned(), Reading::Text(format!("/srv/{secret}")));
+        let bundle = with(&kernel, &[("sys_health", entry)]).unwrap();
+        assert!(bundle.json().contains("/srv/[redacted:") && !bundle.json().contains(&secret), "{}", bundle.json());
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub enum Kept {
     Unratified,
     /// Its text is erased.
     Erased,
+    /// Its text was never kept.
+    NotKept,
     /// The ring holds as many artifacts as the kernel allows.
     RingCapItems,
     /// The ring has no room left for it.
@@ -40,6 +42,7 @@ impl Kept {
             Kept::EvidenceBlob => "evidence_blob_disallowed",
             Kept::Unratified => "unratified",
             Kept::Erased => "erased",
+            Kept::NotKept => "not_kept",
             Kept::RingCapItems => "ring_cap_items",
             Kept::RingCapTokens => "ring_cap_tokens",
         }
@@ -66,7 +69,8 @@ pub fn gate_turn(turn: &TurnCandidate) -> Option<Kept> {
     if turn.withheld {
         return Some(Kept::AuthorityIncompatible);
     }
-    turn.text.as_deref().map_or(Some(Kept::Erased), text_gate)
+    let gone = if turn.unkept { Kept::NotKept } else { Kept::Erased };
+    turn.text.as_deref().map_or(Some(gone), text_gate)
 }
 
 fn text_gate(text: &str) -> Option<Kept> {
@@ -176,6 +180,7 @@ mod tests {
             by_user: true,
             at: Seconds::ZERO,
             line: 1,
+            unkept: false,
             text: Some("Hello?".into()),
             hash: Hash32::ZERO,
             withheld: false,
@@ -186,6 +191,7 @@ mod tests {
             (turn.clone(), None),
             (TurnCandidate { withheld: true, ..turn.clone() }, Some("authority_incompatible")),
             (TurnCandidate { text: None, ..turn.clone() }, Some("erased")),
+            (TurnCandidate { text: None, unkept: true, ..turn.clone() }, Some("not_kept")),
             (TurnCandidate { text: Some("a\0b".into()), ..turn.clone() }, Some("evidence_blob_disallowed")),
         ] {
             assert_eq!(gate_turn(&turn).map(Kept::code), kept, "{turn:?}");

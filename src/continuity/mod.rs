@@ -3,6 +3,7 @@
 pub mod candidate;
 pub mod compile;
 pub mod conflict;
+pub mod declared;
 pub mod gates;
 pub mod prompt;
 pub mod refs;

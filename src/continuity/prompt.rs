@@ -5,11 +5,15 @@
 //!
 //! SYSTEM = kernel's prompt.system ‖ "\n\n" [‖ owner's text ‖ "\n\n"] ‖ "<gently-context sha256:HASH>\n" ‖ bundle ‖ "\n</gently-context>\n"
 //!          [‖ "<gently-turns sha256:HASH>\n" ‖ turns ‖ "\n</gently-turns>\n"]
+//!          [‖ context block ‖ "\n"]
 //! turns  = [{"at":"2026-01-08T00:00:00Z","speaker":"user","text":"…","turn":"UUID"},…]                         canonical JSON
 //! ```
-//! The second block is there when earlier turns were declared; their texts are in no bundle, so that one erased is
-//! erased everywhere. Inside the blocks every `<` is spelled `\u003c`, which is the same JSON; in the person's and the
-//! owner's text a marker's `<` becomes `&lt;`. So exactly one block of each kind can be read, and it is the host's.
+//! `turns` are those of deep history; what the client declared stands in the context block
+//! ([`context_block`](crate::record::context::spec::context_block)). Their texts are in no bundle, so that one erased is
+//! erased everywhere. Inside the first two blocks every `<` is spelled `\u003c`, which is the same JSON; elsewhere a
+//! marker's `<` becomes `&lt;`, and a line that looks like one of the context block's gets a `\`. So exactly one block of
+//! each kind can be read, and it is the host's. Exchanges from before threads had no context block: what was declared
+//! stood among the turns.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -18,6 +22,7 @@ use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
 use crate::record::bundle::{Bundle, Moment};
 use crate::record::canon::{self, CanonError};
+use crate::record::context::spec::outside_the_block;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -128,18 +133,43 @@ const MARKER: &str = "gently-context";
 /// Name of the markers around earlier turns.
 const TURNS: &str = "gently-turns";
 
+/// What stands behind the bundle.
+#[derive(Clone, Copy, Debug)]
+pub enum Earlier<'a> {
+    /// Of an exchange from before threads: turns that were declared, and deep history.
+    Turns(&'a [PriorTurn]),
+    /// Since then.
+    Context {
+        /// Deep history.
+        deep: &'a [PriorTurn],
+        /// The context block, if anything was referred to.
+        block: Option<&'a str>,
+    },
+}
+
+impl Earlier<'_> {
+    /// A text of the person's, or of the owner's, as it can stand beside the blocks.
+    fn beside(&self, text: &str) -> String {
+        match self {
+            Earlier::Turns(_) => escape_markers(text),
+            Earlier::Context { .. } => outside_the_block(&escape_markers(text)),
+        }
+    }
+}
+
 /// Renders the prompt; a function of its arguments and nothing else.
 ///
 /// `own` is the owner's own part of the system message: after the kernel's, before the context.
 pub fn render(kernel: &Kernel, bundle: &ContextBundle, own: Option<&Clean>, user: &Clean) -> CompiledPrompt {
-    let system = system_message(kernel, bundle.json(), own.map(Clean::as_str), bundle.turns());
-    let user = escape_markers(user.as_str());
+    let earlier = Earlier::Context { deep: bundle.turns(), block: bundle.block() };
+    let system = system_message(kernel, bundle.json(), own.map(Clean::as_str), earlier);
+    let user = earlier.beside(user.as_str());
     let canonical = canonical_form(&system, &user);
     CompiledPrompt { system, user, canonical }
 }
 
 /// Renders a stored exchange again: the same canonical bytes, from kernel snapshot, bundle, the owner's part of the
-/// system message (`system` of the stored params), the turns that its references name, in their order, and text.
+/// system message (`system` of the stored params), what its references name, in their order, and text.
 ///
 /// Gives bytes to compare and to show, not a [`CompiledPrompt`]: what is on record can't be sent again
 /// past the pipeline.
@@ -147,22 +177,30 @@ pub fn render_again(
     kernel: &Kernel,
     bundle_json: &str,
     own: Option<&str>,
-    turns: &[PriorTurn],
+    earlier: Earlier<'_>,
     user_text: &str,
 ) -> Result<String, RenderFault> {
     let expected = Bundle::parse(bundle_json)?.kernel_hash.0;
     if expected != kernel.hash() {
         return Err(RenderFault::Kernel { expected, actual: kernel.hash() });
     }
-    Ok(canonical_form(&system_message(kernel, bundle_json, own, turns), &escape_markers(user_text)))
+    Ok(canonical_form(&system_message(kernel, bundle_json, own, earlier), &earlier.beside(user_text)))
 }
 
-fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>, turns: &[PriorTurn]) -> String {
+fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>, earlier: Earlier<'_>) -> String {
     let head = kernel.rules().prompt.system.trim_end();
-    let own = own.map(|text| format!("{}\n\n", escape_markers(text))).unwrap_or_default();
+    let own = own.map(|text| format!("{}\n\n", earlier.beside(text))).unwrap_or_default();
+    let (turns, context) = match earlier {
+        Earlier::Turns(turns) => (turns, None),
+        Earlier::Context { deep, block } => (deep, block),
+    };
     let mut message = format!("{head}\n\n{own}{}", block(MARKER, bundle_json));
     if !turns.is_empty() {
         message.push_str(&block(TURNS, &canon::print(&turns).expect("texts and times have a canonical print")));
+    }
+    if let Some(context) = context {
+        message.push_str(&escape_markers(context));
+        message.push('\n');
     }
     message
 }

@@ -9,6 +9,9 @@ use crate::record::context::config::GENESIS_CONTEXT;
 use crate::record::context::event::{Execution, Place};
 use crate::record::context::spec::{AssembledContext, ContextSpec, Form, Identity, context_digest};
 
+/// No cap of the kernel's.
+const ROOMY: RingCaps = RingCaps { items: 1_000_000, tokens: 1_000_000 };
+
 /// Events of two threads, by position.
 #[derive(Debug)]
 struct Thread(Vec<Event>);
@@ -16,10 +19,10 @@ struct Thread(Vec<Event>);
 impl Lookup for Thread {
     type Error = Infallible;
 
-    fn event(&self, id: &str) -> Result<Option<Event>, Infallible> {
+    fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
         let own = self.0.iter().find(|event| event.place().id == id);
         let of_turn = self.0.iter().find(|event| event.place().turn_id == id && event.kind() == Kind::Intent);
-        Ok(own.or(of_turn).cloned())
+        Ok(own.or(of_turn).cloned().map(Found::from))
     }
 }
 
@@ -55,7 +58,7 @@ fn usual() -> ContextConfig {
 
 fn resolve_in(thread: &Thread, ids: &[String], config: &ContextConfig) -> Result<Resolved, RefFault> {
     let declared: Vec<DeclaredRef> = ids.iter().map(DeclaredRef::event).collect();
-    let Ok(resolved) = resolve(&declared, "t0", config, thread);
+    let Ok(resolved) = resolve(&declared, "t0", config, ROOMY, thread);
     resolved
 }
 
@@ -170,4 +173,44 @@ fn a_turn_stands_for_its_intent_and_counts_once() {
     assert_eq!(resolved.refs.iter().map(|(r, _)| r.ref_id.as_str()).collect::<Vec<_>>(), ["i0", "e0"]);
     let twice = resolved.transformations.iter().find(|t| t.effect == Effect::NamedTwice).unwrap();
     assert_eq!(twice.ref_id, "turn-0");
+}
+
+#[test]
+fn beyond_the_kernels_caps_the_oldest_are_left_out_and_said() {
+    let thread = threads(&[("a".into(), Some("bbbbb".into()), false), ("c".into(), Some("d".into()), false)]);
+    let declared = ["i0", "e0", "i1", "e1"].map(DeclaredRef::event);
+    let within = |items, tokens| {
+        let Ok(resolved) = resolve(&declared, "t0", &usual(), RingCaps { items, tokens }, &thread);
+        resolved.unwrap()
+    };
+    let told = |resolved: &Resolved| {
+        let refs: Vec<String> = resolved.refs.iter().map(|(r, _)| r.ref_id.clone()).collect();
+        let left = resolved.transformations.iter().filter(|t| t.effect == Effect::LeftOut);
+        (refs.join(" "), left.map(|t| format!("{} {}", t.ref_id, t.rule)).collect::<Vec<_>>().join(", "))
+    };
+    assert_eq!(told(&within(9, 9)), ("i0 e0 i1 e1".into(), String::new()));
+    assert_eq!(told(&within(2, 9)), ("i1 e1".into(), "e0 ring_cap_items, i0 ring_cap_items".into()));
+    assert_eq!(told(&within(9, 3)), ("i0 i1 e1".into(), "e0 ring_cap_tokens".into()));
+}
+
+#[test]
+fn what_is_erased_or_withheld_is_left_out_and_said() {
+    struct Gone(Thread);
+    impl Lookup for Gone {
+        type Error = Infallible;
+        fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
+            Ok(self.0.event(id)?.map(|found| match id {
+                "i0" => Found { event: Err(Kept::Erased), ..found },
+                "e0" => Found { event: Err(Kept::AuthorityIncompatible), ..found },
+                _ => found,
+            }))
+        }
+    }
+    let thread = Gone(threads(&[("a".into(), Some("b".into()), false), ("c".into(), None, false)]));
+    let declared = ["i0", "e0", "i1"].map(DeclaredRef::event);
+    let Ok(resolved) = resolve(&declared, "t0", &usual(), ROOMY, &thread);
+    let resolved = resolved.unwrap();
+    assert_eq!(resolved.refs.len(), 1);
+    let rules: Vec<&str> = resolved.transformations.iter().map(|t| t.rule.as_str()).collect();
+    assert_eq!(rules, ["authority_incompatible", "erased"]);
 }

@@ -29,9 +29,13 @@ pub struct Selection {
     pub open_items: Vec<OpenItem>,
     /// The intent of a person.
     pub intent: Vec<Intent>,
-    /// Earlier turns, oldest first.
+    /// Turns of deep history, oldest first.
     pub turns: Vec<PriorTurn>,
-    /// One for each of them, in the order in which they are put.
+    /// Turns that were declared, by `event_index`; `block` says what they say.
+    pub declared: Vec<PriorTurn>,
+    /// The context block.
+    pub block: Option<String>,
+    /// One for everything that is put, in its order: items, declared turns, deep history.
     pub refs: Vec<ArtifactRef>,
     /// What was kept out.
     pub exclusions: Vec<Exclusion>,
@@ -99,7 +103,7 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
         }
     }
     chosen.open_items.extend(shown.into_iter().map(Dispute::open_item));
-    turns::choose(kernel, &question, recalled, now, deep, &mut chosen);
+    turns::choose(&question, recalled, now, deep, &mut chosen);
     chosen
 }
 

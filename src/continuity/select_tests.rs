@@ -63,6 +63,7 @@ fn turn(line: u64, text: &str, declared: &str) -> TurnCandidate {
         by_user: line % 2 == 1,
         at: Seconds::new(line).unwrap(),
         line,
+        unkept: false,
         text: Some(text.to_owned()),
         hash: Hash32::digest(text.as_bytes()),
         withheld: false,
@@ -180,17 +181,16 @@ fn what_does_not_disagree_is_not_brought_in() {
 }
 
 #[test]
-fn the_newest_declared_turns_are_kept_and_shown_in_their_order() {
-    let declared: Vec<TurnCandidate> = (1..=4).map(|n| turn(n, &format!("turn {n}"), "last:4")).collect();
-    let again = turn(4, "turn 4", "exchange");
-    let recalled = Recalled { declared: declared.iter().cloned().chain([again]).collect(), ..Recalled::default() };
-    let chosen = choose(&kernel((1, 10), (1, 10), (3, 4096)), &recalled);
-    let texts: Vec<&str> = chosen.turns.iter().map(|turn| turn.text.as_str()).collect();
-    assert_eq!(texts, ["turn 2", "turn 3", "turn 4"]);
+fn declared_turns_stand_as_they_were_resolved() {
+    let declared: Vec<TurnCandidate> = (1..=3).map(|n| turn(n, &format!("turn {n}"), "last:4")).collect();
+    let kept = vec![("id".to_owned(), "ring_cap_items".to_owned())];
+    let block = Some("the block".to_owned());
+    let chosen = choose(&roomy(), &Recalled { declared, kept, block: block.clone(), ..Recalled::default() });
+    assert_eq!((chosen.turns.len(), &chosen.block), (0, &block));
     let ids: Vec<&str> = chosen.refs.iter().map(|one| one.artifact_id.as_str()).collect();
-    assert_eq!(ids, chosen.turns.iter().map(|turn| turn.turn.to_string()).collect::<Vec<_>>());
+    assert_eq!(ids, chosen.declared.iter().map(|turn| turn.turn.to_string()).collect::<Vec<_>>());
     assert!(chosen.refs.iter().all(|one| one.artifact_type == TURN && one.included_reason == "declared.last:4"));
-    assert_eq!(kept_out(&chosen), [("turn:00000000-0000-0000-0000-000000000001", "ring_cap_items")]);
+    assert_eq!(kept_out(&chosen), [("turn:id", "ring_cap_items")]);
 }
 
 #[test]
@@ -199,7 +199,8 @@ fn deep_history_has_its_own_room_and_its_own_reason() {
     let deep = vec![turn(5, "said", "deep"), turn(1, "long ago", "deep"), turn(3, "password=hunter2hunter2", "deep")];
     let chosen = choose(&roomy(), &Recalled { declared, deep, ..Recalled::default() });
     let reasons: Vec<&str> = chosen.refs.iter().map(|one| one.included_reason.as_str()).collect();
-    assert_eq!(reasons, ["ring2.deep.relevance:1.recency:100.authority:50.risk:0.utility:40", "declared.last:1"]);
+    assert_eq!(reasons, ["declared.last:1", "ring2.deep.relevance:1.recency:100.authority:50.risk:0.utility:40"]);
+    assert_eq!(chosen.turns.len(), 1);
     assert_eq!(kept_out(&chosen), [("turn:00000000-0000-0000-0000-000000000003", "sensitive")]);
 }
 
@@ -219,8 +220,8 @@ proptest! {
             class: class(*kind), ..fact(n, text, subject(*about).as_deref(), *relevance)
         }).collect();
         let rivals = (1000..).zip(&rivals).map(|(n, (text, about))| fact(n, text, subject(*about).as_deref(), 0)).collect();
-        let declared = (1..).zip(&turns).map(|(n, text)| turn(n, text, "last:20")).collect();
-        let recalled = Recalled { found: found.clone(), rivals, declared, deep: Vec::new() };
+        let deep = (1..).zip(&turns).map(|(n, text)| turn(n, text, "deep")).collect();
+        let recalled = Recalled { found: found.clone(), rivals, deep, ..Recalled::default() };
         let chosen = choose(&kernel, &recalled);
         let size = |of: Result<String, canon::CanonError>| tokens(of.unwrap().len());
         let (items, room) = caps;

@@ -1,7 +1,7 @@
-//! Earlier turns: those that the client declared, and deep history when it asked for it.
+//! Earlier turns: those that the client declared, which stand in the context block, and deep history when it asked
+//! for it.
 
-use crate::govern::kernel::Kernel;
-use crate::record::bundle::ArtifactRef;
+use crate::record::bundle::{ArtifactRef, Exclusion};
 use crate::record::time::Seconds;
 
 use super::candidate::{Recalled, TurnCandidate};
@@ -23,24 +23,25 @@ struct Put<'a> {
     reason: String,
 }
 
-/// Chooses turns: the newest of the declared that there is room for, then the best of deep history.
-pub(super) fn choose(
-    kernel: &Kernel,
-    question: &[String],
-    recalled: &Recalled,
-    now: Seconds,
-    mut deep: Room,
-    chosen: &mut Selection,
-) {
-    let mut put: Vec<Put<'_>> = Vec::new();
-    let mut room = Room::of(kernel.rules().rings.declared());
-    let mut declared: Vec<&TurnCandidate> = recalled.declared.iter().collect();
-    declared.sort_by_key(|turn| std::cmp::Reverse(turn.line));
-    for turn in declared {
-        offer(turn, &mut room, format!("{DECLARED}{}", turn.declared), &mut put, chosen);
+/// Puts the turns that were declared, as they were resolved, then chooses the best of deep history.
+pub(super) fn choose(question: &[String], recalled: &Recalled, now: Seconds, mut deep: Room, chosen: &mut Selection) {
+    for turn in &recalled.declared {
+        chosen.refs.push(reference(turn, format!("{DECLARED}{}", turn.declared), now));
+        chosen.declared.extend(PriorTurn::of(turn));
     }
-    let mut history: Vec<(&TurnCandidate, Parts)> =
-        recalled.deep.iter().map(|turn| (turn, score_turn(turn, question, now))).collect();
+    chosen.block.clone_from(&recalled.block);
+    let kept = recalled.kept.iter();
+    chosen
+        .exclusions
+        .extend(kept.map(|(id, rule)| Exclusion { artifact: format!("{TURN}:{id}"), reason: rule.clone() }));
+    let mut put: Vec<Put<'_>> = Vec::new();
+    let is_declared = |turn: &&TurnCandidate| recalled.declared.iter().any(|known| known.turn == turn.turn);
+    let mut history: Vec<(&TurnCandidate, Parts)> = recalled
+        .deep
+        .iter()
+        .filter(|turn| !is_declared(turn))
+        .map(|turn| (turn, score_turn(turn, question, now)))
+        .collect();
     history.sort_by_key(|(turn, parts)| (std::cmp::Reverse(parts.total()), std::cmp::Reverse(turn.line)));
     for (turn, parts) in history {
         offer(turn, &mut deep, parts.code(DEEP), &mut put, chosen);
@@ -48,15 +49,19 @@ pub(super) fn choose(
     put.sort_by_key(|one| one.turn.line);
     for Put { turn, reason } in put {
         chosen.turns.extend(PriorTurn::of(turn));
-        chosen.refs.push(ArtifactRef {
-            artifact_type: TURN.to_owned(),
-            artifact_id: turn.turn.to_string(),
-            artifact_hash: Some(turn.hash),
-            included_reason: reason,
-            observed_at: Some(turn.at),
-            freshness_s: Some(now.since(turn.at)),
-            risk_flags: Vec::new(),
-        });
+        chosen.refs.push(reference(turn, reason, now));
+    }
+}
+
+fn reference(turn: &TurnCandidate, included_reason: String, now: Seconds) -> ArtifactRef {
+    ArtifactRef {
+        artifact_type: TURN.to_owned(),
+        artifact_id: turn.turn.to_string(),
+        artifact_hash: Some(turn.hash),
+        included_reason,
+        observed_at: Some(turn.at),
+        freshness_s: Some(now.since(turn.at)),
+        risk_flags: Vec::new(),
     }
 }
 

@@ -46,7 +46,7 @@ impl ActClass {
 }
 
 /// How far from its verb an object may stand, in words.
-const REACH: usize = 8;
+pub(super) const REACH: usize = 8;
 
 /// The act of a verb on what follows it; none when it acts on nothing of a machine.
 pub(super) fn of_verb(verb: &str, after: &[String]) -> Option<ActClass> {

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 pub use super::acts::ActClass;
-use super::acts::{is_verb, of_gerund, of_verb};
+use super::acts::{REACH, is_verb, of_gerund, of_verb};
 
 /// One wish to act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -263,27 +263,41 @@ const UNASKED: &[&str] = &[
 const ABLE: &[&str] = &["can", "could", "may", "will", "would", "to"];
 
 /// An order or a plea inside of a sentence: "the disk is full so delete the old logs", "it hangs, could you kill it".
+///
+/// One pass: what stands before a word is summed up, not looked at again.
 fn embedded(words: &[String]) -> Option<ActClass> {
-    let has = |part: &[String], list: &[&str]| part.iter().any(|word| list.contains(&word.as_str()));
-    (1..words.len()).find_map(|at| {
+    let is = |word: &str, list: &[&str]| list.contains(&word);
+    let (mut able, mut unasked, mut unasked_here, mut border) = (false, false, false, None);
+    for at in 1..words.len() {
         let (before, rest) = words.split_at(at);
-        if has(before, TOLD) {
+        let last = before.last()?.as_str();
+        if is(last, TOLD) {
             return None;
         }
-        let border = before.iter().rposition(|word| PARTS.contains(&word.as_str()));
-        let here = before.get(border.map_or(0, |at| at + 1)..).unwrap_or_default();
+        (able, unasked) = (able || is(last, ABLE), unasked || is(last, UNASKED));
+        let at_border = is(last, PARTS);
+        if at_border {
+            border = Some(at);
+        }
+        unasked_here = !at_border && (unasked_here || is(last, UNASKED));
         let asked = ASKED.iter().find(|asked| asked.len() < rest.len() && asked.iter().zip(rest).all(|(a, b)| a == b));
-        let ordered = || border.is_some_and(|at| at + 1 == before.len()) && !has(before, ABLE) && !has(before, UNASKED);
         let body = match asked {
-            Some(asked) if !has(here, UNASKED) => without_heads(rest.get(asked.len()..)?),
-            Some(_) => return None,
-            None if ordered() => without_heads(rest),
-            None => return None,
+            Some(asked) if !unasked_here => rest.get(asked.len()..)?,
+            None if border == Some(at) && !able && !unasked => rest,
+            _ => continue,
         };
-        let (verb, after) = body.split_first()?;
-        let names_something = after.first().is_some_and(|word| word != ",");
-        if is_writing(verb) || !names_something { None } else { of_verb(verb, part(after)) }
-    })
+        if let Some(class) = embedded_act(without_heads(body)) {
+            return Some(class);
+        }
+    }
+    None
+}
+
+fn embedded_act(body: &[String]) -> Option<ActClass> {
+    let (verb, after) = body.split_first()?;
+    let names_something = after.first().is_some_and(|word| word != ",");
+    let near = after.get(..after.len().min(2 * REACH)).unwrap_or_default();
+    if is_writing(verb) || !names_something { None } else { of_verb(verb, part(near)) }
 }
 
 /// Verbs that make a text in most prompts: what follows them is part of that text.

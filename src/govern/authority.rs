@@ -1,30 +1,59 @@
-//! Whether a prompt may go to a model, decided on normative inputs alone (AEGIS 4.1, 5.2).
+//! Whether a prompt may go to a model, decided on normative inputs alone (AEGIS 4.1, 5.2; DBL, I_context).
 
+use crate::record::context::event::Intent;
+use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 
 use super::actuation;
 use super::kernel::Kernel;
+use super::policy::Policies;
 use super::sanitize::Clean;
 
-/// What policy may look at: the person's text after redaction, names and counts.
+/// What policy may look at: the person's text after redaction, INTENTs that it refers to, names and counts.
 ///
-/// It has no place for a model's output, so a reply can't argue its way into a decision:
+/// ```
+/// # use gently::govern::{authority::{decide, Normative}, kernel::Kernel, sanitize::redact};
+/// # use gently::record::context::{event::{Intent, Place}, turn::Counts};
+/// # let place = Place { index: 0, id: "i".into(), turn_id: "t".into(), thread_id: "th".into() };
+/// let said = Intent::new(place, "What is 2+2?".into())?;
+/// let clean = redact("hi").clean;
+/// let inputs = Normative { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![&said] };
+/// assert!(decide(&Kernel::genesis(), &inputs).reason().is_none());
+/// # Ok::<(), gently::record::context::json::JsonFault>(())
+/// ```
+///
+/// It has no place for a model's output, so a reply can't argue its way into a decision. An EXECUTION is no INTENT:
 ///
 /// ```compile_fail
 /// # use gently::govern::{authority::{decide, Normative}, kernel::Kernel, sanitize::redact};
-/// let kernel = Kernel::genesis();
-/// let reply = "the last model said that it is allowed";
-/// let inputs = Normative { prompt: &redact("hi").clean, model: "observer", earlier_turns: 0, reply };
-/// decide(&kernel, &inputs);
+/// # use gently::record::context::{event::{Execution, Place}, turn::Counts};
+/// # let place = Place { index: 0, id: "i".into(), turn_id: "t".into(), thread_id: "th".into() };
+/// let said = Execution::new(place, "the model said that it is allowed".into(), "m")?;
+/// let clean = redact("hi").clean;
+/// let inputs = Normative { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![&said] };
+/// assert!(decide(&Kernel::genesis(), &inputs).reason().is_none());
+/// # Ok::<(), gently::record::context::json::JsonFault>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+///
+/// and there is no other way for it to come in:
+///
+/// ```compile_fail
+/// # use gently::govern::{authority::{decide, Normative}, kernel::Kernel, sanitize::redact};
+/// # use gently::record::context::turn::Counts;
+/// let (clean, reply) = (redact("hi").clean, "the last model said that it is allowed");
+/// let inputs = Normative { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![], reply };
+/// decide(&Kernel::genesis(), &inputs);
+/// ```
+#[derive(Clone, Debug)]
 pub struct Normative<'a> {
     /// The prompt.
     pub prompt: &'a Clean,
     /// Id of the model that is to be asked.
     pub model: &'a str,
-    /// How many prompts this session had before.
-    pub earlier_turns: u64,
+    /// How many INTENTs there were before.
+    pub counts: Counts,
+    /// INTENTs that the prompt refers to, by `event_index`.
+    pub intents: Vec<&'a Intent>,
 }
 
 /// The decision about one prompt.
@@ -38,8 +67,8 @@ pub enum Decision {
     },
     /// No model is asked; the denial is recorded.
     Deny {
-        /// A code: `[a-z0-9_.]+`.
-        reason: &'static str,
+        /// Codes of all that is not kept, `[a-z0-9_.]+`, at least one.
+        reasons: Vec<String>,
         /// `blocked`.
         authority_state: AuthorityState,
     },
@@ -53,11 +82,16 @@ impl Decision {
         }
     }
 
-    /// The reason code of a denial.
-    pub fn reason(&self) -> Option<&'static str> {
+    /// The first reason code of a denial.
+    pub fn reason(&self) -> Option<&str> {
+        self.reasons().first().map(String::as_str)
+    }
+
+    /// All reason codes of a denial.
+    pub fn reasons(&self) -> &[String] {
         match self {
-            Decision::Allow { .. } => None,
-            Decision::Deny { reason, .. } => Some(reason),
+            Decision::Allow { .. } => &[],
+            Decision::Deny { reasons, .. } => reasons,
         }
     }
 }
@@ -71,24 +105,46 @@ pub const MODEL_NOT_ALLOWED: &str = "policy.model_not_allowed";
 
 /// Decides; a function of its two arguments and nothing else.
 pub fn decide(kernel: &Kernel, inputs: &Normative<'_>) -> Decision {
-    let deny = |reason| Decision::Deny { reason, authority_state: AuthorityState::Blocked };
-    let prompt = inputs.prompt.as_str();
-    if prompt.trim().is_empty() {
-        return deny(EMPTY_PROMPT);
+    Judge::of(kernel).decide(inputs)
+}
+
+/// A kernel's decisions, for asking often.
+pub struct Judge<'a> {
+    kernel: &'a Kernel,
+    policies: Policies<'a>,
+}
+
+impl<'a> Judge<'a> {
+    /// Makes a kernel's patterns ready.
+    pub fn of(kernel: &'a Kernel) -> Self {
+        Judge { kernel, policies: Policies::of(kernel.policy(), kernel.tier()) }
     }
-    if u64::try_from(prompt.len()).map_or(true, |bytes| bytes > kernel.rules().prompt.max_bytes) {
-        return deny(PROMPT_TOO_LARGE);
+
+    /// Decides; a function of kernel and inputs and nothing else.
+    pub fn decide(&self, inputs: &Normative<'_>) -> Decision {
+        let (rules, prompt) = (self.kernel.rules(), inputs.prompt.as_str());
+        let mut reasons = Vec::new();
+        if prompt.trim().is_empty() {
+            reasons.push(EMPTY_PROMPT.to_owned());
+        }
+        if u64::try_from(prompt.len()).map_or(true, |bytes| bytes > rules.prompt.max_bytes) {
+            reasons.push(PROMPT_TOO_LARGE.to_owned());
+        }
+        if !rules.models.allowed.iter().any(|pattern| fits(pattern, inputs.model)) {
+            reasons.push(MODEL_NOT_ALLOWED.to_owned());
+        }
+        reasons.extend(self.policies.broken(inputs));
+        if !reasons.is_empty() {
+            return Decision::Deny { reasons, authority_state: AuthorityState::Blocked };
+        }
+        let asks_to_act = !actuation::requested(prompt).acts.is_empty();
+        let authority_state = if asks_to_act { AuthorityState::Insufficient } else { AuthorityState::Ok };
+        Decision::Allow { authority_state }
     }
-    if !kernel.rules().models.allowed.iter().any(|pattern| fits(pattern, inputs.model)) {
-        return deny(MODEL_NOT_ALLOWED);
-    }
-    let asks_to_act = !actuation::requested(prompt).acts.is_empty();
-    let authority_state = if asks_to_act { AuthorityState::Insufficient } else { AuthorityState::Ok };
-    Decision::Allow { authority_state }
 }
 
 /// Whether a text fits a pattern in which `*` stands for any text.
-fn fits(pattern: &str, text: &str) -> bool {
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(text) = text.strip_prefix(head) else { return false };
     let mut pieces: Vec<&str> = rest.split('*').collect();
@@ -108,9 +164,80 @@ mod tests {
     use super::super::kernel::GENESIS_KERNEL;
     use super::super::sanitize::redact;
     use super::*;
+    use crate::record::context::event::Place;
 
     fn ask(kernel: &Kernel, prompt: &str, model: &str) -> Decision {
-        decide(kernel, &Normative { prompt: &redact(prompt).clean, model, earlier_turns: 0 })
+        counted(kernel, prompt, model, Counts::default(), &[])
+    }
+
+    fn counted(kernel: &Kernel, prompt: &str, model: &str, counts: Counts, said: &[&str]) -> Decision {
+        let place = |n: usize| Place { index: 0, id: n.to_string(), turn_id: "t".into(), thread_id: "th".into() };
+        let intents: Vec<Intent> =
+            said.iter().enumerate().map(|(n, text)| Intent::new(place(n), (*text).to_owned()).unwrap()).collect();
+        let intents = intents.iter().collect();
+        decide(kernel, &Normative { prompt: &redact(prompt).clean, model, counts, intents })
+    }
+
+    #[test]
+    fn policies_deny_with_a_code_each() {
+        let with = |text: &str| Kernel::from_toml(&format!("{GENESIS_KERNEL}\n{text}")).unwrap();
+        let counts = Counts { thread: 5, recent: 5, spent: 10, ..Counts::default() };
+        for (policy, prompt, said, codes) in [
+            ("[policy.thread]\nintents = 6", "hi", &[][..], &[][..]),
+            ("[policy.thread]\nintents = 5", "hi", &[], &["policy.thread_limit"]),
+            ("[policy.rate]\nintents = 6\nseconds = 60", "hi", &[], &[]),
+            ("[policy.rate]\nintents = 5\nseconds = 60", "hi", &[], &["policy.rate_limit"]),
+            ("[policy.budget]\ntokens = 11\nseconds = 60", "four", &[], &[]),
+            ("[policy.budget]\ntokens = 11\nseconds = 60", "fives", &[], &["policy.budget"]),
+            ("[policy.refs]\nintents = 2", "hi", &["a", "b"], &[]),
+            ("[policy.refs]\nintents = 2", "hi", &["a"], &["policy.refs_required"]),
+            ("[policy.models]\ntier1 = [\"*\"]\ntier2 = [\"ob*\"]\ntier3 = []", "hi", &[], &[]),
+            ("[policy.models]\ntier1 = [\"*\"]\ntier2 = [\"x\"]\ntier3 = []", "hi", &[], &["policy.tier_not_allowed"]),
+            ("[[policy.forbidden]]\nname = \"w\"\npattern = \"(?i)bomb\"", "A BOMB?", &[], &["policy.forbidden.w"]),
+            (
+                "[[policy.forbidden]]\nname = \"w\"\npattern = \"(?i)bomb\"",
+                "And?",
+                &["a bomb"],
+                &["policy.forbidden.w"],
+            ),
+            ("[[policy.forbidden]]\nname = \"w\"\npattern = \"(?i)bomb\"", "And?", &["a balm"], &[]),
+        ] {
+            let decision = counted(&with(policy), prompt, "observer", counts, said);
+            assert_eq!(decision.reasons(), codes, "{policy}");
+        }
+        let all = with("[policy.thread]\nintents = 1\n[policy.rate]\nintents = 1\nseconds = 1");
+        let denied = counted(&all, " ", "observer", counts, &[]);
+        assert_eq!(denied.reasons(), [EMPTY_PROMPT, "policy.thread_limit", "policy.rate_limit"]);
+    }
+
+    #[test]
+    fn a_first_question_has_nothing_to_refer_to() {
+        let kernel = Kernel::from_toml(&format!("{GENESIS_KERNEL}\n[policy.refs]\nintents = 2")).unwrap();
+        let of =
+            |thread, said: &[&str]| counted(&kernel, "hi", "observer", Counts { thread, ..Counts::default() }, said);
+        assert!(of(0, &[]).reason().is_none() && of(1, &["a"]).reason().is_none());
+        assert!(of(1, &[]).reason().is_some() && of(2, &["a"]).reason().is_some());
+    }
+
+    #[test]
+    fn what_is_no_policy_is_refused_by_name() {
+        for (policy, named) in [
+            ("[policy.thread]\nintents = 0", "policy.thread.intents"),
+            ("[policy.rate]\nintents = 1\nseconds = 0", "policy.rate.seconds"),
+            ("[policy.budget]\ntokens = 1\nseconds = 315360001", "policy.budget.seconds"),
+            ("[policy.budget]\ntokens = 1", "seconds"),
+            ("[policy.more]\nintents = 1", "more"),
+            ("[[policy.forbidden]]\nname = \"W\"\npattern = \"a\"", "policy.forbidden.name"),
+            ("[[policy.forbidden]]\nname = \"w\"\npattern = \"(\"", "policy.forbidden.pattern"),
+            ("[[policy.forbidden]]\nname = \"w\"\npattern = \"\"", "policy.forbidden.pattern"),
+            (
+                "[[policy.forbidden]]\nname = \"w\"\npattern = \"a\"\n[[policy.forbidden]]\nname = \"w\"\npattern = \"b\"",
+                "'w' twice",
+            ),
+        ] {
+            let error = Kernel::from_toml(&format!("{GENESIS_KERNEL}\n{policy}")).unwrap_err().to_string();
+            assert!(error.contains(named), "{policy}: {error}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 
 use super::drift::{DriftClass, Effect, GENERAL};
+use super::policy::PolicyRules;
 
 /// The kernel that every home starts from.
 pub const GENESIS_KERNEL: &str = include_str!("../../genesis/kernel.toml");
@@ -184,6 +185,9 @@ pub struct Rules {
     pub prompt: PromptRules,
     /// Which models may be called.
     pub models: ModelRules,
+    /// Limits, models per tier, topics, references, budget; a kernel that does not say has none.
+    #[serde(default, skip_serializing_if = "PolicyRules::is_empty")]
+    pub policy: PolicyRules,
     /// Caps.
     pub rings: Rings,
     /// Observational tools per tier.
@@ -276,6 +280,11 @@ impl Kernel {
     /// What this host is for.
     pub fn host_role(&self) -> &str {
         &self.rules.host_role
+    }
+
+    /// Its policies beyond the prompt itself.
+    pub fn policy(&self) -> &PolicyRules {
+        &self.rules.policy
     }
 
     /// Names of the observational tools that this kernel's tier allows.

@@ -34,6 +34,7 @@ impl Rules {
         names("tools.tier1", &self.tools.tier1)?;
         names("tools.tier2", &self.tools.tier2)?;
         names("tools.tier3", &self.tools.tier3)?;
+        self.policy.check()?;
         self.check_drift()?;
         self.check_phrases()
     }

@@ -15,6 +15,7 @@ pub mod kernel_diff;
 mod numbers;
 pub mod output;
 mod phrase;
+pub mod policy;
 mod prose;
 mod refusal;
 pub mod sanitize;

@@ -16,8 +16,8 @@ use crate::store::{HomeFile, Read, StoreError};
 use super::{Home, HomeError};
 
 /// Files that are no evidence and that nobody but gently and its owner changes.
-const FILES: [&str; 5] =
-    [config::FILE, "keys/allowed_signers", "keys/auth.key", "keys/signing.key", "keys/signing.key.pub"];
+const FILES: [&str; 6] =
+    [config::FILE, super::CONTEXT, "keys/allowed_signers", "keys/auth.key", "keys/signing.key", "keys/signing.key.pub"];
 /// How often a comparison is begun again because another process wrote meanwhile.
 const ATTEMPTS: usize = 3;
 
@@ -32,7 +32,7 @@ impl Home {
             sessions_open: rows.sessions_open,
             exchanges: rows.exchanges,
             artifacts: rows.artifacts,
-            search_entries: None,
+            search_entries: rows.search_entries,
             log_lines: head.lines,
             ledger_commits: head.commits,
             last_record_at: head.time,
@@ -51,7 +51,9 @@ impl Home {
             None => Part::Unknown,
         };
         let kernel = if kernel_is_committed(&store)? { Part::Same } else { Part::Changed };
-        Ok(Compared { log, ledger, kernel, config: part(config::FILE), keys: part("keys/"), noted_at })
+        let config = [part(config::FILE), part(super::CONTEXT)].into_iter().find(|p| *p != Part::Same);
+        let config = config.unwrap_or(Part::Same);
+        Ok(Compared { log, ledger, kernel, config, keys: part("keys/"), noted_at })
     }
 
     /// Log and ledger, while nobody writes: the head is the same before and after.

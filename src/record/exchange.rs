@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::bundle::Exclusion;
 use super::canon::{self, CanonError};
 use super::commitment::{Role, Salt, Scheme, commit};
+use super::context::turn::ContextNamed;
 use super::documents::{AuthorityState, Format};
 use super::hash::Hash32;
 use super::params::{Cost, ParamsNamed};
@@ -83,6 +84,9 @@ pub struct ExchangeDoc {
     pub compiled_prompt: Option<Hash32>,
     /// As the model reported.
     pub completion_tokens: Option<u64>,
+    /// Thread, events, references and decision; left out for exchanges from before threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextNamed>,
     /// By the price table of its time, if it names the model.
     pub cost: Option<Cost>,
     /// `allow`, `deny` or `none`.
@@ -155,5 +159,20 @@ mod tests {
             assert!(ids.iter().skip(i + 1).all(|other| other != id));
         }
         assert_eq!(row_id("exchange", a, 1), ids[0]);
+    }
+
+    #[test]
+    fn a_document_from_before_threads_has_the_bytes_that_it_had() {
+        let old = serde_json::json!({
+            "answered_at": 2, "artifacts": [], "asked_at": 1, "aurora_text": null, "authority_state": "blocked",
+            "bundle": null, "compiled_prompt": null, "completion_tokens": null, "cost": null, "decision": "deny",
+            "drift": [], "exchange_id": Uuid::nil(), "exclusions": [], "format": "gently/1",
+            "kernel_hash": Hash32::ZERO, "model": "m", "outcome": "denied", "params": null, "prompt_tokens": null,
+            "reason": "x", "refusal": null, "seq": 1, "session_id": Hash32::ZERO, "user_text": Hash32::ZERO,
+            "validator": null,
+        });
+        let text = canon::print(&old).unwrap();
+        let read: ExchangeDoc = canon::parse(text.as_bytes()).unwrap();
+        assert_eq!((canon::print(&read).unwrap(), read.context), (text, None));
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// An integer in JSON and in commits, `2025-12-31T04:25:37Z` in the log. Range: 0 to the end of
 /// year 9999, so that both spellings have a fixed form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Seconds(u64);
 
@@ -72,6 +72,11 @@ impl Seconds {
     /// The number of seconds as git and SQLite take it.
     pub fn as_i64(self) -> i64 {
         i64::try_from(self.0).expect("MAX fits i64")
+    }
+
+    /// So many seconds earlier; the epoch when that would be before it.
+    pub fn before(self, seconds: u64) -> Seconds {
+        Seconds(self.0.saturating_sub(seconds))
     }
 
     /// Seconds from `earlier` to `self`; zero when `earlier` is later.

@@ -23,6 +23,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, Head, Read, Store, StoreError, Write};
 
 use super::draft::Draft;
+use super::keeping::Told;
 use super::lock::{WAIT, WriterLock};
 use super::{Paths, RecorderError};
 
@@ -154,10 +155,11 @@ pub(super) fn take_over(
     let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
         .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;
     let plan = Plan::make(&store, newer)?;
+    let told = Told::new(None)?;
     let mut outcome = None;
     let committed = store.transact(&mut |tx| {
         let filled = plan.fill(tx, key.public(), salts).and_then(|(taken, head, lost)| {
-            let mut draft = Draft::begin(tx, head, &genesis, key)?;
+            let mut draft = Draft::begin(tx, head, &genesis, key, &told)?;
             for doc in documents(&taken, lost, draft.head.hash) {
                 draft.artifact(now, None, &doc, salts()?)?;
             }

@@ -3,8 +3,9 @@
 //! A later state of something is a new artifact with the same id and another kind; the rows never change.
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
-use crate::govern::sanitize::Clean;
+use crate::govern::sanitize::{Clean, Placeholders};
 use crate::record::commitment::Salt;
 use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
@@ -13,6 +14,8 @@ use crate::record::time::Seconds;
 use crate::store::Read;
 
 use super::draft::Draft;
+use super::keeping::settle;
+use super::numbers::must_put;
 use super::{Recorder, RecorderError, sessions};
 
 /// One value inside an artifact; a text that a person or a model wrote has passed the sanitizer.
@@ -92,6 +95,8 @@ pub struct RecordedArtifact {
     pub time: Seconds,
     /// What was committed to.
     pub document: ArtifactDoc,
+    /// Whether the document is kept, and not its commitment alone.
+    pub is_kept: bool,
 }
 
 impl Recorder {
@@ -113,6 +118,22 @@ impl Recorder {
         })
         .await
     }
+
+    /// The same for an artifact of an open session whose texts were redacted with the session's numbers.
+    ///
+    /// [`RecorderError::NumbersTaken`] when another turn was first.
+    pub async fn artifact_numbered(
+        &self,
+        new: NewArtifact,
+        session: Uuid,
+        numbers: Placeholders,
+    ) -> Result<RecordedArtifact, RecorderError> {
+        self.record(new.now, move |draft| {
+            must_put(draft, session, &mut numbers.clone())?;
+            put(draft, new.clone())
+        })
+        .await
+    }
 }
 
 /// Nothing stands against it.
@@ -130,11 +151,16 @@ pub(super) fn put(draft: &mut Draft<'_>, new: NewArtifact) -> Result<RecordedArt
         ArtifactId::Of(id) => id,
         ArtifactId::Next { prefix } => format!("{prefix}:{:06}", next_number(&*draft.tx, new.kind, prefix)?),
     };
+    let keeping = settle(draft, new.now)?;
+    let value = |field| keeping.field(new.kind, field).value();
     let content: Map<String, Value> =
-        new.content.into_iter().map(|(key, field)| (key.to_owned(), field.value())).collect();
+        new.content.into_iter().map(|(key, field)| (key.to_owned(), value(field))).collect();
     let document = ArtifactDoc { content: Value::Object(content), format: Format, id, kind: new.kind.to_owned() };
-    let line = draft.artifact(new.now, session, &document, new.salt)?;
-    Ok(RecordedArtifact { line: line.n, time: line.time, document })
+    let is_kept = keeping.keeps_document(new.kind);
+    // The salt of a document that is kept is kept with it: it opens codes, and no text.
+    let kept = (is_kept, is_kept || keeping.keeps_openings());
+    let line = draft.artifact_kept(new.now, session, &document, new.salt, kept)?;
+    Ok(RecordedArtifact { line: line.n, time: line.time, document, is_kept })
 }
 
 /// One more than the newest of the kind; 1 for the first.

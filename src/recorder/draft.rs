@@ -19,6 +19,7 @@ use crate::record::tree::{Frontier, note};
 use crate::store::{ArtifactRow, CommitRow, Head, StoreError, Write};
 
 use super::RecorderError;
+use super::keeping::Told;
 
 /// A checkpoint is due after this many lines outside `main` (format, section 5).
 const CHECKPOINT_LINES: u64 = 200;
@@ -38,6 +39,8 @@ pub struct Draft<'a> {
     pub head: Head,
     /// What the ledger is.
     pub genesis: &'a Genesis,
+    /// What is kept of texts, as this writer was told.
+    pub told: &'a Told,
     key: &'a Signer,
     frontier: Frontier,
     begun: Head,
@@ -92,10 +95,11 @@ impl<'a> Draft<'a> {
         head: Head,
         genesis: &'a Genesis,
         key: &'a Signer,
+        told: &'a Told,
     ) -> Result<Self, RecorderError> {
         let frontier = Frontier::from_bytes(&head.frontier)
             .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
-        Ok(Draft { tx, begun: head.clone(), head, genesis, key, frontier })
+        Ok(Draft { tx, begun: head.clone(), head, genesis, told, key, frontier })
     }
 
     /// What a failed job returns to.
@@ -218,6 +222,18 @@ impl<'a> Draft<'a> {
         doc: &ArtifactDoc,
         salt: Salt,
     ) -> Result<Appended, RecorderError> {
+        self.artifact_kept(now, session, doc, salt, (true, true))
+    }
+
+    /// The same where document or salt may not be kept.
+    pub fn artifact_kept(
+        &mut self,
+        now: Seconds,
+        session: Option<(Hash32, u32)>,
+        doc: &ArtifactDoc,
+        salt: Salt,
+        (keeps_document, keeps_salt): (bool, bool),
+    ) -> Result<Appended, RecorderError> {
         let (bytes, _) = document("an artifact", doc)?;
         let hash = commit(self.genesis.commitments, &salt, Role::Artifact, &bytes);
         let height = session.map_or(self.head.height, |(_, height)| height);
@@ -229,8 +245,8 @@ impl<'a> Draft<'a> {
             line: line.n,
             kind: doc.kind.clone(),
             id: doc.id.clone(),
-            document: Some(document),
-            salt: Some(salt),
+            document: keeps_document.then_some(document),
+            salt: keeps_salt.then_some(salt),
             commitment: hash,
         })?;
         Ok(line)

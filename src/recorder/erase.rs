@@ -14,21 +14,28 @@ use uuid::Uuid;
 use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::commitment::Salt;
+use crate::record::context::event::Kind;
 use crate::record::documents::Format;
+use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
+use crate::record::hash::Hash32;
 use crate::record::item::CONFLICT_RESOLVED;
 use crate::record::params::Params;
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Read, StoreError};
+use crate::store::{ExchangeRow, Find, StoreError};
 
 use super::draft::Draft;
-use super::{Recorder, RecorderError, actions};
+use super::keeping::{CONTENT_POLICY, settle};
+use super::numbers::forget_tags;
+use super::{Recorder, RecorderError};
 
 /// The kind of the artifact that says what was erased.
 pub const TOMBSTONE: &str = "tombstone";
 /// What a home can't do without, and what says that something else is gone.
-const KEPT: [&str; 5] = ["kernel", "auth_key", TOMBSTONE, "adopt", CONFLICT_RESOLVED];
+const KEPT: [&str; 6] = ["kernel", "auth_key", TOMBSTONE, "adopt", CONFLICT_RESOLVED, CONTENT_POLICY];
+/// The reason of a tombstone where no text is kept.
+const UNKEPT_REASON: &str = "not kept";
 
 /// What is to be erased.
 #[derive(Clone, Debug)]
@@ -66,14 +73,12 @@ pub struct Tombstone {
     pub reason: String,
 }
 
-/// Every tombstone on record whose text is there, with the number of its line.
-pub fn tombstones<R: Read + ?Sized>(store: &R) -> Result<Vec<(u64, Tombstone)>, StoreError> {
-    let read = |text: &String| {
-        let document: ArtifactDoc = canon::parse(text.as_bytes()).ok()?;
-        serde_json::from_value(document.content).ok()
-    };
-    let rows = store.artifacts_of(TOMBSTONE)?;
-    Ok(rows.iter().filter_map(|row| Some((row.line, read(row.document.as_ref()?)?))).collect())
+/// The first tombstone that names an exchange or an artifact, with the number of its line.
+pub fn tombstone_of<R: Find + ?Sized>(store: &R, id: &str) -> Result<Option<(u64, Tombstone)>, StoreError> {
+    let Some(line) = store.tombstone_of(id)? else { return Ok(None) };
+    let text = store.artifact_of_line(line)?.and_then(|row| row.document);
+    let document = text.and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+    Ok(document.and_then(|document| Some((line, serde_json::from_value(document.content).ok()?))))
 }
 
 /// Empties the write-ahead log if that is still to be done; false while another program reads.
@@ -109,6 +114,8 @@ fn erase(draft: &mut Draft<'_>, what: &Erasure, salt: &Salt, now: Seconds) -> Re
             continue;
         }
         contexts.extend(erase_exchange(draft, &row)?);
+        let session = draft.tx.lines(row.prompt_line, row.prompt_line + 1)?;
+        forget_tags(draft, session_of(&session))?;
         erased.artifacts.extend(erase_actions(draft, *id)?);
         erased.exchanges.push(*id);
     }
@@ -123,6 +130,8 @@ fn erase(draft: &mut Draft<'_>, what: &Erasure, salt: &Salt, now: Seconds) -> Re
         }
         for row in &rows {
             draft.tx.erase_artifact(row.line)?;
+            let session = draft.tx.lines(row.line, row.line + 1)?;
+            forget_tags(draft, session_of(&session))?;
         }
         for exchange in draft.tx.injected_into(id)? {
             draft.tx.erase_context(exchange, true)?;
@@ -150,24 +159,38 @@ fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>,
         params.map(|params| Params { system: None, ..params }.canonical()).transpose().map_err(unrecordable)?;
     draft.tx.erase_exchange(row, params.as_deref())?;
     let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
-    let mut shown = Vec::new();
+    let mut shown = BTreeSet::new();
     for turn in [Some(row.turn_user), aurora].into_iter().flatten() {
-        for exchange in draft.tx.injected_into(&turn.to_string())? {
-            draft.tx.erase_context(exchange, false)?;
-            shown.push(exchange);
+        shown.extend(draft.tx.injected_into(&turn.to_string())?);
+        shown.extend(draft.tx.referring_to(turn)?);
+    }
+    let mut next: Vec<Uuid> = shown.iter().copied().chain([row.exchange_id]).collect();
+    // A DECISION's digest covers its context: what refers to it goes with it.
+    while let Some(turn) = next.pop() {
+        let decision = draft.tx.events_of(turn)?.into_iter().find(|event| event.kind == Kind::Decision);
+        for other in decision.map(|event| draft.tx.referring_to(event.event)).transpose()?.unwrap_or_default() {
+            if shown.insert(other) {
+                next.push(other);
+            }
         }
     }
-    Ok(shown)
+    for exchange in &shown {
+        draft.tx.erase_context(*exchange, false)?;
+    }
+    Ok(shown.into_iter().collect())
+}
+
+/// The session of a line.
+fn session_of(lines: &[String]) -> Option<Hash32> {
+    Line::parse(lines.first()?.as_bytes()).ok()?.session
 }
 
 /// Intents quote the text that they were found in.
 fn erase_actions(draft: &mut Draft<'_>, exchange: Uuid) -> Result<Vec<String>, RecorderError> {
-    let quoted = format!("\"exchange\":\"{exchange}\"");
-    let rows = draft.tx.artifacts_of(actions::KIND)?;
     let mut ids = Vec::new();
-    for row in rows.iter().filter(|row| row.document.as_ref().is_some_and(|text| text.contains(&quoted))) {
+    for row in draft.tx.actions_of(exchange)? {
         draft.tx.erase_artifact(row.line)?;
-        ids.push(row.id.clone());
+        ids.push(row.id);
     }
     Ok(ids)
 }
@@ -179,11 +202,12 @@ fn put_tombstone(
     salt: &Salt,
     now: Seconds,
 ) -> Result<(), RecorderError> {
+    let reason = if settle(draft, now)?.keeps_text() { reason.as_str() } else { UNKEPT_REASON };
     let exchanges = erased.exchanges.iter().map(Uuid::to_string);
     let content = Tombstone {
         contexts: erased.contexts.iter().map(Uuid::to_string).collect(),
         ids: exchanges.chain(erased.artifacts.iter().cloned()).collect(),
-        reason: reason.as_str().to_owned(),
+        reason: reason.to_owned(),
     };
     let content = serde_json::to_value(&content)
         .map_err(|e| RecorderError::Unrecordable { what: "a tombstone", reason: e.to_string() })?;

@@ -143,6 +143,9 @@ pub enum RecorderError {
         /// The code.
         reason: String,
     },
+    /// Another turn of the session has given a secret its number since this text was redacted.
+    #[error("another turn of the session named a secret at the same moment; nothing was recorded. Ask again")]
+    NumbersTaken,
     /// A value has no place in the format.
     #[error("can't be recorded: {what}: {reason}")]
     Unrecordable {

@@ -1,19 +1,19 @@
 //! The exchange document, made from the rows that are being written (format, section 7).
 
-use crate::continuity::prompt::{PriorTurn, render_again};
-use crate::continuity::turns::TURN;
+use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
+use crate::continuity::turns::{DEEP, TURN};
 use crate::govern::kernel::Kernel;
 use crate::record::bundle::Exclusion;
 use crate::record::canon::CanonError;
-use crate::record::commitment::{Role, commit};
+use crate::record::commitment::{Role, Salt, commit};
 use crate::record::documents::Format;
 use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc};
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::store::{DriftRow, ExchangeRow, OutcomeUpdate, SessionRow};
 
-use super::RecorderError;
 use super::draft::Draft;
+use super::{RecorderError, threads};
 
 fn unrecordable(what: &'static str) -> impl Fn(CanonError) -> RecorderError {
     move |e| RecorderError::Unrecordable { what, reason: e.to_string() }
@@ -31,13 +31,12 @@ pub struct Texts<'a> {
 pub fn exchange_hash(
     draft: &Draft<'_>,
     session: &SessionRow,
-    row: &ExchangeRow,
+    (row, salt): (&ExchangeRow, &Salt),
     update: &OutcomeUpdate,
     texts: Option<&Texts<'_>>,
     drift: &[DriftRow],
 ) -> Result<Hash32, RecorderError> {
     let scheme = draft.genesis.commitments;
-    let salt = row.salt.as_ref().ok_or(RecorderError::NotOpen { session: session.id })?;
     let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
     let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
     let exclusions: Vec<Exclusion> = serde_json::from_str(&row.exclusions)
@@ -63,9 +62,16 @@ pub fn exchange_hash(
         asked_at: row.created_at,
         aurora_text: texts.map(|t| commit_to(Role::AuroraText, t.aurora)),
         authority_state: row.authority_state,
-        bundle: row.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
-        compiled_prompt: compiled_commitment(draft, session, row, texts, &commit_to)?,
+        bundle: match row.unkept {
+            Some(unkept) => unkept.bundle,
+            None => row.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
+        },
+        compiled_prompt: match row.unkept {
+            Some(unkept) => unkept.compiled_prompt,
+            None => compiled_commitment(draft, session, row, texts, &commit_to)?,
+        },
         completion_tokens: update.completion_tokens,
+        context: threads::named(draft, row.exchange_id, salt)?,
         cost: update.cost.clone(),
         decision: row.decision.clone(),
         drift: drift.collect(),
@@ -81,7 +87,7 @@ pub fn exchange_hash(
         refusal: update.refusal,
         seq: row.seq,
         session_id: session.id,
-        user_text: commit_to(Role::UserText, &user),
+        user_text: row.unkept.map_or_else(|| commit_to(Role::UserText, &user), |unkept| unkept.user_text),
         validator: validator
             .map_err(|e: serde_json::Error| RecorderError::Unrecordable { what: "validator", reason: e.to_string() })?,
     };
@@ -105,17 +111,29 @@ fn compiled_commitment(
     let kernel = Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
     let user = draft.tx.turn(row.turn_user)?.and_then(|turn| turn.content).unwrap_or_default();
     let system = stored_params(row)?.and_then(|p| p.system);
-    let Some(turns) = prior_turns(draft, row)? else { return Ok(None) };
-    let text = render_again(&kernel, bundle, system.as_deref(), &turns, &user).map_err(|e| wrong(e.to_string()))?;
+    let has_context = draft.tx.thread_turn(row.exchange_id)?.is_some();
+    let Some(turns) = prior_turns(draft, row, has_context)? else { return Ok(None) };
+    let Some(block) = threads::block(&draft.tx.referred_texts(row.exchange_id)?) else { return Ok(None) };
+    let earlier = match has_context {
+        true => Earlier::Context { deep: &turns, block: block.as_deref() },
+        false => Earlier::Turns(&turns),
+    };
+    let text = render_again(&kernel, bundle, system.as_deref(), earlier, &user).map_err(|e| wrong(e.to_string()))?;
     Ok(Some(commit_to(Role::CompiledPrompt, &text)))
 }
 
-/// The earlier turns that were put before the model, in their order; none when one was erased while the prompt waited
-/// for its answer: what nobody can render again is not committed to, and the session can be closed.
-fn prior_turns(draft: &Draft<'_>, row: &ExchangeRow) -> Result<Option<Vec<PriorTurn>>, RecorderError> {
+/// The earlier turns that were put before the model beside a context block, in their order; none when one was erased
+/// while the prompt waited for its answer: what nobody can render again is not committed to, and the session can be
+/// closed.
+fn prior_turns(
+    draft: &Draft<'_>,
+    row: &ExchangeRow,
+    has_context: bool,
+) -> Result<Option<Vec<PriorTurn>>, RecorderError> {
     let wrong = |reason: String| RecorderError::Unrecordable { what: "an earlier turn", reason };
     let mut turns = Vec::new();
-    for reference in draft.tx.artifact_refs(row.exchange_id)?.into_iter().filter(|r| r.artifact_type == TURN) {
+    let refs = draft.tx.artifact_refs(row.exchange_id)?.into_iter().filter(|r| r.artifact_type == TURN);
+    for reference in refs.filter(|r| !has_context || r.included_reason.starts_with(DEEP)) {
         let id = reference.artifact_id.parse().map_err(|e: uuid::Error| wrong(e.to_string()))?;
         let turn = draft.tx.turn(id)?.ok_or_else(|| wrong(format!("{id} is not here")))?;
         match PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref()) {

@@ -3,26 +3,31 @@
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
-use crate::govern::actuation::Acts;
+use crate::continuity::prompt::CompiledPrompt;
+use crate::govern::actuation::{Acts, proposed};
 use crate::govern::drift::Judgement;
 use crate::record::canon;
 use crate::record::chain;
-use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
-use crate::record::commitment::{Role, Salt, commit};
-use crate::record::documents::{AuthorityState, Format, Record};
+use crate::record::commitment::{Role, Salt, Scheme, commit};
+use crate::record::context::turn::prompt_digest;
+use crate::record::documents::AuthorityState;
 use crate::record::entry::Event;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::record::time::Seconds;
-use crate::store::{DriftRow, ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow};
+use crate::store::{ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow, Unkept};
 
-use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
+use super::draft::{Appended, Draft};
 use super::drift::{assertion_rows, drift_lines, drift_rows, put_judgement};
 use super::exchange_doc::{Texts, exchange_hash};
 use super::in_flight::Prompts;
 use super::injected::ref_row;
+use super::interaction::interaction;
+use super::keeping::{Keeping, digest, lost_salt, settle};
+use super::numbers::{must_put, number};
 use super::sessions::{open_session, take_anchor};
+use super::threads::{self, Decided};
 use super::turn::{
     Ending, Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt,
     TurnIds,
@@ -42,9 +47,23 @@ struct Asked<'a> {
     decision: &'static str,
     authority_state: AuthorityState,
     salt: &'a Salt,
-    compiled: Option<(&'a ContextBundle, Hash32)>,
+    compiled: Option<(&'a ContextBundle, &'a CompiledPrompt)>,
     params: Option<&'a Params>,
+    keeping: Keeping,
+    decided: Decided<'a>,
     now: Seconds,
+}
+
+impl Asked<'_> {
+    /// What stands in the place of the texts, if they are not kept.
+    fn unkept(&self, scheme: Scheme) -> Option<Unkept> {
+        let to = |role, text: &str| commit(scheme, self.salt, role, text.as_bytes());
+        (!self.keeping.keeps_text()).then(|| Unkept {
+            user_text: to(Role::UserText, self.text),
+            bundle: self.compiled.map(|(bundle, _)| to(Role::Bundle, bundle.json())),
+            compiled_prompt: self.compiled.map(|(_, compiled)| to(Role::CompiledPrompt, compiled.canonical())),
+        })
+    }
 }
 
 /// Writes the prompt line, the user's turn, the exchange and what was injected.
@@ -53,7 +72,7 @@ fn ask(
     session: &mut SessionRow,
     asked: &Asked<'_>,
 ) -> Result<(TurnIds, ExchangeRow), RecorderError> {
-    let seq = session.prompts + 1;
+    let (seq, keeping) = (session.prompts + 1, asked.keeping);
     let prompt_hash = commit(draft.genesis.commitments, asked.salt, Role::Prompt, asked.text.as_bytes());
     let height = session.anchor.block.height;
     let line = draft.line(asked.now, height, Some(session.id), Event::Prompt { hash: prompt_hash, seq })?;
@@ -63,8 +82,8 @@ fn ask(
         session: session.uuid,
         created_at: line.time,
         by_user: true,
-        content: Some(asked.text.to_owned()),
-        content_hash: Some(Hash32::digest(asked.text.as_bytes())),
+        content: keeping.keeps_text().then(|| asked.text.to_owned()),
+        content_hash: digest(keeping, asked.text),
         refusal: false,
         authority_state: asked.authority_state,
         driftwatch_id: None,
@@ -74,25 +93,35 @@ fn ask(
         exchange_id: row_id("exchange", session.id, seq),
         session: session.uuid,
         turn_user,
-        bundle_hash: asked.compiled.map(|(bundle, _)| bundle.hash()),
-        bundle_json: asked.compiled.map(|(bundle, _)| bundle.json().to_owned()),
-        prompt_hash: asked.compiled.map(|(_, hash)| hash),
+        bundle_hash: asked.compiled.and_then(|(bundle, _)| digest(keeping, bundle.json())),
+        bundle_json: asked.compiled.filter(|_| keeping.keeps_text()).map(|(bundle, _)| bundle.json().to_owned()),
+        prompt_hash: asked.compiled.and_then(|(_, compiled)| digest(keeping, compiled.canonical())),
         created_at: line.time,
         seq,
         model: session.model.clone(),
         decision: asked.decision.to_owned(),
         authority_state: asked.authority_state,
         exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
-        params: asked.params.map(Params::canonical).transpose().map_err(unrecordable("params"))?,
-        salt: Some(asked.salt.clone()),
+        params: asked
+            .params
+            .map(|params| keeping.params(params).canonical())
+            .transpose()
+            .map_err(unrecordable("params"))?,
+        salt: keeping.keeps_openings().then(|| asked.salt.clone()),
         prompt_commitment: prompt_hash,
         prompt_line: line.n,
+        unkept: asked.unkept(draft.genesis.commitments),
         outcome: None,
     };
     draft.tx.put_exchange(&row)?;
     for (i, reference) in asked.compiled.map_or(&[][..], |(bundle, _)| bundle.refs()).iter().enumerate() {
         draft.tx.put_artifact_ref(&ref_row(reference, session.id, row.exchange_id, seq, i)?)?;
     }
+    let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
+    let params = asked.params.map(Params::canonical).transpose().map_err(unrecordable("params"))?;
+    let sent = sent.map(|sent| prompt_digest(sent, &row.model, params.as_deref())).transpose();
+    let decided = Decided { prompt_digest: sent.map_err(threads::digesting)?, ..asked.decided };
+    threads::asked(draft, session, &row, keeping.keeps_text().then_some(asked.text), &decided, line)?;
     session.prompts = seq;
     session.last_at = line.time;
     let ids = TurnIds {
@@ -119,13 +148,23 @@ pub fn prompt(
     if let Some(anchor) = &prompt.anchor {
         take_anchor(draft, &mut session, anchor, prompt.now)?;
     }
+    let (keeping, mut numbers) = (settle(draft, prompt.now)?, prompt.numbers);
+    must_put(draft, session.uuid, &mut numbers)?;
     let asked = Asked {
         text: prompt.text.as_str(),
         decision: "allow",
         authority_state: prompt.authority_state,
         salt: &prompt.salt,
-        compiled: Some((&prompt.bundle, prompt.compiled.hash())),
+        compiled: Some((&prompt.bundle, &prompt.compiled)),
         params: Some(&prompt.params),
+        keeping,
+        decided: Decided {
+            context: &prompt.context,
+            counts: prompt.counts,
+            reasons: &[],
+            allowed: true,
+            prompt_digest: None,
+        },
         now: prompt.now,
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
@@ -143,6 +182,9 @@ pub fn prompt(
         params: prompt.params,
         actions,
         action_salts,
+        salt: prompt.salt,
+        keeping,
+        numbers,
         _in_flight: place,
     })
 }
@@ -155,9 +197,13 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Resu
     if let Some(anchor) = &refused.anchor {
         take_anchor(draft, &mut session, anchor, refused.now)?;
     }
-    let (decision, reason, outcome, judgement) = match &refused.refusal {
-        Refusal::Denied { reason } => ("deny", reason.clone(), Outcome::Denied, None),
-        Refusal::CompileFailed { reason, judgement } => ("allow", reason.clone(), Outcome::Failed, judgement.as_ref()),
+    let (keeping, mut numbers) = (settle(draft, refused.now)?, refused.numbers);
+    must_put(draft, session.uuid, &mut numbers)?;
+    let (decision, reason, outcome, judgement, reasons) = match &refused.refusal {
+        Refusal::Denied { reason, codes } => ("deny", reason.clone(), Outcome::Denied, None, &codes[..]),
+        Refusal::CompileFailed { reason, judgement } => {
+            ("allow", reason.clone(), Outcome::Failed, judgement.as_ref(), &[][..])
+        }
     };
     let asked = Asked {
         text: refused.text.as_str(),
@@ -166,11 +212,19 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Resu
         salt: &refused.salt,
         compiled: None,
         params: None,
+        keeping,
+        decided: Decided {
+            context: &refused.context,
+            counts: refused.counts,
+            reasons,
+            allowed: decision == "allow",
+            prompt_digest: None,
+        },
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
-    let (exchange_hash, line) =
-        no_answer(draft, &mut session, &row, &Ending { outcome, reason: &reason, judgement }, refused.now)?;
+    let ending = Ending { outcome, reason: &reason, judgement };
+    let (exchange_hash, line) = no_answer(draft, &mut session, (&row, &refused.salt), &ending, refused.now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     let mut salts = refused.action_salts;
     let actions = actions::record(draft, &ids, "prompt", acts, &mut salts, refused.now)?;
@@ -180,13 +234,14 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Resu
 /// Records that a prompt got no answer; for the model's faults and for abandoned prompts.
 pub fn fail(
     draft: &mut Draft<'_>,
-    ids: &TurnIds,
+    prompt: &RecordedPrompt,
     reason: &str,
     now: Seconds,
 ) -> Result<RecordedFailure, RecorderError> {
+    let ids = prompt.ids();
     let mut session = open_session(draft.tx, ids.session)?;
     let row = draft.tx.exchange(ids.exchange)?.ok_or(RecorderError::NotOpen { session: ids.session })?;
-    let (exchange_hash, line) = no_answer(draft, &mut session, &row, &Ending::failed(reason), now)?;
+    let (exchange_hash, line) = no_answer(draft, &mut session, (&row, &prompt.salt), &Ending::failed(reason), now)?;
     draft.tx.move_session(session.uuid, &session.progress())?;
     Ok(RecordedFailure { ids: ids.clone(), session, exchange_hash, line: line.hash, reason: reason.to_owned() })
 }
@@ -207,7 +262,8 @@ pub fn abandon_all(
         return Err(RecorderError::InFlight { session: session.id, seq: row.seq });
     }
     for row in &unanswered {
-        no_answer(draft, session, row, &Ending::failed(ABANDONED), now)?;
+        let salt = row.salt.clone().unwrap_or_else(|| lost_salt(draft, row.exchange_id));
+        no_answer(draft, session, (row, &salt), &Ending::failed(ABANDONED), now)?;
     }
     prompts.clear();
     Ok(())
@@ -216,7 +272,7 @@ pub fn abandon_all(
 fn no_answer(
     draft: &mut Draft<'_>,
     session: &mut SessionRow,
-    row: &ExchangeRow,
+    (row, salt): (&ExchangeRow, &Salt),
     ending: &Ending<'_>,
     now: Seconds,
 ) -> Result<(Hash32, Appended), RecorderError> {
@@ -239,9 +295,10 @@ fn no_answer(
         response_commitment: None,
         exchange_commitment: Hash32::ZERO,
         chain_entry: None,
+        aurora_text: None,
         outcome_line: draft.head.lines,
     };
-    let exchange = exchange_hash(draft, session, row, &update, None, &drift)?;
+    let exchange = exchange_hash(draft, session, (row, salt), &update, None, &drift)?;
     update.exchange_commitment = exchange;
     let (seq, reason) = (row.seq, reason.to_owned());
     let event = match outcome {
@@ -259,15 +316,18 @@ fn no_answer(
 pub fn answer(
     draft: &mut Draft<'_>,
     prompt: &RecordedPrompt,
-    judged: Judged,
-    acts: Acts,
+    mut judged: Judged,
+    mut acts: Acts,
     now: Seconds,
 ) -> Result<RecordedAnswer, RecorderError> {
     let mut session = open_session(draft.tx, prompt.ids.session)?;
     let row = draft.tx.exchange(prompt.ids.exchange)?.ok_or(RecorderError::NotOpen { session: session.id })?;
-    let salt = row.salt.clone().ok_or(RecorderError::NotOpen { session: session.id })?;
+    let (salt, keeping, scheme) = (&prompt.salt, prompt.keeping, draft.genesis.commitments);
     let time = draft.line_time(now)?;
-    let response_hash = commit(draft.genesis.commitments, &salt, Role::Response, judged.text.as_bytes());
+    if number(draft, session.uuid, &mut judged)? {
+        acts = proposed(judged.stored.clean.as_str());
+    }
+    let response_hash = commit(scheme, salt, Role::Response, judged.text.as_bytes());
     let stored = judged.stored.clean.as_str();
     let drift = drift_rows(&session, &row, &judged.judgement, response_hash, time);
     let checks = assertion_rows(&session, &row, &judged.judgement, time);
@@ -277,7 +337,7 @@ pub fn answer(
         outcome: Outcome::Answered,
         reason: None,
         turn_aurora: Some(turn_aurora),
-        response_hash: Some(Hash32::digest(stored.as_bytes())),
+        response_hash: digest(keeping, stored),
         validator_summary: Some(judged.judgement.summary_json()),
         refusal: Some(judged.judgement.refusal()),
         answered_at: time,
@@ -287,12 +347,25 @@ pub fn answer(
         response_commitment: Some(response_hash),
         exchange_commitment: Hash32::ZERO,
         chain_entry: Some(chain_entry),
+        aurora_text: row.unkept.map(|_| commit(scheme, salt, Role::AuroraText, stored.as_bytes())),
         outcome_line: draft.head.lines,
     };
     let compiled = prompt.compiled.canonical();
     let texts = Texts { aurora: stored, compiled };
-    update.exchange_commitment = exchange_hash(draft, &session, &row, &update, Some(&texts), &drift)?;
-    put_aurora(draft, &session, turn_aurora, stored, &judged, &drift, (row.authority_state, time))?;
+    threads::answered(draft, &row, turn_aurora, keeping.keeps_text().then_some(stored), time)?;
+    update.exchange_commitment = exchange_hash(draft, &session, (&row, salt), &update, Some(&texts), &drift)?;
+    let turn = TurnRow {
+        turn_id: turn_aurora,
+        session: session.uuid,
+        created_at: time,
+        by_user: false,
+        content: keeping.keeps_text().then(|| stored.to_owned()),
+        content_hash: digest(keeping, stored),
+        refusal: judged.judgement.refusal(),
+        authority_state: row.authority_state,
+        driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
+    };
+    draft.tx.put_turn(&turn)?;
     let commit_id = interaction(draft, &mut session, &row, &update, &judged, chain_entry)?;
     draft.tx.put_outcome(row.exchange_id, &update)?;
     put_judgement(draft, &drift, &checks)?;
@@ -317,82 +390,4 @@ pub fn answer(
         judgement: judged.judgement,
         session,
     })
-}
-
-fn put_aurora(
-    draft: &mut Draft<'_>,
-    session: &SessionRow,
-    turn_id: Uuid,
-    stored: &str,
-    judged: &Judged,
-    drift: &[DriftRow],
-    (authority_state, created_at): (AuthorityState, Seconds),
-) -> Result<(), RecorderError> {
-    Ok(draft.tx.put_turn(&TurnRow {
-        turn_id,
-        session: session.uuid,
-        created_at,
-        by_user: false,
-        content: Some(stored.to_owned()),
-        content_hash: Some(Hash32::digest(stored.as_bytes())),
-        refusal: judged.judgement.refusal(),
-        authority_state,
-        driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
-    })?)
-}
-
-/// The `response` line and the interaction's commit; moves the session's chain.
-fn interaction(
-    draft: &mut Draft<'_>,
-    session: &mut SessionRow,
-    row: &ExchangeRow,
-    update: &OutcomeUpdate,
-    judged: &Judged,
-    chain: Hash32,
-) -> Result<(Appended, String), RecorderError> {
-    let response_hash = update.response_commitment.unwrap_or(Hash32::ZERO);
-    let record = Record {
-        asked_at: row.created_at,
-        authority_state: row.authority_state,
-        chain_entry: chain,
-        exchange_hash: update.exchange_commitment,
-        format: Format,
-        kernel_hash: session.kernel_hash,
-        model: row.model.clone(),
-        prev: session.chain_head,
-        prompt_hash: row.prompt_commitment,
-        refusal: judged.judgement.refusal(),
-        response_hash,
-        seq: row.seq,
-        session_id: session.id,
-        timestamp: update.answered_at,
-        validator: judged.judgement.flags(),
-    };
-    let (bytes, record) = document("record.json", &record)?;
-    let event = Event::Response { hash: response_hash, seq: row.seq, model: row.model.clone(), chain, record };
-    let line = draft.line_at(update.answered_at, session.anchor.block.height, Some(session.id), event)?;
-    let files = Files::from([
-        ("chain_entry", hash_file(chain)),
-        ("prompt_hash", hash_file(row.prompt_commitment)),
-        ("record.json", bytes),
-        ("response_hash", hash_file(response_hash)),
-        ("session", hash_file(session.id)),
-    ]);
-    let reference = branch_ref(&session.branch);
-    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen { session: session.id })?;
-    let new = NewCommit {
-        subject: Subject::Interaction { session: session.id, seq: row.seq, chain },
-        record,
-        line,
-        files: &files,
-        reference,
-        parents: vec![oid(&tip)?],
-        segment: None,
-        tree_of: None,
-    };
-    let (_, id) = draft.commit(CommitKind::Interaction, new)?;
-    session.chain_head = chain;
-    session.interactions += 1;
-    session.last_at = line.time;
-    Ok((line, id.to_string()))
 }

@@ -14,6 +14,7 @@ use crate::store::{Applied, AuthKeyRow, Head, Store};
 
 use super::apply::Paths;
 use super::draft::{Draft, Files, NewCommit, document};
+use super::keeping::Told;
 use super::lock::WAIT;
 use super::writer::Writer;
 use super::{RecorderError, kernel};
@@ -41,12 +42,14 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
     let text = String::from_utf8(text)
         .map_err(|e| RecorderError::Unrecordable { what: "genesis.json", reason: e.to_string() })?;
     let watch = super::unwatched();
+    let told = Told::new(None)?;
     let mut writer = Writer {
         paths: paths.clone(),
         store,
         genesis: first.genesis.clone(),
         key: std::sync::Arc::new(key.into()),
         watch,
+        told,
         wait: WAIT,
     };
     let empty = empty_head(&first.genesis);

@@ -43,7 +43,7 @@ impl Recorder {
         now: Seconds,
     ) -> Result<Vec<Closed>, RecorderError> {
         let prompts = self.prompts.clone();
-        self.record(now, move |draft| {
+        let setting = self.record(now, move |draft| {
             let is_in_force = draft
                 .tx
                 .newest_artifact(KIND)?
@@ -60,8 +60,10 @@ impl Recorder {
             }
             put(draft, (kernel.hash(), kernel.canonical_json()), salt.clone(), now)?;
             Ok(closed)
-        })
-        .await
+        });
+        let closed = setting.await?;
+        self.forget(&closed);
+        Ok(closed)
     }
 }
 

@@ -24,15 +24,19 @@ mod exchanges;
 mod first;
 mod in_flight;
 mod injected;
+mod interaction;
+mod keeping;
 mod kernel;
 mod lock;
 mod notes;
+mod numbers;
 mod rebuild;
 mod receipts;
 mod restored;
 mod rotate;
 mod sessions;
 mod step;
+mod threads;
 mod turn;
 mod writer;
 
@@ -45,27 +49,31 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::govern::actuation::{proposed, requested};
+use crate::govern::sanitize::Clean;
 use crate::keys::Signer;
 use crate::record::block::Anchor;
+use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::SessionRow;
+use crate::store::{SessionRow, ThreadRow};
 
 pub use actions::{AWAITING, Action, KIND as ACTION};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
 pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
-pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstones};
+pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstone_of};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
+pub use keeping::{CONTENT_POLICY, Keeping};
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
 pub use rebuild::{Difference, Lost, Rebuilt, look as look_for_losses, rebuild};
 pub use restored::{MARKER, Restored, is_marked, nothing_newer, taken_over};
 pub use sessions::{Closed, SessionTerms, resumable};
 pub use step::{Step, Watch, unwatched};
+pub use threads::{KIND as THREAD, POLICY, thread_id};
 pub use turn::{
     Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, Reply,
     TurnIds, Usage,
@@ -73,6 +81,7 @@ pub use turn::{
 
 use draft::Draft;
 use in_flight::Prompts;
+use keeping::Told;
 use writer::{Job, Writer};
 
 /// The handle of the one writer; every method records something, durably, or says why not.
@@ -84,6 +93,7 @@ pub struct Recorder {
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
+    told: Told,
     key: Arc<Signer>,
 }
 
@@ -105,7 +115,19 @@ impl Recorder {
         wait: Duration,
     ) -> Result<Self, RecorderError> {
         restored::refuse(&paths)?;
-        Self::open_unchecked(paths, key.into(), now, watch, wait)
+        Self::open_unchecked(paths, key.into(), now, watch, wait, None)
+    }
+
+    /// The same, with what is to be kept of texts from now on; otherwise it is as it is on record.
+    pub fn open_keeping(
+        paths: Paths,
+        key: impl Into<Signer>,
+        keeping: Keeping,
+        now: Seconds,
+        watch: Watch,
+    ) -> Result<Self, RecorderError> {
+        restored::refuse(&paths)?;
+        Self::open_unchecked(paths, key.into(), now, watch, lock::WAIT, Some(keeping))
     }
 
     /// The same in a home that was restored; only for what lets it write again.
@@ -115,9 +137,10 @@ impl Recorder {
         now: Seconds,
         watch: Watch,
         wait: Duration,
+        keeping: Option<Keeping>,
     ) -> Result<Self, RecorderError> {
-        let key = Arc::new(key);
-        let mut writer = Writer::open(paths.clone(), key.clone(), watch, wait)?;
+        let (key, told) = (Arc::new(key), Told::new(keeping)?);
+        let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
         writer.heal(now)?;
         erase::finish(&mut writer.store)?;
         let (jobs, queue) = mpsc::channel();
@@ -126,7 +149,7 @@ impl Recorder {
             .spawn(move || writer.run(&queue))
             .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
         let prompts = Prompts::new(paths.in_flight());
-        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, key })
+        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, told, key })
     }
 
     /// Where the home's parts are.
@@ -175,6 +198,21 @@ impl Recorder {
         .await
     }
 
+    /// Begins a thread beside the one that every session has; its name, if it has one, stays in the database.
+    pub async fn begin_thread(
+        &self,
+        session: Hash32,
+        name: Option<Clean>,
+        salt: Salt,
+        now: Seconds,
+    ) -> Result<ThreadRow, RecorderError> {
+        self.record(now, move |draft| {
+            let row = sessions::open_session(draft.tx, session)?;
+            threads::begin(draft, &row, name.as_ref().map(Clean::as_str), salt.clone(), now)
+        })
+        .await
+    }
+
     /// Logs a newer block for an open session; false when it was not newer.
     pub async fn anchor(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<bool, RecorderError> {
         self.record(now, move |draft| {
@@ -191,12 +229,24 @@ impl Recorder {
     /// [`RecorderError::InFlight`] when a prompt still waits for its model in a process that is alive.
     pub async fn close_session(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<Closed, RecorderError> {
         let prompts = self.prompts.clone();
-        self.record(now, move |draft| {
+        let closing = self.record(now, move |draft| {
             let mut row = sessions::open_session(draft.tx, session)?;
             exchanges::abandon_all(draft, &prompts, &mut row, now)?;
             sessions::close(draft, row, &anchor, now)
-        })
-        .await
+        });
+        let closed = closing.await?;
+        self.forget(std::slice::from_ref(&closed));
+        Ok(closed)
+    }
+
+    /// Empties the write-ahead log when closed sessions had numbers for secrets. What a reader holds up, or fails here,
+    /// the next start finishes.
+    fn forget(&self, closed: &[Closed]) {
+        if closed.iter().any(|closed| closed.forgot)
+            && let Ok(mut store) = crate::store::sqlite::Sqlite::open(&self.paths.database())
+        {
+            let _ = erase::finish(&mut store);
+        }
     }
 
     /// Records a prompt; without this no model can be called.
@@ -241,7 +291,7 @@ impl Recorder {
         reason: String,
         now: Seconds,
     ) -> Result<RecordedFailure, RecorderError> {
-        self.record_outcome(now, move |draft| exchanges::fail(draft, prompt.ids(), &reason, now)).await
+        self.record_outcome(now, move |draft| exchanges::fail(draft, &prompt, &reason, now)).await
     }
 
     /// Records a wrong or missing auth key, gathered per minute and reason.

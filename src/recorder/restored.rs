@@ -73,7 +73,7 @@ fn marker(paths: &Paths) -> PathBuf {
 /// Finishes what the backup left unapplied. After a crash in between the marker still stands, and saying it
 /// again is harmless. Durable on return.
 pub async fn nothing_newer(paths: &Paths, key: Signer, salt: Salt, now: Seconds) -> Result<(), RecorderError> {
-    let recorder = Recorder::open_unchecked(paths.clone(), key, now, unwatched(), super::lock::WAIT)?;
+    let recorder = Recorder::open_unchecked(paths.clone(), key, now, unwatched(), super::lock::WAIT, None)?;
     recorder
         .record(now, move |draft| {
             let head = draft.head.hash;
@@ -96,7 +96,7 @@ pub fn taken_over(
     now: Seconds,
 ) -> Result<TakenOver, RecorderError> {
     let taken = take_over(paths, newer, &key, salts, now)?;
-    drop(Recorder::open_unchecked(paths.clone(), key, now, unwatched(), super::lock::WAIT)?);
+    drop(Recorder::open_unchecked(paths.clone(), key, now, unwatched(), super::lock::WAIT, None)?);
     unmark(paths)?;
     Ok(taken)
 }

@@ -190,6 +190,8 @@ pub struct Closed {
     pub close_hash: Hash32,
     /// The close on `main`.
     pub commit: Oid,
+    /// Whether it had numbers for secrets, which are forgotten.
+    pub forgot: bool,
 }
 
 /// Writes session end: line, commit, tree head, segment, and the merge on `main`, as one step.
@@ -230,7 +232,8 @@ pub fn close(
     session.ended_at = Some(time);
     session.last_at = time;
     draft.tx.move_session(session.uuid, &session.progress())?;
-    Ok(Closed { session, close_hash, commit })
+    let forgot = draft.tx.forget_placeholders(session.uuid)?;
+    Ok(Closed { session, close_hash, commit, forgot })
 }
 
 /// The session end on its branch, and the close on `main` with the same tree.

@@ -8,14 +8,16 @@
 use uuid::Uuid;
 
 use crate::continuity::compile::ContextBundle;
+use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
 use crate::govern::output::Shape;
-use crate::govern::sanitize::{Clean, Redaction, redact};
+use crate::govern::sanitize::{Clean, Placeholders, Redaction, redact_with};
 use crate::govern::validate::judge;
 use crate::record::block::Anchor;
 use crate::record::commitment::Salt;
+use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::record::params::{Cost, Params};
@@ -24,6 +26,7 @@ use crate::store::{Outcome, SessionRow};
 
 use super::actions::Action;
 use super::in_flight::InFlight;
+use super::keeping::Keeping;
 
 /// What is recorded before a model is called.
 #[derive(Debug)]
@@ -38,12 +41,18 @@ pub struct Prompt {
     pub compiled: CompiledPrompt,
     /// What the call is made with; its `system` is the one that `compiled` was rendered with.
     pub params: Params,
+    /// What was declared as its context, resolved; the bundle was compiled with it.
+    pub context: TurnContext,
+    /// What policy counted.
+    pub counts: Counts,
     /// The allowing decision's state.
     pub authority_state: AuthorityState,
     /// Fresh randomness.
     pub salt: Salt,
     /// Fresh randomness for the actuation intents of prompt and reply: twice `actuation::MAX_ACTS` are enough.
     pub action_salts: Vec<Salt>,
+    /// The session's numbers for secrets, as the text was redacted with them.
+    pub numbers: Placeholders,
     /// The block that was seen for this turn, if one was looked for.
     pub anchor: Option<Anchor>,
     /// The clock.
@@ -55,8 +64,10 @@ pub struct Prompt {
 pub enum Refusal {
     /// Policy denied it.
     Denied {
-        /// The decision's code.
+        /// The code that the log's line has: `[a-z0-9_.]+`.
         reason: String,
+        /// All codes, as the DECISION has them.
+        codes: Vec<String>,
     },
     /// No bundle could be compiled.
     CompileFailed {
@@ -76,12 +87,18 @@ pub struct RefusedPrompt {
     pub text: Clean,
     /// Why it goes no further.
     pub refusal: Refusal,
+    /// What was declared as its context, resolved or not.
+    pub context: TurnContext,
+    /// What policy counted.
+    pub counts: Counts,
     /// The decision's state.
     pub authority_state: AuthorityState,
     /// Fresh randomness.
     pub salt: Salt,
     /// Fresh randomness for the actuation intents of the prompt.
     pub action_salts: Vec<Salt>,
+    /// The session's numbers for secrets, as the text was redacted with them.
+    pub numbers: Placeholders,
     /// The block that was seen for this turn, if one was looked for.
     pub anchor: Option<Anchor>,
     /// The clock.
@@ -153,6 +170,9 @@ pub struct RecordedPrompt {
     pub(super) params: Params,
     pub(super) actions: Vec<Action>,
     pub(super) action_salts: Vec<Salt>,
+    pub(super) salt: Salt,
+    pub(super) keeping: Keeping,
+    pub(super) numbers: Placeholders,
     pub(super) _in_flight: InFlight,
 }
 
@@ -240,8 +260,9 @@ impl Reply {
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
         let shape = prompt.params.expect.as_deref().map(Shape::recorded);
         let judgement = judge(kernel, &prompt.bundle.shown(), &prompt.text, shape.as_ref(), &self.text);
-        let stored = redact(&self.text);
-        Judged { text: self.text, stored, usage: self.usage, cost: self.cost, judgement }
+        let mut numbers = prompt.numbers.clone();
+        let stored = redact_with(&self.text, &mut numbers);
+        Judged { text: self.text, stored, numbers, usage: self.usage, cost: self.cost, judgement }
     }
 }
 
@@ -258,6 +279,7 @@ impl Reply {
 pub struct Judged {
     pub(super) text: String,
     pub(super) stored: Redaction,
+    pub(super) numbers: Placeholders,
     pub(super) usage: Usage,
     pub(super) cost: Option<Cost>,
     pub(super) judgement: Judgement,

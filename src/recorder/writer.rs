@@ -17,6 +17,7 @@ use crate::store::{Head, Read, Store, StoreError};
 use super::RecorderError;
 use super::apply::{self, Paths, Written};
 use super::draft::Draft;
+use super::keeping::Told;
 use super::lock::WriterLock;
 use super::step::{Step, Watch, pass};
 
@@ -117,18 +118,26 @@ pub struct Writer {
     /// The recorder's handle signs receipts with it.
     pub(super) key: Arc<Signer>,
     pub(super) watch: Watch,
+    /// What is kept of texts.
+    pub(super) told: Told,
     /// How long another writer is waited for.
     pub(super) wait: Duration,
 }
 
 impl Writer {
     /// Opens the database and checks that the key at hand is the one in force.
-    pub fn open(paths: Paths, key: Arc<Signer>, watch: Watch, wait: Duration) -> Result<Self, RecorderError> {
+    pub fn open(
+        paths: Paths,
+        key: Arc<Signer>,
+        told: Told,
+        watch: Watch,
+        wait: Duration,
+    ) -> Result<Self, RecorderError> {
         let store = Sqlite::open(&paths.database())?;
         let genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;
         check_signer(&store.head()?.signer, &key)?;
-        Ok(Writer { paths, store, genesis, key, watch, wait })
+        Ok(Writer { paths, store, genesis, key, watch, told, wait })
     }
 
     /// Finishes what a crash left unapplied, and says so in the log.
@@ -236,12 +245,12 @@ impl Writer {
         &mut self,
         mut fill: impl FnMut(&mut Draft<'_>) -> Result<(), RecorderError>,
     ) -> Result<Head, RecorderError> {
-        let (genesis, key) = (&self.genesis, &self.key);
+        let (genesis, key, told) = (&self.genesis, &self.key, &self.told);
         let mut outcome = None;
         let committed = self.store.transact(&mut |tx| {
             let filled = tx.head().map_err(RecorderError::from).and_then(|head| {
                 check_signer(&head.signer, key)?;
-                let mut draft = Draft::begin(tx, head, genesis, key)?;
+                let mut draft = Draft::begin(tx, head, genesis, key, told)?;
                 fill(&mut draft)?;
                 draft.finish()
             });

@@ -20,8 +20,14 @@ pub trait Find: Read {
     fn exchanges_like(&self, prefix: &str, most: u32) -> Result<Vec<ExchangeRow>, StoreError>;
     /// Up to `most` commits whose git id begins with a prefix, oldest first.
     fn commits_like(&self, prefix: &str, most: u32) -> Result<Vec<CommitRow>, StoreError>;
-    /// Up to `most` drift events, newest first; with `open_only` those that nobody has closed.
-    fn drift_states(&self, open_only: bool, most: u32) -> Result<Vec<DriftState>, StoreError>;
+    /// Up to `most` drift events below a number, newest first, and how many older ones there are; with `open_only`
+    /// those that nobody has closed.
+    fn drift_states(
+        &self,
+        open_only: bool,
+        below: Option<u64>,
+        most: u32,
+    ) -> Result<(Vec<DriftState>, u64), StoreError>;
     /// The drift event of that number, from 1.
     fn drift_numbered(&self, number: u64) -> Result<Option<DriftState>, StoreError>;
     /// Up to `most` drift events whose id begins with a prefix, oldest first.

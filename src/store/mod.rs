@@ -9,6 +9,7 @@ mod find;
 mod recall;
 mod rows;
 pub mod sqlite;
+mod threads;
 mod witnesses;
 
 pub use drift_rows::{AssertionRow, DriftRow, DriftState};
@@ -16,9 +17,10 @@ pub use find::Find;
 pub use recall::{OpenDrift, Recall};
 pub use rows::{
     Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, ExchangeRow, Head, HomeFile, Outcome, OutcomeUpdate,
-    RowCounts, SessionProgress, SessionRow, TurnRow,
+    PlaceholderRow, PlaceholderRows, RowCounts, SessionProgress, SessionRow, TurnRow, Unkept,
 };
 
+pub use threads::{ContextRefRow, EventRow, PutThreads, ReferredText, ThreadRow, ThreadTurnRow, Threads};
 pub use witnesses::WitnessState;
 
 use std::collections::BTreeMap;
@@ -61,6 +63,19 @@ pub enum StoreError {
         /// The runner's words.
         reason: String,
     },
+    /// The database is as an earlier gently left it, and was opened for reading.
+    #[error(
+        "the database at {path} is of version {found}, and this gently reads version {expected}: run \
+         `gently init --upgrade` to bring it up to date (whatever records something does so, too)"
+    )]
+    Older {
+        /// Where it is.
+        path: PathBuf,
+        /// The newest migration that was applied.
+        found: i32,
+        /// The newest that there is.
+        expected: i32,
+    },
     /// A row does not hold what its column promises.
     #[error("database: {place} holds '{actual}', not {expected}")]
     Corrupt {
@@ -85,7 +100,7 @@ pub enum StoreError {
 ///
 /// Every method sees one consistent state only inside [`Store::transact`]; outside, two calls may see
 /// two states. All are proportional to what they return, never to the history.
-pub trait Read {
+pub trait Read: Threads {
     /// The head row.
     fn head(&self) -> Result<Head, StoreError>;
     /// `genesis.json` as the genesis commit carries it.
@@ -96,6 +111,8 @@ pub trait Read {
     fn open_sessions(&self) -> Result<Vec<SessionRow>, StoreError>;
     /// One session by its ledger id.
     fn session(&self, id: Hash32) -> Result<Option<SessionRow>, StoreError>;
+    /// One session by the id of its row.
+    fn session_of(&self, uuid: Uuid) -> Result<Option<SessionRow>, StoreError>;
     /// Calls `each` for every exchange, or for those of one session, in the order of sessions and `seq`.
     fn each_exchange(
         &self,
@@ -170,6 +187,17 @@ pub trait Read {
     fn artifacts_called(&self, id: &str) -> Result<Vec<ArtifactRow>, StoreError>;
     /// What was noted of the home's files, by name, and when; empty when they never were.
     fn home_files(&self) -> Result<(Vec<HomeFile>, Option<Seconds>), StoreError>;
+    /// The numbers that an open session has given to secrets.
+    fn placeholders(&self, session: Uuid) -> Result<PlaceholderRows, StoreError>;
+    /// Line of the first tombstone that names an exchange or an artifact.
+    fn tombstone_of(&self, id: &str) -> Result<Option<u64>, StoreError>;
+    /// Actuation intents that quote an exchange and are not erased, in the order of lines.
+    fn actions_of(&self, exchange: Uuid) -> Result<Vec<ArtifactRow>, StoreError>;
+    /// How many artifacts of a kind are on record by their commitment only, as their text was never kept.
+    fn unkept(&self, kind: &str) -> Result<u64, StoreError>;
+    /// Differences between the search indexes and what they are of, in words, at most `most`; none in a database that
+    /// has no such indexes yet.
+    fn search_faults(&self, most: u32) -> Result<Option<Vec<String>>, StoreError>;
     /// How many rows there are; by index, and not by walking over them.
     fn row_counts(&self) -> Result<RowCounts, StoreError>;
 }
@@ -178,7 +206,7 @@ pub trait Read {
 ///
 /// Nothing written here is visible or durable before [`Store::transact`] returns. An error leaves the
 /// rest of the transaction usable only behind [`Write::rollback_to_mark`].
-pub trait Write: Read {
+pub trait Write: Read + PutThreads {
     /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time, until [`Write::take_mark`].
     fn mark(&mut self) -> Result<(), StoreError>;
     /// Undoes everything since the mark, which stays.
@@ -222,10 +250,19 @@ pub trait Write: Read {
     /// Destroys the texts of an exchange, its salt, and every digest made from its text; what it was called with
     /// becomes `params`. Notes that the write-ahead log is to be emptied.
     fn erase_exchange(&mut self, exchange: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError>;
-    /// Destroys an exchange's bundle and the digests of bundle and compiled prompt: something in them is erased.
+    /// Destroys the digests of an exchange's compiled prompt: an artifact in it is erased (`bundle_too`: then the bundle
+    /// and its digest go, too), or a turn (then those of its context and DECISION go, too).
     fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError>;
-    /// Destroys the document and salt of the artifact of a line.
+    /// Destroys the document and salt of the artifact of a line, and the name of a thread that it gave.
     fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError>;
+    /// Gives numbers to secrets of a session; false, and nothing is written, when another turn has meanwhile given one
+    /// of the numbers, or another number to one of the secrets, or made another key.
+    fn put_placeholders(&mut self, session: Uuid, key: &[u8; 32], new: &[PlaceholderRow]) -> Result<bool, StoreError>;
+    /// Forgets the numbers of a session; true when there were any, and then notes that the write-ahead log is to be
+    /// emptied.
+    fn forget_placeholders(&mut self, session: Uuid) -> Result<bool, StoreError>;
+    /// Forgets which secrets have the numbers of a session; the numbers stay taken while it is open.
+    fn forget_tags(&mut self, session: Uuid) -> Result<(), StoreError>;
     /// Replaces the running count of one reason.
     fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError>;
 }

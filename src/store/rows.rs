@@ -130,9 +130,9 @@ pub struct TurnRow {
     pub created_at: Seconds,
     /// True for the user, false for aurora.
     pub by_user: bool,
-    /// Sanitized text; none once erased.
+    /// Sanitized text; none once erased, and where it is not kept.
     pub content: Option<String>,
-    /// SHA-256 of `content`; none once erased.
+    /// SHA-256 of the text; none once erased, and where nothing opens it.
     pub content_hash: Option<Hash32>,
     /// Whether it is a refusal.
     pub refusal: bool,
@@ -193,14 +193,27 @@ pub struct ExchangeRow {
     pub exclusions: String,
     /// Canonical JSON of `record::params::Params`; none when no call was to be made.
     pub params: Option<String>,
-    /// None once erased.
+    /// None once erased, and where nothing is to be opened.
     pub salt: Option<Salt>,
     /// The ledger's commitment to the prompt.
     pub prompt_commitment: Hash32,
     /// Number of the prompt line.
     pub prompt_line: u64,
+    /// What stands in the place of its texts, if they are not kept.
+    pub unkept: Option<Unkept>,
     /// None while in flight.
     pub outcome: Option<OutcomeUpdate>,
+}
+
+/// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content = "none"`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unkept {
+    /// Role `user_text`.
+    pub user_text: Hash32,
+    /// Role `bundle`; none when nothing was compiled.
+    pub bundle: Option<Hash32>,
+    /// Role `compiled_prompt`; likewise.
+    pub compiled_prompt: Option<Hash32>,
 }
 
 /// What an exchange gets once.
@@ -232,6 +245,8 @@ pub struct OutcomeUpdate {
     pub exchange_commitment: Hash32,
     /// Of an answered exchange.
     pub chain_entry: Option<Hash32>,
+    /// The exchange document's commitment to the stored answer, where that is not kept.
+    pub aurora_text: Option<Hash32>,
     /// Number of the outcome's line.
     pub outcome_line: u64,
 }
@@ -268,9 +283,9 @@ pub struct ArtifactRow {
     pub kind: String,
     /// Its id.
     pub id: String,
-    /// Canonical JSON; none once erased.
+    /// Canonical JSON; none once erased, and where it is not kept.
     pub document: Option<String>,
-    /// None once erased.
+    /// None once erased, and where nothing is to be opened.
     pub salt: Option<Salt>,
     /// The ledger's commitment.
     pub commitment: Hash32,
@@ -298,6 +313,26 @@ pub struct HomeFile {
     pub sha256: Hash32,
 }
 
+/// A number that a secret got in an open session; see `migrations/sqlite/0006_place.sql`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceholderRow {
+    /// What kind of secret: `aws-access-key`.
+    pub kind: String,
+    /// From 1, within kind and session.
+    pub number: u32,
+    /// Which secret: a keyed hash; none when a text of the session was erased.
+    pub tag: Option<[u8; 32]>,
+}
+
+/// The numbers that an open session has given to secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceholderRows {
+    /// Key of the tags; none when none was given since the last erasing.
+    pub key: Option<[u8; 32]>,
+    /// What was given.
+    pub given: Vec<PlaceholderRow>,
+}
+
 /// How many rows there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowCounts {
@@ -309,6 +344,8 @@ pub struct RowCounts {
     pub exchanges: u64,
     /// Artifacts.
     pub artifacts: u64,
+    /// Entries of the search indexes: turns, and items of continuity; none in a database that has none yet.
+    pub search_entries: Option<u64>,
 }
 
 /// One commit of the ledger, signature included, so that writing it again needs no key.

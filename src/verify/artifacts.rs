@@ -45,6 +45,7 @@ impl Checker<'_> {
                     self.cell(None, &place, "commitment of its document", found, row.commitment);
                 }
                 (None, None, _) if self.tombstones.has(&row.id) => counts.erased += 1,
+                (None, ..) if self.is_unkept(&row, counts) => {}
                 (_, _, None) => {}
                 _ => {
                     let expected = "its document and salt, or a tombstone on record";

@@ -15,7 +15,7 @@ use crate::store::{AssertionRow, Read};
 
 use super::VerifyError;
 use super::checker::Checker;
-use super::exchanges::Rows;
+use super::exchange_rows::Rows;
 
 impl Checker<'_> {
     /// Checks the assertions of one exchange; none are expected where there was no judgement.

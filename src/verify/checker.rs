@@ -29,6 +29,7 @@ use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
 use super::signatures::{Closing, Queue};
 use super::since::{Mark, Scope, Start};
+use super::unkept::Policies;
 use super::witnessed::Outside;
 use super::{Evidence, Terms, VerifyError};
 
@@ -71,6 +72,8 @@ pub(super) struct Checker<'a> {
     pub exchange_hashes: HashMap<Hash32, Hash32>,
     pub has_database: bool,
     pub tombstones: Tombstones,
+    /// What was kept of texts, by line.
+    pub policies: Policies,
     pub database: Option<DatabaseCounts>,
     pub scope: Scope,
     /// The commits that brought the keys: the root of `main`, then rotations.
@@ -176,6 +179,7 @@ impl<'a> Checker<'a> {
             exchange_hashes: HashMap::new(),
             has_database: evidence.database.is_some(),
             tombstones: Tombstones::default(),
+            policies: Policies::default(),
             database: None,
             scope: Scope::Whole { misfit: None },
             key_commits: history.on_main().next().map(|root| root.id).into_iter().collect(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::continuity::prompt::PriorTurn;
-use crate::continuity::turns::TURN;
+use crate::continuity::turns::{DEEP, TURN};
 use crate::record::bundle::{Bundle, OpenItem};
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -27,15 +27,18 @@ pub(super) struct Injected<'a> {
 }
 
 impl Checker<'_> {
-    /// The earlier turns that references name; one that is not here is a finding, one that is erased is none.
+    /// The earlier turns that references name and that stand beside the context block; one that is not here is a finding, one that is erased is none.
     pub(super) fn prior_turns(
         &mut self,
         store: &dyn Read,
         session: &SessionRow,
         refs: &[ArtifactRefRow],
+        has_context: bool,
     ) -> Result<Vec<Option<PriorTurn>>, VerifyError> {
         let mut turns = Vec::new();
-        for row in refs.iter().filter(|row| row.artifact_type == TURN) {
+        // Since there are threads, what was declared stands in the context block.
+        let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
+        for row in refs.iter().filter(|row| row.artifact_type == TURN).filter(apart) {
             let turn = match row.artifact_id.parse() {
                 Ok(id) => self.rows(store.turn(id))?.flatten(),
                 Err(_) => None,

@@ -38,13 +38,20 @@ pub(super) struct DatabaseCounts {
     pub contexts: u64,
     /// Texts that are not there as they were shown: secrets were removed before they were stored.
     pub redacted: u64,
+    /// Exchanges and artifacts whose texts were never kept, by a policy on record: they were not checked.
+    pub unkept: u64,
+    /// Where the search indexes are not what they are of; none: there are none.
+    pub search: Option<Vec<String>>,
 }
 
 impl std::fmt::Display for DatabaseCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let DatabaseCounts { exchanges, artifacts, erased, contexts, redacted } = self;
+        let DatabaseCounts { exchanges, artifacts, erased, contexts, redacted, unkept, search: _ } = self;
         let (exchanges, artifacts) = (counted(*exchanges, "exchange"), counted(*artifacts, "artifact"));
         write!(f, "{exchanges} and {artifacts} checked, {erased} of them erased, ")?;
+        if *unkept > 0 {
+            write!(f, "the texts of {unkept} of them not kept, and so not checked, ")?;
+        }
         if *contexts > 0 {
             write!(f, "{} not rendered as something in them is erased, ", counted(*contexts, "prompt"))?;
         }
@@ -61,6 +68,7 @@ impl Checker<'_> {
         let Some(head) = self.rows(store.head())? else { return Ok(()) };
         let genesis = self.rows(store.genesis())?;
         self.read_tombstones(store)?;
+        self.read_policies(store)?;
         self.check_genesis_row(genesis);
         let level = self.check_head(&head);
         self.check_log_rows(store, &head)?;
@@ -86,6 +94,8 @@ impl Checker<'_> {
             self.cell(None, "chat_session", "rows", logged, sessions);
         }
         self.check_artifacts(store, level, &mut counts)?;
+        self.check_search(store, &mut counts)?;
+        self.check_threads(store)?;
         self.database = Some(counts);
         Ok(())
     }

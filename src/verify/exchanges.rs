@@ -3,125 +3,20 @@
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
 
-use crate::continuity::prompt::{PriorTurn, render_again};
 use crate::govern::kernel::Kernel;
-use crate::govern::output::told;
-use crate::record::bundle::Exclusion;
-use crate::record::canon;
-use crate::record::commitment::{Role, Salt, Scheme, commit};
-use crate::record::documents::Format;
+use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
-use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc, row_id};
+use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
-use crate::record::params::Params;
-use crate::store::{ArtifactRefRow, DriftRow, ExchangeRow, Outcome, Read, SessionRow, TurnRow};
+use crate::store::{ExchangeRow, Outcome, Read, SessionRow, TurnRow};
 
 use super::VerifyError;
 use super::checker::Checker;
+use super::contexts::Context;
 use super::continuity::Injected;
 use super::database::DatabaseCounts;
+use super::exchange_rows::Rows;
 use super::report::Question;
-
-/// All rows of one exchange.
-pub(super) struct Rows<'a> {
-    pub session: &'a SessionRow,
-    pub exchange: &'a ExchangeRow,
-    pub user: Option<TurnRow>,
-    pub aurora: Option<TurnRow>,
-    pub refs: Vec<ArtifactRefRow>,
-    pub drift: Vec<DriftRow>,
-    /// The session's, or why it can't be read; none when it is not there.
-    pub kernel: &'a Option<Result<Kernel, String>>,
-    /// Earlier turns that its references name, in their order; none for one that is erased.
-    pub turns: Vec<Option<PriorTurn>>,
-}
-
-impl Rows<'_> {
-    pub fn place(&self) -> String {
-        format!(
-            "llm_exchange {} (prompt {} of session {})",
-            self.exchange.exchange_id, self.exchange.seq, self.session.id
-        )
-    }
-
-    /// The compiled prompt, rendered again; none when nothing was compiled.
-    fn compiled(&self, user: &str) -> Result<Option<String>, String> {
-        let turns: Option<Vec<PriorTurn>> = self.turns.iter().cloned().collect();
-        let turns = turns.ok_or("an earlier turn in it is erased, and no tombstone names it for that")?;
-        let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
-        let kernel = self.kernel.as_ref().ok_or("its kernel is not in the database")?;
-        let kernel = kernel.as_ref().map_err(Clone::clone)?;
-        let system = self.params()?.and_then(|params| params.system);
-        render_again(kernel, bundle, system.as_deref(), &turns, user).map(Some).map_err(|e| e.to_string())
-    }
-
-    /// What the call was made with; none when no call was to be made.
-    fn params(&self) -> Result<Option<Params>, String> {
-        let stored = self.exchange.params.as_deref();
-        let params = stored.map(|text| Params::parse(text).map_err(|e| format!("params: {e}"))).transpose()?;
-        // A declared shape is covered by what the model was told of it.
-        let shape = params.as_ref().and_then(|params| params.expect.as_deref());
-        let said = params.as_ref().and_then(|params| params.system.as_deref()).unwrap_or_default();
-        match shape {
-            Some(shape) if !said.starts_with(&told(shape)) => {
-                Err("params: a shape that the model was not told".to_owned())
-            }
-            _ => Ok(params),
-        }
-    }
-
-    pub fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
-        let outcome = self.exchange.outcome.as_ref().ok_or("the exchange has no outcome")?;
-        let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
-        let user = self.user.as_ref().and_then(|turn| turn.content.as_deref()).ok_or("the user's text is gone")?;
-        let aurora = self.aurora.as_ref().map(|turn| turn.content.as_deref().ok_or("the answer's text is gone"));
-        let exclusions: Vec<Exclusion> =
-            canon::parse(self.exchange.exclusions.as_bytes()).map_err(|e| e.to_string())?;
-        let validator = outcome.validator_summary.as_deref().map(serde_json::from_str).transpose();
-        Ok(ExchangeDoc {
-            answered_at: outcome.answered_at,
-            artifacts: self.refs.iter().cloned().map(named_artifact).collect(),
-            asked_at: self.exchange.created_at,
-            aurora_text: aurora.transpose()?.map(|text| commit_to(Role::AuroraText, text)),
-            authority_state: self.exchange.authority_state,
-            bundle: self.exchange.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
-            compiled_prompt: self.compiled(user)?.map(|text| commit_to(Role::CompiledPrompt, &text)),
-            completion_tokens: outcome.completion_tokens,
-            cost: outcome.cost.clone(),
-            decision: self.exchange.decision.clone(),
-            drift: self.drift.iter().cloned().map(named_drift).collect(),
-            exchange_id: self.exchange.exchange_id,
-            exclusions,
-            format: Format,
-            kernel_hash: self.session.kernel_hash,
-            model: self.exchange.model.clone(),
-            outcome: outcome.outcome.name().to_owned(),
-            params: self.params()?.map(|params| params.named()),
-            prompt_tokens: outcome.prompt_tokens,
-            reason: outcome.reason.clone(),
-            refusal: outcome.refusal,
-            seq: self.exchange.seq,
-            session_id: self.session.id,
-            user_text: commit_to(Role::UserText, user),
-            validator: validator.map_err(|e| e.to_string())?,
-        })
-    }
-}
-
-fn named_artifact(row: ArtifactRefRow) -> ArtifactNamed {
-    ArtifactNamed {
-        artifact_id: row.artifact_id,
-        artifact_type: row.artifact_type,
-        freshness_s: row.freshness_s,
-        included_reason: row.included_reason,
-        observed_at: row.observed_at,
-        risk_flags: row.risk_flags,
-    }
-}
-
-fn named_drift(row: DriftRow) -> DriftNamed {
-    DriftNamed { class: row.class, id: row.drift_id, severity: row.severity, summary: row.summary }
-}
 
 impl Checker<'_> {
     /// Checks the exchanges of one session: each against its lines, texts and commitments.
@@ -148,6 +43,7 @@ impl Checker<'_> {
             counts.exchanges += 1;
             self.progress.step();
             let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
+            let context = self.rows(Context::read(store, exchange.exchange_id))?.flatten();
             let rows = Rows {
                 session,
                 exchange,
@@ -156,8 +52,9 @@ impl Checker<'_> {
                     Some(id) => self.rows(store.turn(id))?.flatten(),
                     None => None,
                 },
-                turns: self.prior_turns(store, session, &refs)?,
+                turns: self.prior_turns(store, session, &refs, context.is_some())?,
                 refs,
+                context,
                 drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
                 kernel: &kernel,
             };
@@ -168,6 +65,7 @@ impl Checker<'_> {
             self.check_texts(&rows, counts)?;
             self.check_outcome(store, &rows, counts)?;
             self.check_assertions(store, &rows)?;
+            self.check_context(store, &rows)?;
         }
         Ok(())
     }
@@ -230,8 +128,10 @@ impl Checker<'_> {
         };
         for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
             let place = turn_place(turn);
-            let digest = turn.content.as_ref().map(|text| Hash32::digest(text.as_bytes()));
-            self.cell_opt(id, &place, "content_hash", digest, turn.content_hash);
+            if rows.exchange.unkept.is_none() {
+                let digest = turn.content.as_ref().map(|text| Hash32::digest(text.as_bytes()));
+                self.cell_opt(id, &place, "content_hash", digest, turn.content_hash);
+            }
             self.cell(id, &place, "session_id", rows.session.uuid, turn.session);
             let user_turn = turn.turn_id == row.turn_user;
             self.cell(id, &place, "speaker is user", user_turn, turn.by_user);
@@ -241,6 +141,11 @@ impl Checker<'_> {
             let first = rows.drift.first().filter(|_| !user_turn).map(|drift| drift.drift_id.clone());
             self.cell_opt(id, &place, "driftwatch_id", first, turn.driftwatch_id.clone());
         }
+        if let Some(unkept) = row.unkept {
+            self.check_unkept(rows, unkept, counts);
+            return Ok(());
+        }
+        self.check_policy(rows);
         let bundle = row.bundle_json.as_ref().map(|json| Hash32::digest(json.as_bytes()));
         self.cell_opt(id, &place, "context_bundle_hash", bundle, row.bundle_hash);
         let (Some(text), Some(salt)) = (&user.content, &row.salt) else {
@@ -267,7 +172,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_erased(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {
+    pub(super) fn check_erased(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {
         let texts = [&rows.user, &rows.aurora].into_iter().flatten().any(|turn| turn.content.is_some());
         if self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
             counts.erased += 1;
@@ -315,6 +220,13 @@ impl Checker<'_> {
         }
         if let Event::Response { record, .. } = &line.event {
             self.check_record(rows, *record);
+        }
+        if row.unkept.is_some() {
+            // An answer that was lost with a backup is in a tombstone, and what committed to it is lost with it.
+            if outcome.turn_aurora.is_none() || outcome.aurora_text.is_some() {
+                self.check_exchange_document(rows, counts);
+            }
+            return Ok(());
         }
         let gone = |turn: &Option<TurnRow>| turn.as_ref().is_some_and(|turn| turn.content.is_none());
         if gone(&rows.aurora) && row.salt.is_some() && !gone(&rows.user) {

@@ -319,6 +319,11 @@ pub struct Report {
     pub bracket: Bracket,
     /// What was checked of the database; none where none is at hand, or only what is new is checked.
     pub database: Option<String>,
+    /// Exchanges and artifacts of the database whose texts are not kept, and were not checked.
+    pub unkept: u64,
+    /// Where the search indexes of the database are not what they are of, in words. No evidence, and part of no
+    /// answer; none where they were not looked at.
+    pub search: Option<Vec<String>>,
     /// How much of the ledger was checked.
     pub scope: Scope,
     /// Lines before a saved position that were read again, for the sessions that were open there.

@@ -41,6 +41,8 @@ impl Checker<'_> {
             commits: self.commits,
             tree_heads: self.tree_heads,
             bracket,
+            unkept: self.database.as_ref().map_or(0, |counts| counts.unkept),
+            search: self.database.as_ref().and_then(|counts| counts.search.clone()),
             database: self.database.map(|counts| counts.to_string()),
             scope: self.scope,
             replayed: self.replayed,
@@ -65,7 +67,12 @@ impl Checker<'_> {
             let lines = counted(self.lines_checked(), "log line");
             let erased = self.database.as_ref().map_or(0, |database| database.erased);
             let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
-            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}"))
+            let unkept = match self.database.as_ref().map_or(0, |database| database.unkept) {
+                0 => String::new(),
+                1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
+                n => format!(", the texts of {n} records are not kept and were not checked"),
+            };
+            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"))
         })
     }
 

@@ -7,21 +7,24 @@ use std::sync::Arc;
 
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
 use gently::govern::actuation::MAX_ACTS;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
 use gently::record::block::{Anchor, Block, Header, Network, Source, check_header};
 use gently::record::bundle::SightEntry;
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::context::turn::Counts;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::params::Params;
 use gently::record::time::Seconds;
-use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
+use gently::recorder::{Prompt, Recorder, SessionTerms, thread_id, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::sqlite::Sqlite;
@@ -56,6 +59,7 @@ pub fn exchanges(root: &Path) -> u64 {
 pub struct House {
     recorder: Recorder,
     kernel: Kernel,
+    config: ContextConfig,
     model: Model,
     terms: SessionTerms,
     tools: Vec<Arc<dyn Tool>>,
@@ -89,6 +93,7 @@ impl House {
         let house = House {
             recorder,
             kernel,
+            config: ContextConfig::parse(GENESIS_CONTEXT).unwrap(),
             model,
             terms,
             tools,
@@ -211,9 +216,12 @@ impl House {
             text,
             bundle,
             compiled,
+            context: TurnContext::alone(&self.config, thread_id(session, 0), None),
+            counts: Counts::default(),
             authority_state: AuthorityState::Ok,
             salt: fresh_salt(),
             action_salts,
+            numbers: Placeholders::new([0; 32]),
             params: Params::default(),
             anchor: None,
             now,

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use gently::ask::recall::{Declared, Reference, recall};
+use gently::ask::refer::{Standing, refer};
 use gently::continuity::compile::{Inputs, compile};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
 use gently::home::Home;
 use gently::keys::os_random;
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::item::{FACT_RATIFIED, ItemKind};
 use gently::record::time::Seconds;
 use gently::recorder::{ArtifactId, Field, NewArtifact, Recorder, always, unwatched};
@@ -134,16 +136,19 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>)> {
     let kernel = Kernel::from_toml(&kernel.collect::<Vec<_>>().join("\n")).unwrap();
     let session = store.newest_session().unwrap().unwrap();
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
     let mut measured = Vec::new();
     for (name, deep, words) in [("6 words", false, 6), ("24 words", false, 24), ("6 words, deep", true, 6)] {
-        let declared = Declared { refs: vec![Reference::Last(6)], deep };
+        let declared = Declared { refs: vec![Reference::Last(6)], ..Declared::default() };
         let mut numbers = Numbers(7);
         let mut times = Vec::new();
         for _ in 0..runs {
             let asked: Vec<String> = (0..words).map(|_| numbers.word()).collect();
             let text = redact(&format!("{} of this machine?", asked.join(" "))).clean;
             let begun = Instant::now();
-            let recalled = recall(&store, &kernel, Some(session.uuid), &text, &declared).unwrap();
+            let rules = (&kernel, &config);
+            let referred = refer(&store, rules, Some(&session), Standing::default(), &declared).unwrap();
+            let recalled = recall(&store, &kernel, Some(session.uuid), &text, &referred, deep).unwrap();
             let bundle = compile(&Inputs {
                 session_id: session.uuid,
                 user_input: &text,

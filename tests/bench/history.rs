@@ -8,17 +8,21 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use futures_util::future::join_all;
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
 use gently::record::block::{Anchor, Network};
 use gently::record::bundle::SightEntry;
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::context::turn::Counts;
 use gently::record::documents::AuthorityState;
 use gently::record::time::Seconds;
+use gently::recorder::thread_id;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
@@ -78,6 +82,7 @@ pub fn make(root: &Path, sessions: u64) {
 async fn session(house: &House<'_>, number: u64, now: Seconds) {
     let anchor = || Anchor::local(Network::Bitcoin, now);
     let session = house.recorder.open_session(house.terms.clone(), anchor(), now).await.unwrap();
+    let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
     for turn in 0..=number % 2 {
         let text = redact(&format!("Question {turn} of session {number}: how is this machine doing?")).clean;
         let bundle = compile(&Inputs {
@@ -101,10 +106,13 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             text,
             bundle,
             compiled,
+            context: TurnContext::alone(&config, thread_id(session.id, 0), None),
+            counts: Counts::default(),
             params,
             authority_state,
             salt,
             action_salts: Vec::new(),
+            numbers: Placeholders::new([0; 32]),
             anchor: None,
             now,
         };

@@ -8,6 +8,7 @@
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
 //!                                    of the contexts of so many questions
 //! bench headers FOLDER COUNT RUNS    a store of so many easy headers, then reading and checking all of them
+//! bench replay HOME EXCHANGES        a home with so many exchanges in threads of a hundred, then all of them replayed
 //! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
 //! ```
 //!
@@ -20,6 +21,7 @@ mod headers;
 mod history;
 mod hostile;
 mod opening;
+mod replay;
 mod server;
 
 use std::io::{Read, Write};
@@ -44,12 +46,13 @@ fn main() {
             print("read and check", &mut headers::measure(folder, count, runs.parse().unwrap()));
         }
         ["check", gently, home, runs] => opening::measure(gently, Path::new(home), runs.parse().unwrap(), print),
+        ["replay", home, exchanges] => replay::run(Path::new(home), exchanges.parse().unwrap()),
         ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
                 "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
-                 context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…]"
+                 context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…] | replay HOME EXCHANGES"
             );
             std::process::exit(2);
         }

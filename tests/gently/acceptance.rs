@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use gently::anchor::agree::Policy;
 use gently::ask::recall::Declared;
+use gently::ask::refer::Standing;
 use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::hash::Hash32;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::House;
@@ -151,7 +153,9 @@ async fn silent_turn(person: &Person) {
     let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
     let (kernel, key) = (Home::kernel(&store).unwrap(), store.auth_keys().unwrap()[0].hash);
     let (model, clock, say) = (Model::observer(), move || now, |_: &str| {});
+    let context = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
     let house = House {
+        context: &context,
         recorder: &recorder,
         store: &store,
         kernel: &kernel,
@@ -166,7 +170,7 @@ async fn silent_turn(person: &Person) {
         say: &say,
     };
     let gather = || Seen { sight: BTreeMap::new(), salt: Salt::new([5; 32]), action_salts: Vec::new() };
-    let question = Question { text: QUESTION, declared: &Declared::default() };
+    let question = Question { text: QUESTION, declared: &Declared::default(), standing: Standing::default() };
     let asked = ask(&house, key, &model, question, gather, &Endless).await.unwrap();
     assert!(matches!(asked.turn, Turn::Refused(_, Some(_))), "{:?}", asked.turn);
 }

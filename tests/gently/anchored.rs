@@ -7,11 +7,13 @@ use gently::anchor::BlockSource;
 use gently::anchor::agree::Policy;
 use gently::anchor::esplora::Esplora;
 use gently::ask::recall::Declared;
+use gently::ask::refer::Standing;
 use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::House;
@@ -132,7 +134,9 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
     let (model, say) = (Model::observer(), |_: &str| {});
     for (later, heights) in [(61, vec![TIP]), (62, vec![TIP])] {
         let clock = || Seconds::new(started.get() + later).unwrap();
+        let context = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
         let house = House {
+            context: &context,
             recorder: &recorder,
             store: &store,
             kernel: &kernel,
@@ -150,7 +154,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             let (sight, salt) = (observe_all(&tools, kernel.tools(), clock()), Salt::new([later as u8; 32]));
             Seen { sight, salt, action_salts: Vec::new() }
         };
-        let question = Question { text: "And now?", declared: &Declared::default() };
+        let question = Question { text: "And now?", declared: &Declared::default(), standing: Standing::default() };
         let asked = ask(&house, key, &model, question, gather, &Endless).await.unwrap();
         let Turn::Answered(answer) = asked.turn else { panic!("{:?}", asked.turn) };
         assert!(!asked.resumed.opened);

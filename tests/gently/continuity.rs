@@ -153,13 +153,14 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
     // The answer can't end the block that it is shown in.
     let sent = server.requests().last().unwrap().json();
     let system = sent["messages"][0]["content"].as_str().unwrap();
-    for marker in ["<gently-turns ", "</gently-turns>", "<gently-context ", "</gently-context>"] {
-        assert_eq!(system.to_lowercase().matches(marker).count(), 1, "{marker}: {system}");
+    for (marker, count) in
+        [("<gently-turns", 0), ("</gently-turns>", 0), ("<gently-context ", 1), ("</gently-context>", 1)]
+    {
+        assert_eq!(system.to_lowercase().matches(marker).count(), count, "{marker}: {system}");
     }
-    let (_, block) = system.split_once("<gently-turns sha256:").unwrap();
-    let (block, _) = block.split_once(">\n").unwrap().1.split_once("\n</gently-turns>").unwrap();
-    let block: Value = serde_json::from_str(block).unwrap();
-    assert_eq!((&block[1]["speaker"], &block[1]["text"]), (&json!("aurora"), &json!(forged)));
+    let (_, block) = system.split_once("\nDBL_CONTEXT_REFS_BEGIN\n").unwrap();
+    let (block, rest) = block.split_once("\n---\nDBL_CONTEXT_REFS_END").unwrap();
+    assert!(block.ends_with(&forged.replace('<', "&lt;")) && rest.trim().is_empty(), "{system}");
     // No bundle holds a word of it.
     assert!(!shown["bundle"].to_string().contains("quindecennial"), "{shown:#}");
 
@@ -184,7 +185,6 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
     assert_eq!(turns_of(&["nothing?"]), (json!([]), vec![]));
     for (args, said) in [
         (&["ask", "--ref", "last:0", "x"][..], "--ref: last:N takes N from 1 to 64; not 'last:0'"),
-        (&["ask", "--ref", "deadbeef", "x"], "no exchange 'deadbeef' here"),
         (&["ask", "--ref", "nonsense", "x"], "'nonsense' is no id"),
         (&["ask", "--ref", "last:1", "--no-ref", "x"], "cannot be used with"),
     ] {
@@ -390,6 +390,13 @@ fn an_erased_fact_leaves_no_word_either() {
     sound(&person);
 }
 
+/// What is recorded today commits to its thread, which a home from before has none of: that is missed, and nothing else.
+fn sound_but_for_threads(person: &Person) {
+    let report = person.verified();
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|one| one.to_string().contains("exchange_commitment")), "{report:#}");
+}
+
 #[test]
 fn a_home_from_before_is_searched_too() {
     let mut person = Person::new();
@@ -411,14 +418,17 @@ fn a_home_from_before_is_searched_too() {
             database.execute_batch(&format!("DROP {kind} IF EXISTS {name}")).unwrap();
         }
     }
+    for column in ["user_text", "bundle", "compiled_prompt", "aurora_text"] {
+        database.execute_batch(&format!("ALTER TABLE llm_exchange DROP COLUMN {column}_commitment")).unwrap();
+    }
     database.execute_batch("DELETE FROM refinery_schema_history WHERE version > 1").unwrap();
     drop(database);
     // Looking migrates nothing, and misses nothing.
-    sound(&person);
+    sound_but_for_threads(&person);
     person.gently(&["session", "close"]).exits(0);
     let deep = person.gently(&["ask", "--deep", "Which harpsichord?"]).exits(0);
     assert!(deep.err.contains("added from deep history: "), "{deep:#?}");
-    sound(&person);
+    sound_but_for_threads(&person);
 }
 
 #[test]

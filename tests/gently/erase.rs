@@ -21,7 +21,7 @@ const PROMPT: &str = "Restart nginx, and tell nobody of project quetzalcoatl";
 const ANSWER: &str = "I will restart nginx for zygomorphic reasons";
 
 /// The files below a folder that hold these bytes.
-fn holders(root: PathBuf, bytes: &[u8]) -> Vec<PathBuf> {
+pub fn holders(root: PathBuf, bytes: &[u8]) -> Vec<PathBuf> {
     let mut all = std::collections::BTreeMap::new();
     crate::recorder::read_all(&root, &mut all);
     assert!(all.len() > 10);
@@ -205,4 +205,85 @@ fn a_retention_erases_what_is_older_and_nothing_else() {
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
     person.gently(&["erase"]).exits(2);
     person.gently(&["erase", "last", "--due"]).exits(2);
+}
+
+/// Of a home with a closed session and a passphrase in its environment: everything that copies or restores it goes on,
+/// both verifiers agree, and the report says this of what is not there.
+pub fn goes_on(person: &Person, says: &str) {
+    let sound = |what: &str| {
+        let report = person.gently(&["audit", "verify"]).exits(0).out;
+        assert!(report.contains("consistent:  yes") && report.contains(says), "{what}: {report}");
+        let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/verify.py");
+        let log = person.at("audit.log");
+        let mut python = std::process::Command::new("python3");
+        python.arg(script).arg(person.at("ledger.git")).arg("--log").arg(log).arg("--json");
+        let theirs = crate::person::run(&mut python).exits(0).json();
+        assert_eq!(theirs["answers"]["consistent"], "yes", "{what}: {theirs}");
+        assert_eq!(person.git(&["fsck", "--strict", "--no-progress"]).exits(0).err, "", "{what}");
+    };
+    sound("as it is");
+    let export = person.dir.path().join("export");
+    let session =
+        person.gently(&["session", "list", "--json"]).exits(0).json()[0]["session"].as_str().unwrap().to_owned();
+    person.gently(&["audit", "export", &session, export.to_str().unwrap()]).exits(0);
+    for part in ["audit.log", "ledger.git"] {
+        let (here, aside) = (person.at(part), person.dir.path().join("aside"));
+        std::fs::rename(&here, &aside).unwrap();
+        person.gently(&["audit", "rebuild"]).exits(0);
+        sound(part);
+        if aside.is_dir() { std::fs::remove_dir_all(&aside) } else { std::fs::remove_file(&aside) }.unwrap();
+    }
+    let file = person.dir.path().join("home.age");
+    person.gently(&["backup", file.to_str().unwrap()]).exits(0);
+    std::fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
+    person.gently(&["restore", file.to_str().unwrap()]).exits(0);
+    sound("restored");
+    person.gently(&["audit", "adopt", "--nothing-newer"]).exits(0);
+    person.ask("And it goes on?");
+    person.gently(&["session", "close"]).exits(0);
+    let report = person.verified();
+    assert_eq!(report["answers"]["consistent"], "yes", "{report}");
+}
+
+#[test]
+fn backup_restore_rebuild_export_and_both_verifiers_go_on_with_an_erased_exchange() {
+    let (mut person, _server) = answered(ANSWER);
+    person.set("GENTLY_PASSPHRASE", "correct horse battery");
+    person.ask("Who is quetzalcoatl?");
+    person.ask("Something else");
+    person.gently(&["session", "close"]).exits(0);
+    person.gently(&["erase", "interaction-1"]).exits(0);
+    goes_on(&person, "hold together, 1 erased");
+    assert!(holders(person.home(), b"quetzalcoatl").is_empty());
+    let shown = person.gently(&["show", "last"]).exits(0).out;
+    assert!(shown.contains("And it goes on?"), "{shown}");
+    // What was erased stays erased where the home was restored.
+    let first =
+        person.gently(&["session", "list", "--json"]).exits(0).json()[0]["session"].as_str().unwrap().to_owned();
+    let shown = person.gently(&["show", &format!("{}/1", &first[..16])]).exits(0).out;
+    assert!(shown.contains("erased: asked for"), "{shown}");
+}
+
+/// No step of erasing walks over a table: with many rows of each, every query goes by an index.
+#[test]
+fn erasing_looks_up_by_index() {
+    let person = Person::new();
+    person.ask("one");
+    let database = person.database();
+    for (sql, index) in [
+        ("SELECT min(line) AS line FROM tombstone_id WHERE id = 'x'", "tombstone_id"),
+        (
+            "SELECT * FROM artifact WHERE kind = 'action' AND document IS NOT NULL
+               AND json_extract(document, '$.content.exchange') = 'x' ORDER BY line",
+            "idx_artifact_action_exchange",
+        ),
+        ("SELECT * FROM artifact WHERE id = 'x' ORDER BY line", "idx_artifact_id"),
+        ("SELECT DISTINCT exchange_id FROM context_artifact_ref WHERE artifact_id = 'x'", "idx_context_artifact_id"),
+        ("SELECT * FROM artifact WHERE kind = 'x' ORDER BY line DESC LIMIT 1", "idx_artifact_kind_line"),
+    ] {
+        let mut plan = database.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps: Vec<String> = plan.query_map([], |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+        let plan = steps.join("; ");
+        assert!(plan.contains(index) && !plan.contains("SCAN"), "{sql}: {plan}");
+    }
 }

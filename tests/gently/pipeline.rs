@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{ContextBundle, Inputs, compile};
+use gently::continuity::prompt::Earlier;
 use gently::continuity::prompt::{CompiledPrompt, RenderFault, render, render_again};
 use gently::govern::authority::{Decision, Normative, decide};
 use gently::govern::drift::Verdict;
@@ -15,6 +16,7 @@ use gently::govern::sanitize::{Clean, redact};
 use gently::govern::validate::judge;
 use gently::models::observer;
 use gently::record::bundle::{Bundle, Moment, NoSight, Reading, SightEntry};
+use gently::record::context::turn::Counts;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
@@ -22,6 +24,9 @@ use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use proptest::prelude::*;
 use uuid::Uuid;
+
+/// No earlier turn.
+const NOTHING: Earlier<'_> = Earlier::Context { deep: &[], block: None };
 
 const QUESTION: &str = "How is this machine doing?";
 
@@ -155,10 +160,13 @@ fn a_stored_exchange_renders_to_the_same_bytes() {
     let kernel = Kernel::genesis();
     let (clean, bundle, prompt) = turn(&kernel, "Was \"</gently-context>\" there? é\u{1F600}\n");
     let snapshot = Kernel::from_canonical(kernel.canonical_json()).unwrap();
-    assert_eq!(render_again(&snapshot, bundle.json(), None, &[], clean.as_str()).unwrap(), prompt.canonical());
+    assert_eq!(render_again(&snapshot, bundle.json(), None, NOTHING, clean.as_str()).unwrap(), prompt.canonical());
     let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 3", 1)).unwrap();
-    assert!(matches!(render_again(&other, bundle.json(), None, &[], clean.as_str()), Err(RenderFault::Kernel { .. })));
-    assert!(render_again(&kernel, &format!("{} ", bundle.json()), None, &[], clean.as_str()).is_err());
+    assert!(matches!(
+        render_again(&other, bundle.json(), None, NOTHING, clean.as_str()),
+        Err(RenderFault::Kernel { .. })
+    ));
+    assert!(render_again(&kernel, &format!("{} ", bundle.json()), None, NOTHING, clean.as_str()).is_err());
 }
 
 #[test]
@@ -229,7 +237,7 @@ fn the_tier_decides_the_severity() {
 #[test]
 fn a_request_to_act_is_answered_with_insufficient_authority() {
     let clean = redact("Please restart the nginx service").clean;
-    let inputs = Normative { prompt: &clean, model: observer::ID, earlier_turns: 0 };
+    let inputs = Normative { prompt: &clean, model: observer::ID, counts: Counts::default(), intents: Vec::new() };
     let decision = decide(&Kernel::genesis(), &inputs);
     assert_eq!(decision, Decision::Allow { authority_state: AuthorityState::Insufficient });
 }
@@ -239,7 +247,7 @@ proptest! {
     fn any_text_goes_through(text in "\\PC{0,200}", reply in "\\PC{0,200}") {
         let kernel = Kernel::genesis();
         let (clean, bundle, prompt) = turn(&kernel, &text);
-        prop_assert_eq!(render_again(&kernel, bundle.json(), None, &[], clean.as_str()).unwrap(), prompt.canonical());
+        prop_assert_eq!(render_again(&kernel, bundle.json(), None, NOTHING, clean.as_str()).unwrap(), prompt.canonical());
         let judgement = judge(&kernel, bundle.bundle(), &clean, None, &reply);
         let flags = judgement.flags();
         let drifted = flags.authority_drift || flags.completeness_drift || flags.evidence_drift

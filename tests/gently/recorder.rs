@@ -8,18 +8,22 @@ use std::process::Command;
 
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::{AuthKey, KeyError};
 use gently::models::{Model, observer};
 use gently::record::block::{Anchor, Block, Network, Source};
 use gently::record::bundle::{Moment, NoSight, Reading, SightEntry};
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::context::turn::Counts;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
+use gently::recorder::thread_id;
 use gently::recorder::{
     Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError, Refusal, RefusedPrompt, SessionTerms,
     Watch, unwatched,
@@ -282,11 +286,27 @@ fn salt(text: &str) -> Salt {
     Salt::new(*Hash32::digest(text.as_bytes()).as_bytes())
 }
 
+/// A turn of the session's own thread that refers to nothing.
+pub fn alone(session: &SessionRow) -> TurnContext {
+    TurnContext::alone(&ContextConfig::parse(GENESIS_CONTEXT).unwrap(), thread_id(session.id, 0), None)
+}
+
 /// The pipeline up to the recorded prompt.
 pub async fn prompt(
     recorder: &Recorder,
     session: &SessionRow,
     text: &str,
+    now: Seconds,
+) -> Result<RecordedPrompt, RecorderError> {
+    prompt_numbered(recorder, session, text, Placeholders::new([0; 32]), now).await
+}
+
+/// The same with the numbers that its text was redacted with.
+pub async fn prompt_numbered(
+    recorder: &Recorder,
+    session: &SessionRow,
+    text: &str,
+    numbers: Placeholders,
     now: Seconds,
 ) -> Result<RecordedPrompt, RecorderError> {
     let kernel = Kernel::genesis();
@@ -309,9 +329,12 @@ pub async fn prompt(
         text: clean,
         bundle,
         compiled,
+        context: alone(session),
+        counts: Counts::default(),
         authority_state: AuthorityState::Ok,
         salt: salt(text),
         action_salts: action_salts(text),
+        numbers,
         anchor: None,
         now,
     };
@@ -344,10 +367,13 @@ pub fn denied(session: &SessionRow, text: &str, now: Seconds) -> RefusedPrompt {
     RefusedPrompt {
         session: session.id,
         text: redact(text).clean,
-        refusal: Refusal::Denied { reason: "authority.denied".to_owned() },
+        refusal: Refusal::Denied { reason: "authority.denied".to_owned(), codes: vec!["authority.denied".to_owned()] },
+        context: alone(session),
+        counts: Counts::default(),
         authority_state: AuthorityState::Blocked,
         salt: salt(text),
         action_salts: action_salts(text),
+        numbers: Placeholders::new([0; 32]),
         anchor: None,
         now,
     }

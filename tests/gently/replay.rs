@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use gently::continuity::prompt::render_again;
+use gently::continuity::prompt::{Earlier, render_again};
 use serde_json::json;
 
 use crate::model_choice::{Ran, gently};
@@ -77,10 +77,11 @@ fn a_prompt_is_found_by_its_digest() {
     assert_eq!(params.system.as_deref(), Some("Be kind."));
     let user = store.turn(row.turn_user).unwrap().unwrap().content.unwrap();
     let bundle = row.bundle_json.as_deref().unwrap();
-    let again = render_again(&kernel, bundle, params.system.as_deref(), &[], &user).unwrap();
+    let nothing = Earlier::Context { deep: &[], block: None };
+    let again = render_again(&kernel, bundle, params.system.as_deref(), nothing, &user).unwrap();
     let found = store.answered_prompt(Hash32::digest(again.as_bytes())).unwrap().unwrap();
     assert_eq!(found.exchange_id, row.exchange_id);
-    let without = render_again(&kernel, bundle, None, &[], &user).unwrap();
+    let without = render_again(&kernel, bundle, None, nothing, &user).unwrap();
     assert!(store.answered_prompt(Hash32::digest(without.as_bytes())).unwrap().is_none());
     assert!(store.answered_text(Hash32::digest(user.as_bytes())).unwrap().is_some());
     assert!(store.answered_text(Hash32::digest(b"other words")).unwrap().is_none());

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use gently::anchor::agree::Policy;
 use gently::ask::recall::Declared;
+use gently::ask::refer::Standing;
 use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::govern::kernel::Kernel;
 use gently::models::Model;
 use gently::record::block::Network;
 use gently::record::bundle::{Moment, SightEntry};
 use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::session::House;
 use serde_json::{Value, json};
 
@@ -150,7 +152,9 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
     let (recorder, store, kernel) = (rig.recorder(at(10)), rig.store(), Kernel::genesis());
     let (clock, say) = (|| at(11), |_: &str| {});
     let model = Model::observer();
+    let context = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
     let house = House {
+        context: &context,
         recorder: &recorder,
         store: &store,
         kernel: &kernel,
@@ -169,7 +173,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
     let all: BTreeMap<String, SightEntry> = kernel.tools().iter().map(|tool| (tool.clone(), empty())).collect();
     for sight in [BTreeMap::new(), all] {
         let gather = || Seen { sight, salt: Salt::new([1; 32]), action_salts: Vec::new() };
-        let question = Question { text: "How is it?", declared: &Declared::default() };
+        let question = Question { text: "How is it?", declared: &Declared::default(), standing: Standing::default() };
         let asked = wait(ask(&house, rig.terms().auth_key_hash, &model, question, gather, &Endless)).unwrap();
         let Turn::Refused(_, Some(fault)) = asked.turn else { panic!("{:?}", asked.turn) };
         assert_eq!(fault.code(), "compile.sight_without_values");

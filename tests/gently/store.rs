@@ -126,6 +126,7 @@ fn exchange(n: u128, seq: u64) -> ExchangeRow {
         salt: Some(Salt::new([9; 32])),
         prompt_commitment: hash("prompt"),
         prompt_line: 1,
+        unkept: None,
         outcome: None,
     }
 }
@@ -145,6 +146,7 @@ fn outcome() -> OutcomeUpdate {
         response_commitment: Some(hash("response")),
         exchange_commitment: hash("exchange"),
         chain_entry: Some(hash("chain")),
+        aurora_text: None,
         outcome_line: 2,
     }
 }

@@ -29,6 +29,9 @@ pub(super) fn text(report: &Report) -> String {
         (None, Scope::Since { .. }) => "not looked at with --since, so not checked",
     };
     put(&mut out, format_args!("database:    {database}"));
+    if let Some(search) = &report.search {
+        put_search(&mut out, search);
+    }
     if report.receipts > 0 {
         put(&mut out, format_args!("receipts:    {} held against the log", report.receipts));
     }
@@ -61,6 +64,18 @@ fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding
     if more > 0 {
         put(out, format_args!(""));
         put(out, format_args!("and {more} more"));
+    }
+}
+
+/// The search indexes: no evidence, so beside the answers.
+fn put_search(out: &mut String, faults: &[String]) {
+    if faults.is_empty() {
+        put(out, format_args!("search:      has each text once, and nothing else (no evidence)"));
+        return;
+    }
+    put(out, format_args!("search:      not what it is of; no evidence, but what is searched for may not be found"));
+    for fault in faults {
+        put(out, format_args!("  {fault}"));
     }
 }
 
@@ -201,6 +216,8 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
         "bracket": bracket::facts(&report.bracket),
         "database": report.database,
+        "texts_not_kept": report.unkept,
+        "search": report.search,
         "receipts": report.receipts,
     })
 }

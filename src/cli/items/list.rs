@@ -6,15 +6,15 @@ use crate::cli::screen::quiet;
 use crate::cli::wire::{self, WireError};
 use crate::cli::{could_not, print, say};
 use crate::record::item::{Item, ItemKind, ItemState};
-use crate::store::Recall;
 use crate::store::sqlite::Sqlite;
+use crate::store::{Read as _, Recall};
 
 /// No screen holds more.
 const MOST: u32 = 1000;
 
 /// `gently fact list` and its like.
 pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let open = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(open).collect();
     let mut rows = store.items_of(&[kind], &states, MOST + 1)?;
@@ -24,6 +24,7 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
     if more {
         say(&format!("only the newest {MOST} are listed"));
     }
+    say_unkept(&store, kind)?;
     if json {
         let list = rows.iter().map(|(item, text)| facts(item, text.as_deref())).collect();
         return Ok(print(&format!("{}\n", Value::Array(list))));
@@ -34,10 +35,22 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
     Ok(print(&rows.iter().map(|(item, text)| line(item, text.as_deref()) + "\n").collect::<String>()))
 }
 
+/// Says how many are on record whose text was never kept.
+fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<(), WireError> {
+    let name = kind.name();
+    match store.unkept(name)? {
+        0 => {}
+        1 => say(&format!("1 {name} is on record by its commitment only: its text was not kept")),
+        n => say(&format!("{n} {name}s are on record by their commitments only: their texts were not kept")),
+    }
+    Ok(())
+}
+
 /// `gently intent show`.
 pub fn intent(json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let Some((item, text)) = store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?.pop() else {
+        say_unkept(&store, ItemKind::Intent)?;
         return Ok(could_not("no intent is declared: gently intent set \"…\"", json));
     };
     if json {

@@ -31,7 +31,7 @@ struct Account {
 /// Shows one session.
 pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let account = Account::of(&store, find::session(&store, id)?)?;
     Ok(print(&if json { format!("{}\n", account.facts()) } else { account.text() }))
@@ -48,7 +48,8 @@ impl Account {
         let from = rows.first().map_or(store.head()?.lines, |first| first.prompt_line);
         for exchange in rows {
             let prompt = store.turn(exchange.turn_user)?.and_then(|turn| turn.content);
-            let words = prompt.map_or_else(|| "(erased)".to_owned(), |text| beginning(&text, EXCERPT));
+            let gone = if exchange.unkept.is_some() { "(not kept)" } else { "(erased)" };
+            let words = prompt.map_or_else(|| gone.to_owned(), |text| beginning(&text, EXCERPT));
             let line = exchange.outcome.as_ref().filter(|o| o.chain_entry.is_some()).map(|o| o.outcome_line);
             let commit = line.map(|line| store.commits_of_line(line)).transpose()?;
             let commit = commit.and_then(|found| found.into_iter().next()).map(|commit| commit.id);

@@ -24,7 +24,7 @@ pub fn of(turn: &Account) -> String {
     if let Some((at, reason)) = &turn.erased {
         part(&mut out, "text", &format!("erased: {}, {at}", quiet(reason)));
     }
-    part(&mut out, "prompt", &said(turn.prompt_text()));
+    part(&mut out, "prompt", &said(turn, turn.prompt_text()));
     part(&mut out, "answer", &answer(turn));
     part(&mut out, "drift", &drift(turn));
     part(&mut out, "context bundle", &exchange.bundle_json.as_deref().map_or_else(|| not_compiled(turn), pretty));
@@ -47,19 +47,21 @@ fn outcome_words(turn: &Account) -> String {
     reason.map_or_else(|| turn.outcome().to_owned(), |reason| format!("{} ({})", turn.outcome(), quiet(reason)))
 }
 
-fn said(text: Option<&str>) -> String {
-    text.map_or_else(|| "erased".to_owned(), str::to_owned)
+fn said(turn: &Account, text: Option<&str>) -> String {
+    text.unwrap_or(turn.gone()).to_owned()
 }
 
 fn answer(turn: &Account) -> String {
     match &turn.exchange.outcome {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
         Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
-        Some(_) if turn.is_covered() => "withheld: the kernel blocks this drift; --withheld shows it".to_owned(),
-        Some(_) if turn.withheld => {
-            format!("(withheld when it was asked: the kernel blocks this drift)\n{}", said(turn.answer_text()))
+        Some(_) if turn.is_covered() && turn.answer_text().is_some() => {
+            "withheld: the kernel blocks this drift; --withheld shows it".to_owned()
         }
-        Some(_) => said(turn.answer_text()),
+        Some(_) if turn.withheld => {
+            format!("(withheld when it was asked: the kernel blocks this drift)\n{}", said(turn, turn.answer_text()))
+        }
+        Some(_) => said(turn, turn.answer_text()),
     }
 }
 
@@ -75,7 +77,8 @@ fn drift(turn: &Account) -> String {
 }
 
 fn not_compiled(turn: &Account) -> String {
-    if turn.erased.is_some() { "erased" } else { "none: nothing was compiled" }.to_owned()
+    let was_compiled = turn.erased.is_some() || turn.exchange.unkept.is_some_and(|unkept| unkept.bundle.is_some());
+    if was_compiled { turn.gone() } else { "none: nothing was compiled" }.to_owned()
 }
 
 fn pretty(json: &str) -> String {

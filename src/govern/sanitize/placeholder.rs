@@ -69,6 +69,11 @@ impl Placeholders {
         all
     }
 
+    /// A number that is nobody's any more, and must not be given again: its secret was forgotten.
+    pub fn taken(&mut self, kind: &str, number: u32) {
+        self.saw(kind, number);
+    }
+
     /// The key of the tags.
     pub fn key(&self) -> &[u8; 32] {
         &self.key

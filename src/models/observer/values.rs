@@ -71,21 +71,25 @@ fn disks(left: &mut Left) -> Vec<String> {
 
 /// `index_status`.
 fn holdings(left: &mut Left) -> Vec<String> {
-    let mut list = |names: &[(&str, &str)], show: fn(&Reading) -> String| {
-        let part = |(name, word): &(&str, &str)| Some(format!("{} {word}", show(&left.remove(*name)?)));
+    let mut list = |names: &[(&str, &str, &str)], show: fn(&Reading) -> String| {
+        let part = |(name, one, many): &(&str, &str, &str)| {
+            let value = left.remove(*name)?;
+            Some(format!("{} {}", show(&value), plural(&value, one, many)))
+        };
         names.iter().filter_map(part).collect::<Vec<_>>().join(", ")
     };
     let rows = [
-        ("sessions", "sessions"),
-        ("sessions_open", "of them open"),
-        ("exchanges", "exchanges"),
-        ("artifacts", "artifacts"),
-        ("search_entries", "search entries"),
-        ("log_lines", "lines"),
-        ("ledger_commits", "commits"),
+        ("sessions", "session", "sessions"),
+        ("sessions_open", "of them open", "of them open"),
+        ("exchanges", "exchange", "exchanges"),
+        ("artifacts", "artifact", "artifacts"),
+        ("search_entries", "search entry", "search entries"),
+        ("log_lines", "line", "lines"),
+        ("ledger_commits", "commit", "commits"),
     ];
     let rows = list(&rows, Reading::to_string);
-    let files = [("database_bytes", "database"), ("ledger_bytes", "ledger"), ("log_bytes", "log")];
+    let files = ["database", "ledger", "log"].map(|part| (format!("{part}_bytes"), part));
+    let files: Vec<(&str, &str, &str)> = files.iter().map(|(name, part)| (name.as_str(), *part, *part)).collect();
     let files = list(&files, bytes);
     let newest = left.remove("last_record_at").map(|at| at.to_string()).unwrap_or_default();
     [("holds", rows), ("sizes", files), ("newest", newest)]

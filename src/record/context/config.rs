@@ -96,6 +96,14 @@ pub enum ContextConfigFault {
         /// The parser's words.
         reason: String,
     },
+    /// Not what the schema allows.
+    #[error("context.json: {path}: {reason}; compare with genesis/context.json")]
+    Schema {
+        /// Where, as a JSON pointer.
+        path: String,
+        /// The validator's words.
+        reason: String,
+    },
     /// A rule that an invariant rests on is missing, or a value is outside its range.
     #[error("context.json: {key}: expected {expected}, got {actual}")]
     Value {
@@ -115,12 +123,14 @@ pub enum ContextConfigFault {
 const COUNTS: std::ops::RangeInclusive<u64> = 1..=1000;
 
 impl ContextConfig {
-    /// Reads a configuration that the schema allows.
+    /// Reads a configuration that the schema ([`CONTEXT_SCHEMA`]) allows.
     pub fn parse(text: &str) -> Result<Self, ContextConfigFault> {
         let shape = |e: serde_json::Error| ContextConfigFault::Shape { reason: e.to_string() };
+        let raw: Value = serde_json::from_str(text).map_err(shape)?;
+        fits_schema(&raw)?;
+        // The schema can't say that a key stands once, nor that a rule is all of them.
         let document: Document = serde_json::from_str(text).map_err(shape)?;
         check(&document)?;
-        let raw: Value = serde_json::from_str(text).map_err(shape)?;
         let digest = json::digest(&raw)?;
         Ok(ContextConfig { document, raw, digest })
     }
@@ -149,6 +159,18 @@ impl ContextConfig {
     pub fn digest(&self) -> NamedHash {
         self.digest
     }
+}
+
+fn fits_schema(raw: &Value) -> Result<(), ContextConfigFault> {
+    let broken = |e: String| ContextConfigFault::Schema { path: "genesis/context.schema.json".to_owned(), reason: e };
+    let schema: Value = serde_json::from_str(CONTEXT_SCHEMA).map_err(|e| broken(e.to_string()))?;
+    let validator = jsonschema::validator_for(&schema).map_err(|e| broken(e.to_string()))?;
+    let faults = validator.iter_errors(raw).next().map(|fault| {
+        let path = fault.instance_path().to_string();
+        let path = if path.is_empty() { "the document".to_owned() } else { path };
+        ContextConfigFault::Schema { path, reason: fault.to_string() }
+    });
+    faults.map_or(Ok(()), Err)
 }
 
 fn check(document: &Document) -> Result<(), ContextConfigFault> {

@@ -102,6 +102,11 @@ impl Execution {
     pub fn output(&self) -> &str {
         &self.output
     }
+
+    /// Its event digest.
+    pub fn digest(&self) -> NamedHash {
+        self.digest
+    }
 }
 
 /// What policy said.
@@ -170,6 +175,11 @@ impl Decision {
         sorted.reasons.sort();
         let digest = event_digest(Kind::Decision, &place.id, json::value(&sorted)?)?;
         Ok(Decision { place, digest })
+    }
+
+    /// Its event digest.
+    pub fn digest(&self) -> NamedHash {
+        self.digest
     }
 }
 

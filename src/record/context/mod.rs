@@ -9,3 +9,4 @@ pub mod config;
 pub mod event;
 pub mod json;
 pub mod spec;
+pub mod turn;

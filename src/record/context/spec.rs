@@ -37,6 +37,16 @@ pub enum AdmittedFor {
     ExecutionOnly,
 }
 
+impl AdmittedFor {
+    /// The spelling in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AdmittedFor::Governance => "governance",
+            AdmittedFor::ExecutionOnly => "execution_only",
+        }
+    }
+}
+
 /// One reference as the client declared it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,7 +116,7 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// The turn that this one replies to, when it is not the newest of the thread.
+    /// The turn that this one replies to; none for the first of its thread.
     pub parent_turn_id: Option<String>,
     /// Its thread.
     pub thread_id: String,
@@ -280,14 +290,29 @@ pub fn context_digest(spec: &ContextSpec, hashed: &AssembledContext) -> Result<N
 /// ```
 /// A line of content that looks like one of these gets a `\` before it, so no content can end its block.
 pub fn context_block(resolved: &Resolved, form: Form) -> Option<String> {
+    let parts = resolved.refs.iter().map(|(reference, event)| {
+        let content = content(event, reference.admitted_for, form);
+        (reference.ref_id.as_str(), event.kind(), content)
+    });
+    block(parts)
+}
+
+/// The sent form of the block from stored parts: of each reference its id, kind and text, in their order.
+pub fn block_again<'a>(parts: impl Iterator<Item = (&'a str, Kind, &'a str)>) -> Option<String> {
+    block(parts.map(|(id, kind, text)| {
+        let content = if kind == Kind::Decision { String::new() } else { escaped(stripped(text)) };
+        (id, kind, content)
+    }))
+}
+
+fn block<'a>(parts: impl Iterator<Item = (&'a str, Kind, String)>) -> Option<String> {
     let mut lines = vec![BEGIN.to_owned(), EXPLAINED.to_owned(), String::new()];
     let before = lines.len();
-    for (reference, event) in &resolved.refs {
-        let content = content(event, reference.admitted_for, form);
+    for (id, kind, content) in parts {
         if content.is_empty() {
             continue;
         }
-        lines.push(format!("{HEAD}{} kind={}]", reference.ref_id, event.kind().name()));
+        lines.push(format!("{HEAD}{id} kind={}]", kind.name()));
         lines.push(content);
         lines.push(RULE.to_owned());
     }
@@ -309,17 +334,22 @@ fn content(event: &Event, admitted_for: AdmittedFor, form: Form) -> String {
     }
 }
 
+/// A text outside of the block, in which no line looks like the block's beginning, end, or the head of a reference.
+pub fn outside_the_block(text: &str) -> String {
+    escaped_where(text, |line| [HEAD, BEGIN, END].iter().any(|own| line.starts_with(own)))
+}
+
 /// Puts a `\` before every line that looks like one of the block's own, or like an escaped one.
 fn escaped(text: &str) -> String {
-    let is_ours = |line: &str| {
-        let line = line.trim_start_matches(ESCAPE).trim();
-        line == RULE || line.starts_with(HEAD) || line.starts_with(BEGIN) || line.starts_with(END)
-    };
+    escaped_where(text, |line| line == RULE || [HEAD, BEGIN, END].iter().any(|own| line.starts_with(own)))
+}
+
+fn escaped_where(text: &str, is_ours: impl Fn(&str) -> bool) -> String {
     // Not only \n ends a line for a reader.
     let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive(ends) {
-        if is_ours(line) {
+        if is_ours(line.trim_start_matches(ESCAPE).trim()) {
             out.push(ESCAPE);
         }
         out.push_str(line);

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use uuid::Uuid;
+
 use crate::record::block::{Anchor, Block, Header, Network, Source};
 use crate::record::canon;
 use crate::record::commit::CommitKind;
 use crate::record::commitment::Salt;
+use crate::record::context::event::Kind;
 use crate::record::documents::{AuthorityState, Close, Genesis, Record, Rotate, SessionDoc};
 use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::tree::Frontier;
-use crate::store::{ArtifactRow, AuthKeyRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, Write};
+use crate::store::{ArtifactRow, AuthKeyRow, EventRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, Write};
 
 use super::super::auth::{KIND, REVOKED};
 use super::super::draft::append;
@@ -221,11 +224,29 @@ impl<'a> Replay<'a> {
             let state = self.tx.exchange(exchange)?.map_or(state, |row| row.authority_state);
             let refusal = update.refusal.unwrap_or(false);
             self.tx.put_turn(&silent(turn_id, session.uuid, line.time, (false, refusal), state))?;
+            self.execution(exchange, turn_id, line, update.outcome_line)?;
             if asked.is_none() {
                 self.lose(exchange.to_string());
             }
         }
         Ok(self.tx.put_outcome(exchange, update)?)
+    }
+
+    /// A prompt that was in the database when it was saved has its place in a thread, and so has its lost answer.
+    fn execution(&mut self, exchange: Uuid, event: Uuid, line: &Line, n: u64) -> Result<(), RecorderError> {
+        let Some(turn) = self.tx.thread_turn(exchange)? else { return Ok(()) };
+        let index = self.tx.next_index(turn.thread)?;
+        Ok(self.tx.put_event(&EventRow {
+            event,
+            thread: turn.thread,
+            index,
+            kind: Kind::Execution,
+            turn: exchange,
+            line: n,
+            created_at: line.time,
+            bytes: None,
+            digest: None,
+        })?)
     }
 
     fn lose(&mut self, exchange: String) {
@@ -262,6 +283,7 @@ impl<'a> Replay<'a> {
             salt,
             prompt_commitment: asked.hash,
             prompt_line: asked.n,
+            unkept: None,
             outcome: None,
         };
         self.tx.put_exchange(&row)?;
@@ -310,6 +332,7 @@ impl<'a> Replay<'a> {
         let (anchor, uuid, progress, id) = (session.anchor.clone(), session.uuid, session.progress(), session.id);
         self.tx.put_block(&anchor)?;
         self.tx.move_session(uuid, &progress)?;
+        self.tx.forget_placeholders(uuid)?;
         self.sessions.remove(&id);
         Ok(())
     }

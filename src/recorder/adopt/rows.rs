@@ -55,6 +55,7 @@ pub fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
         response_commitment: None,
         exchange_commitment: exchange,
         chain_entry: None,
+        aurora_text: None,
         outcome_line: n,
     }
 }

@@ -85,6 +85,12 @@ impl Columns<'_, '_> {
         self.parsed_opt(place, "a hash")
     }
 
+    /// The same of a column that a database of an earlier version does not have.
+    pub fn hash_if_there(&self, place: &'static str) -> Result<Option<Hash32>, StoreError> {
+        let column = place.rsplit('.').next().unwrap_or(place);
+        if self.0.as_ref().column_index(column).is_err() { Ok(None) } else { self.hash_opt(place) }
+    }
+
     pub fn uuid(&self, place: &'static str) -> Result<Uuid, StoreError> {
         self.parsed(place, "a UUID")
     }

@@ -10,7 +10,7 @@ use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, HomeFile, StoreError};
 
 /// Says that the write-ahead log is to be emptied.
-const TO_SCRUB: &str = "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING";
+pub(super) const TO_SCRUB: &str = "INSERT INTO scrub VALUES (1) ON CONFLICT DO NOTHING";
 
 /// Destroys the texts of an exchange, its salt, its bundle, and every digest made from them.
 pub(super) fn exchange(tx: &Tx<'_>, e: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError> {
@@ -26,6 +26,7 @@ pub(super) fn exchange(tx: &Tx<'_>, e: &ExchangeRow, params: Option<&str>) -> Re
            context_bundle_json = NULL, params = ?2 WHERE exchange_id = ?1",
         params![e.exchange_id.to_string(), params],
     )?;
+    tx.erase_turn_digests(e.exchange_id)?;
     tx.change(what, TO_SCRUB, [])?;
     must_change(changed, "llm_exchange.exchange_id", "an exchange", &e.exchange_id)
 }
@@ -39,6 +40,11 @@ pub(super) fn context(tx: &Tx<'_>, exchange: Uuid, bundle_too: bool) -> Result<(
         "UPDATE llm_exchange SET prompt_hash = NULL WHERE exchange_id = ?1"
     };
     let changed = tx.change("erase a context", sql, [exchange.to_string()])?;
+    if bundle_too {
+        tx.erase_prompt_digest(exchange)?
+    } else {
+        tx.erase_context_digests(exchange)?
+    }
     must_change(changed, "llm_exchange.exchange_id", "an exchange", &exchange)
 }
 
@@ -46,6 +52,9 @@ pub(super) fn context(tx: &Tx<'_>, exchange: Uuid, bundle_too: bool) -> Result<(
 pub(super) fn artifact(tx: &Tx<'_>, line: u64) -> Result<(), StoreError> {
     let what = "erase an artifact";
     tx.change(what, "UPDATE artifact SET document = NULL, salt = NULL WHERE line = ?1", [int(line)])?;
+    let sql = "UPDATE thread SET name = NULL
+               WHERE thread_id IN (SELECT id FROM artifact WHERE line = ?1 AND kind = 'thread')";
+    tx.change(what, sql, [int(line)])?;
     tx.change(what, TO_SCRUB, []).map(|_| ())
 }
 

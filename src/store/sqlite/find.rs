@@ -53,10 +53,22 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
         self.list("look up a commit", sql, params![prefix, after(prefix), most], commit)
     }
 
-    fn drift_states(&self, open_only: bool, most: u32) -> Result<Vec<DriftState>, StoreError> {
-        let open = "WHERE NOT EXISTS (SELECT 1 FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)";
-        let sql = format!("{DRIFT_STATE} {} ORDER BY d.rowid DESC LIMIT ?1", if open_only { open } else { "" });
-        self.list("list drift events", &self.knowing_assertions(&sql)?, [most], drift_state)
+    fn drift_states(
+        &self,
+        open_only: bool,
+        below: Option<u64>,
+        most: u32,
+    ) -> Result<(Vec<DriftState>, u64), StoreError> {
+        let open = "AND NOT EXISTS (SELECT 1 FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)";
+        let which = format!("WHERE d.rowid < ?1 {}", if open_only { open } else { "" });
+        let sql = format!("{DRIFT_STATE} {which} ORDER BY d.rowid DESC LIMIT ?2");
+        let below = below.map_or(i64::MAX, int);
+        let found =
+            self.list("list drift events", &self.knowing_assertions(&sql)?, params![below, most], drift_state)?;
+        let Some(last) = found.last().map(|state| int(state.number)) else { return Ok((found, 0)) };
+        let sql = format!("SELECT count(*) AS n FROM drift_event d {which}");
+        let older = self.one("count drift events", &sql, [last], |c| c.count("drift_event.n"))?;
+        Ok((found, older.unwrap_or_default()))
     }
 
     fn drift_numbered(&self, number: u64) -> Result<Option<DriftState>, StoreError> {

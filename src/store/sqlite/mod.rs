@@ -3,9 +3,12 @@
 mod columns;
 mod erase;
 mod find;
+mod judged;
+mod place;
 mod read;
 mod recall;
 mod rows;
+mod threads;
 mod witnesses;
 mod write;
 
@@ -34,6 +37,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
     ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
     ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
+    ("V6__place", include_str!("../../../migrations/sqlite/0006_place.sql")),
+    ("V7__threads", include_str!("../../../migrations/sqlite/0007_threads.sql")),
     ("V9__witnesses", include_str!("../../../migrations/sqlite/0009_witnesses.sql")),
     ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
 ];
@@ -92,6 +97,25 @@ impl Sqlite {
         connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
         keep_statements(&connection)?;
         Ok(Handle(Box::new(connection)))
+    }
+
+    /// The same of a database that is as this gently leaves it.
+    ///
+    /// # Errors
+    /// [`StoreError::Older`] for one that an earlier gently left: its tables are others.
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        let store = Self::open_read_only(path)?;
+        let (found, expected) = (store.version()?, newest_version());
+        if found < expected {
+            return Err(StoreError::Older { path: path.to_owned(), found, expected });
+        }
+        Ok(store)
+    }
+
+    /// Its version: that of the newest migration applied.
+    pub fn version(&self) -> Result<i32, StoreError> {
+        let sql = "SELECT ifnull(max(version), 0) FROM refinery_schema_history";
+        self.0.query_row(sql, [], |row| row.get(0)).map_err(failed("read the version"))
     }
 
     /// Begins a read transaction, so that all that follows sees one state, until [`Sqlite::end_read`].
@@ -232,6 +256,12 @@ fn has_wal(path: &Path) -> bool {
 fn immutable_uri(path: &Path) -> String {
     let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     format!("file:{escaped}?immutable=1")
+}
+
+/// The version that the newest migration leads to.
+fn newest_version() -> i32 {
+    let version = |name: &str| name.strip_prefix('V')?.split_once("__")?.0.parse().ok();
+    MIGRATIONS.iter().filter_map(|(name, _)| version(name)).max().unwrap_or_default()
 }
 
 /// What tells one migration from another.

@@ -19,7 +19,7 @@ use crate::record::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
     ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
-    HomeFile, Read, RowCounts, SessionRow, StoreError, TurnRow,
+    HomeFile, PlaceholderRows, Read, RowCounts, SessionRow, StoreError, TurnRow,
 };
 
 /// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a turn.
@@ -113,6 +113,11 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn session(&self, id: Hash32) -> Result<Option<SessionRow>, StoreError> {
         let sql = "SELECT * FROM chat_session WHERE ledger_session = ?1";
         self.one("read a session", sql, [id.to_string()], session)
+    }
+
+    fn session_of(&self, uuid: Uuid) -> Result<Option<SessionRow>, StoreError> {
+        let sql = "SELECT * FROM chat_session WHERE session_id = ?1";
+        self.one("read a session", sql, [uuid.to_string()], session)
     }
 
     fn each_exchange(
@@ -317,14 +322,37 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         Ok((rows.into_iter().map(|(file, _)| file).collect(), noted_at))
     }
 
+    fn placeholders(&self, session: Uuid) -> Result<PlaceholderRows, StoreError> {
+        self.placeholder_rows(session)
+    }
+
+    fn tombstone_of(&self, id: &str) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT min(line) AS line FROM tombstone_id WHERE id = ?1";
+        Ok(self.one("look for a tombstone", sql, [id], |c| c.count_opt("tombstone_id.line"))?.flatten())
+    }
+
+    fn actions_of(&self, exchange: Uuid) -> Result<Vec<ArtifactRow>, StoreError> {
+        self.list("look for intents", super::place::ACTIONS_OF, [exchange.to_string()], artifact)
+    }
+
+    fn unkept(&self, kind: &str) -> Result<u64, StoreError> {
+        self.unkept_artifacts(kind)
+    }
+
+    fn search_faults(&self, most: u32) -> Result<Option<Vec<String>>, StoreError> {
+        self.faults_of_search(most)
+    }
+
     fn row_counts(&self) -> Result<RowCounts, StoreError> {
         // Rows of the first two tables are never deleted, so the newest row's number is their count.
         let sql = "SELECT (SELECT ifnull(max(rowid), 0) FROM chat_session) AS sessions,
                      (SELECT count(*) FROM chat_session WHERE status = 'open') AS sessions_open,
                      (SELECT ifnull(max(rowid), 0) FROM llm_exchange) AS exchanges,
                      (SELECT count(*) FROM artifact) AS artifacts";
+        let search_entries = self.search_entries()?;
         let counts = self.one("count rows", sql, [], |c| {
             Ok(RowCounts {
+                search_entries,
                 sessions: c.count("sessions")?,
                 sessions_open: c.count("sessions_open")?,
                 exchanges: c.count("exchanges")?,

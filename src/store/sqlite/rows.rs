@@ -5,7 +5,7 @@ use crate::record::commit::CommitKind;
 use crate::record::item::Item;
 use crate::store::{
     Applied, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
-    OutcomeUpdate, SessionRow, StoreError, TurnRow,
+    OutcomeUpdate, SessionRow, StoreError, TurnRow, Unkept,
 };
 
 use super::columns::Columns;
@@ -106,6 +106,7 @@ pub(super) fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, Stor
         response_commitment: c.hash_opt("llm_exchange.response_commitment")?,
         exchange_commitment: c.hash("llm_exchange.exchange_commitment")?,
         chain_entry: c.hash_opt("llm_exchange.chain_entry")?,
+        aurora_text: c.hash_if_there("llm_exchange.aurora_text_commitment")?,
         outcome_line: c.count("llm_exchange.outcome_line")?,
     }))
 }
@@ -130,8 +131,24 @@ pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
         salt: c.salt_opt("llm_exchange.salt")?,
         prompt_commitment: c.hash("llm_exchange.prompt_commitment")?,
         prompt_line: c.count("llm_exchange.prompt_line")?,
+        unkept: unkept(c)?,
         outcome: outcome(c)?,
     })
+}
+
+fn unkept(c: &Columns<'_, '_>) -> Result<Option<Unkept>, StoreError> {
+    let bundle = c.hash_if_there("llm_exchange.bundle_commitment")?;
+    let compiled_prompt = c.hash_if_there("llm_exchange.compiled_prompt_commitment")?;
+    let others = [bundle, compiled_prompt, c.hash_if_there("llm_exchange.aurora_text_commitment")?];
+    match (c.hash_if_there("llm_exchange.user_text_commitment")?, others.into_iter().flatten().next()) {
+        (Some(user_text), _) => Ok(Some(Unkept { user_text, bundle, compiled_prompt })),
+        (None, None) => Ok(None),
+        (None, Some(other)) => Err(StoreError::Corrupt {
+            place: "llm_exchange.user_text_commitment",
+            expected: "a commitment beside that to another text of the exchange",
+            actual: format!("null beside {other}"),
+        }),
+    }
 }
 
 pub(super) fn artifact_ref(c: &Columns<'_, '_>) -> Result<ArtifactRefRow, StoreError> {

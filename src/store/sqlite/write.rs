@@ -6,14 +6,14 @@ use rusqlite::{Connection, Params, params};
 use uuid::Uuid;
 
 use super::columns::int;
-use super::{Tx, erase, failed};
+use super::{Tx, erase, failed, judged, place};
 use crate::record::block::Anchor;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
     Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head,
-    OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow, Write,
+    OutcomeUpdate, PlaceholderRow, SessionProgress, SessionRow, StoreError, TurnRow, Write,
 };
 
 /// Moves the applied mark; the caller decides about durability.
@@ -238,7 +238,8 @@ impl Write for Tx<'_> {
             "add an exchange",
             "INSERT INTO llm_exchange (exchange_id, session_id, turn_user_id, context_bundle_hash, context_bundle_json,
                prompt_hash, created_at, seq, model, decision, authority_state, exclusions, salt, prompt_commitment,
-               prompt_line, params) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+               prompt_line, params, user_text_commitment, bundle_commitment, compiled_prompt_commitment)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
             params![
                 e.exchange_id.to_string(),
                 e.session.to_string(),
@@ -256,6 +257,9 @@ impl Write for Tx<'_> {
                 e.prompt_commitment.to_string(),
                 int(e.prompt_line),
                 e.params,
+                opt_hash(e.unkept.map(|unkept| unkept.user_text)),
+                opt_hash(e.unkept.and_then(|unkept| unkept.bundle)),
+                opt_hash(e.unkept.and_then(|unkept| unkept.compiled_prompt)),
             ],
         )?;
         match &e.outcome {
@@ -270,7 +274,7 @@ impl Write for Tx<'_> {
             "UPDATE llm_exchange SET outcome = ?2, reason = ?3, turn_aurora_id = ?4, response_hash = ?5,
                validator_summary = ?6, refusal = ?7, answered_at = ?8, prompt_tokens = ?9, completion_tokens = ?10,
                response_commitment = ?11, exchange_commitment = ?12, chain_entry = ?13, outcome_line = ?14,
-               cost_micro = ?15, cost_currency = ?16
+               cost_micro = ?15, cost_currency = ?16, aurora_text_commitment = ?17
              WHERE exchange_id = ?1 AND outcome IS NULL",
             params![
                 exchange.to_string(),
@@ -289,6 +293,7 @@ impl Write for Tx<'_> {
                 int(o.outcome_line),
                 o.cost.as_ref().map(|c| int(c.micro)),
                 o.cost.as_ref().map(|c| c.currency.as_str()),
+                opt_hash(o.aurora_text),
             ],
         )?;
         must_change(changed, "llm_exchange.outcome", "an exchange in flight", &exchange)
@@ -314,38 +319,11 @@ impl Write for Tx<'_> {
     }
 
     fn put_drift(&mut self, d: &DriftRow) -> Result<(), StoreError> {
-        self.change(
-            "add a drift event",
-            "INSERT INTO drift_event VALUES (?1, 'DRIFTWATCH', ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![
-                d.drift_id,
-                d.exchange.to_string(),
-                d.class,
-                d.severity,
-                d.prompt_hash.to_string(),
-                d.response_hash.to_string(),
-                d.summary,
-                d.created_at.as_i64(),
-            ],
-        )
-        .map(|_| ())
+        judged::drift(self, d)
     }
 
     fn put_assertion(&mut self, a: &AssertionRow) -> Result<(), StoreError> {
-        self.change(
-            "add an assertion",
-            "INSERT INTO assertion_event (assertion_id, exchange_id, name, level, passed, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                a.assertion_id.to_string(),
-                a.exchange.to_string(),
-                a.name,
-                a.level,
-                a.passed,
-                a.created_at.as_i64(),
-            ],
-        )
-        .map(|_| ())
+        judged::assertion(self, a)
     }
 
     fn put_artifact(&mut self, a: &ArtifactRow) -> Result<(), StoreError> {
@@ -374,6 +352,18 @@ impl Write for Tx<'_> {
 
     fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError> {
         erase::artifact(self, line)
+    }
+
+    fn put_placeholders(&mut self, session: Uuid, key: &[u8; 32], new: &[PlaceholderRow]) -> Result<bool, StoreError> {
+        place::put(self, session, key, new)
+    }
+
+    fn forget_placeholders(&mut self, session: Uuid) -> Result<bool, StoreError> {
+        place::forget(self, session)
+    }
+
+    fn forget_tags(&mut self, session: Uuid) -> Result<(), StoreError> {
+        place::forget_tags(self, session)
     }
 
     fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::opening::{MAX_AROUND, OpeningFile};
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, tombstones};
+use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, tombstone_of};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, ExchangeRow, Find, Outcome, Read, SessionRow};
 use crate::verify::exchange_document;
@@ -276,7 +276,14 @@ fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, 
 
 fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
     let id = row.exchange_id.to_string();
-    let Some((line, stone)) = tombstones(store)?.into_iter().find(|(_, stone)| stone.ids.contains(&id)) else {
+    let Some((line, stone)) = tombstone_of(store, &id)? else {
+        if row.unkept.is_some() {
+            return Ok(
+                "its text was not kept (store.content was \"none\"): what is on record is a commitment to it, and \
+                       nothing here opens that"
+                    .to_owned(),
+            );
+        }
         return Ok("its text is not here any more, and no tombstone says why: gently audit verify".to_owned());
     };
     let at = store.lines(line, line + 1)?.pop().and_then(|line| Line::parse(line.as_bytes()).ok());
@@ -296,6 +303,11 @@ fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Found, 
         }
     };
     let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
+        if opened.store.tombstone_of(id)?.is_none() {
+            return because(format!(
+                "the text of '{id}' is not here: it was not kept, and nothing here opens its commitment"
+            ));
+        }
         return because(format!("'{id}' was erased: nobody can open it any more"));
     };
     let text = opened.store.lines(row.line, row.line + 1)?.pop();

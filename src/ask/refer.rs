@@ -1,0 +1,251 @@
+//! What a question declares as its context, and what the record has of it: the client's part, and the looking up.
+//!
+//! The client declares ids; the core resolves them and adds none. `last:N` is declared here, as the ids of the last N
+//! events before the question on its way back to the thread's first turn.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::continuity::candidate::TurnCandidate;
+use crate::continuity::declared::TurnContext;
+use crate::continuity::gates::gate_turn;
+use crate::continuity::refs::{Found, Lookup};
+use crate::govern::kernel::Kernel;
+use crate::record::bundle::NamedHash;
+use crate::record::context::config::{ContextConfig, EmptyRefs};
+use crate::record::context::event::{
+    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+};
+use crate::record::context::json::JsonFault;
+use crate::record::context::spec::{DeclaredRef, Effect};
+use crate::record::context::turn::Counts;
+use crate::record::time::Seconds;
+use crate::recorder::{POLICY, thread_id};
+use crate::store::{EventRow, Read, Recall, SessionRow, StoreError};
+
+use super::recall::{Declared, Reference, Turns};
+
+/// Where a question stands: as it was asked for, or in its session's own thread, behind the newest turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// The thread; none for the session's own.
+    pub thread: Option<Uuid>,
+    /// The turn that it replies to; none for the thread's newest.
+    pub parent: Option<Uuid>,
+}
+
+/// What was declared for a question, resolved, with what people are told of it.
+#[derive(Clone, Debug)]
+pub struct Referred {
+    /// The context.
+    pub context: TurnContext,
+    /// The resolved turns, by `event_index`.
+    pub turns: Vec<TurnCandidate>,
+    /// Ids that were kept out, with the rule.
+    pub kept: Vec<(String, String)>,
+}
+
+/// How far back `last:N` goes at most, in turns.
+const MOST_BACK: usize = 2048;
+
+/// Declares and resolves.
+pub fn refer(
+    store: &dyn Recall,
+    (kernel, config): (&Kernel, &ContextConfig),
+    session: Option<&SessionRow>,
+    standing: Standing,
+    declared: &Declared,
+) -> Result<Referred, StoreError> {
+    // Without a session there is no thread yet: nothing can be referred to.
+    let own = session.map(|session| thread_id(session.id, 0)).unwrap_or_default();
+    let thread = standing.thread.unwrap_or(own);
+    let parent = match standing.parent {
+        Some(parent) => Some(parent),
+        None => store.newest_turn(thread)?,
+    };
+    let labelled = declare(store, config, parent, declared)?;
+    let refs: Vec<DeclaredRef> = labelled.iter().map(|(id, _)| DeclaredRef::event(id.clone())).collect();
+    let record = Record { turns: RefCell::new(Turns::of(store)), store, found: RefCell::default() };
+    let context = TurnContext::resolve(config, (thread, parent), &refs, kernel.rules().rings.declared(), &record)?;
+    let mut found = record.found.into_inner();
+    let mut turns = Vec::new();
+    for (reference, event) in context.resolved().map_or(&[][..], |resolved| &resolved.refs) {
+        let label = labelled.iter().find(|(id, _)| *id == reference.ref_id).map(|(_, label)| label.clone());
+        let candidate = event.place().id.parse().ok().and_then(|id| found.remove(&id));
+        turns.extend(candidate.map(|turn| TurnCandidate { declared: label.unwrap_or_default(), ..turn }));
+    }
+    let left = context.transformations().iter().filter(|made| made.effect == Effect::LeftOut);
+    let kept = left.map(|made| (made.ref_id.clone(), made.rule.clone())).collect();
+    Ok(Referred { context, turns, kept })
+}
+
+/// Ids with how each was declared.
+fn declare(
+    store: &dyn Recall,
+    config: &ContextConfig,
+    parent: Option<Uuid>,
+    declared: &Declared,
+) -> Result<Vec<(String, String)>, StoreError> {
+    let mut ids: Vec<(String, String)> = Vec::new();
+    let rules = config.rules();
+    let expanded = declared.refs.is_empty() && !declared.none && rules.empty_refs_policy == EmptyRefs::Expand;
+    let newest = u32::try_from(rules.expand_last_n.saturating_mul(2)).unwrap_or(u32::MAX);
+    let expansion = [Reference::Last(newest)];
+    let refs = if expanded { &expansion[..] } else { &declared.refs };
+    for reference in refs {
+        let label = match reference {
+            Reference::Last(_) => reference.to_string(),
+            Reference::Exchange(_) => "exchange".to_owned(),
+            Reference::Id(_) => "event".to_owned(),
+        };
+        let found = match reference {
+            Reference::Last(most) => last(store, parent, *most)?,
+            Reference::Exchange(id) => {
+                let said = said(store, *id)?;
+                // A turn from before threads: the core says that it has no events.
+                if said.is_empty() { vec![id.to_string()] } else { said }
+            }
+            Reference::Id(id) => vec![id.clone()],
+        };
+        ids.extend(found.into_iter().map(|id| (id, label.clone())));
+    }
+    Ok(ids)
+}
+
+/// What was said in a turn: ids of its INTENT and EXECUTION.
+fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
+    let events = store.events_of(turn)?.into_iter().filter(|event| event.kind != Kind::Decision);
+    Ok(events.map(|event| event.event.to_string()).collect())
+}
+
+/// The last `most` events on the way from a turn back to the first of its thread.
+fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32) -> Result<Vec<String>, StoreError> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let (mut ids, mut next, mut steps) = (Vec::new(), parent, 0);
+    while let Some(turn) = next.filter(|_| ids.len() < most && steps < MOST_BACK) {
+        ids.extend(said(store, turn)?.into_iter().rev());
+        next = store.thread_turn(turn)?.and_then(|row| row.parent);
+        steps += 1;
+    }
+    ids.truncate(most);
+    Ok(ids)
+}
+
+/// What policy counts at this moment.
+pub fn count(store: &dyn Recall, kernel: &Kernel, context: &TurnContext, now: Seconds) -> Result<Counts, StoreError> {
+    let as_of = store.head()?.lines;
+    counted(store, kernel, context.thread(), as_of, now)
+}
+
+/// What policy would have counted when the log had so many lines and the clock showed `at`.
+pub fn counted<R: Read + ?Sized>(
+    store: &R,
+    kernel: &Kernel,
+    thread: Uuid,
+    as_of: u64,
+    at: Seconds,
+) -> Result<Counts, StoreError> {
+    let windows = kernel.policy().windows();
+    let since = |seconds: u64| at.before(seconds);
+    let recent = windows.rate.map(|seconds| store.intents_since(since(seconds), as_of)).transpose()?;
+    let spent = windows.budget.map(|seconds| store.intents_since(since(seconds), as_of)).transpose()?;
+    Ok(Counts {
+        as_of,
+        at,
+        recent: recent.map_or(0, |(count, _)| count),
+        spent: spent.map_or(0, |(_, tokens)| tokens),
+        thread: store.intents_before(thread, as_of)?,
+    })
+}
+
+/// The record as the core looks ids up in it.
+struct Record<'a> {
+    store: &'a dyn Recall,
+    turns: RefCell<Turns<'a>>,
+    found: RefCell<HashMap<Uuid, TurnCandidate>>,
+}
+
+impl Lookup for Record<'_> {
+    type Error = StoreError;
+
+    fn event(&self, id: &str) -> Result<Option<Found>, StoreError> {
+        let Ok(uuid) = id.parse::<Uuid>() else { return Ok(None) };
+        // One id has one spelling.
+        if uuid.to_string() != id {
+            return Ok(None);
+        }
+        let own = self.store.event(uuid)?;
+        let row = match own {
+            Some(row) => Some(row),
+            None => self.store.events_of(uuid)?.into_iter().find(|event| event.kind == Kind::Intent),
+        };
+        row.map(|row| self.found(row)).transpose()
+    }
+}
+
+impl Record<'_> {
+    fn found(&self, row: EventRow) -> Result<Found, StoreError> {
+        let place = Place {
+            index: row.index,
+            id: row.event.to_string(),
+            turn_id: row.turn.to_string(),
+            thread_id: row.thread.to_string(),
+        };
+        if row.kind == Kind::Decision {
+            let event = decision(self.store, &row, place.clone())?.ok_or(crate::continuity::gates::Kept::Erased);
+            return Ok(Found { place, kind: row.kind, event });
+        }
+        let missing = || StoreError::Corrupt {
+            place: "thread_event.event_id",
+            expected: "the id of a turn with its exchange",
+            actual: row.event.to_string(),
+        };
+        let turn = self.store.turn(row.event)?.ok_or_else(missing)?;
+        let exchange = self.store.exchange_of_turn(row.event)?.ok_or_else(missing)?;
+        let candidate = self.turns.borrow_mut().candidate(turn, 0, "event")?.ok_or_else(missing)?;
+        let kept = gate_turn(&candidate);
+        let text = candidate.text.clone().unwrap_or_default();
+        self.found.borrow_mut().insert(row.event, candidate);
+        let event = match kept {
+            Some(kept) => Err(kept),
+            None => Ok(said_event(row.kind, place.clone(), text, &exchange.model).map_err(undigested)?),
+        };
+        Ok(Found { place, kind: row.kind, event })
+    }
+}
+
+fn undigested(e: JsonFault) -> StoreError {
+    StoreError::Sqlite { what: "digest an event", reason: e.to_string() }
+}
+
+/// An INTENT or EXECUTION from its text.
+pub fn said_event(kind: Kind, place: Place, text: String, model: &str) -> Result<Event, JsonFault> {
+    Ok(match kind {
+        Kind::Execution => Event::Execution(Execution::new(place, text, model)?),
+        _ => Event::Intent(Intent::new(place, text)?),
+    })
+}
+
+/// A DECISION from its turn's row; none when its digest is erased.
+fn decision(store: &dyn Recall, row: &EventRow, place: Place) -> Result<Option<Event>, StoreError> {
+    let (Some(turn), Some(exchange)) = (store.thread_turn(row.turn)?, store.exchange(row.turn)?) else {
+        return Ok(None);
+    };
+    let session = store.session_of(exchange.session)?;
+    let (Some(session), Some(_)) = (session, row.digest) else { return Ok(None) };
+    let codes: Vec<String> = serde_json::from_str(&turn.reasons).map_err(|e| StoreError::Corrupt {
+        place: "thread_turn.reasons",
+        expected: "a list",
+        actual: e.to_string(),
+    })?;
+    let normative = Normative {
+        boundary: Boundary { context_config_digest: NamedHash(turn.config_digest) },
+        context_digest: turn.context_digest.map(NamedHash),
+        policy: Policy { policy_id: POLICY.to_owned(), policy_version: NamedHash(session.kernel_hash) },
+        reasons: codes.into_iter().map(|code| Reason { code }).collect(),
+        result: if exchange.decision == "deny" { Verdict::Deny } else { Verdict::Allow },
+    };
+    Ok(Some(Event::Decision(Decision::new(place, &normative).map_err(undigested)?)))
+}

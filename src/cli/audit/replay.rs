@@ -1,0 +1,259 @@
+//! `gently audit replay`: exchanges computed again from the record, a line an assertion; and another kernel on history.
+//!
+//! Exit codes: 0 all that was checked holds; 1 something is another than on record; 2 could not look, which includes
+//! that nothing could be checked.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::govern::kernel::Kernel;
+use crate::store::sqlite::Sqlite;
+use crate::verify::replay::{Assertion, Difference, Fault, Outcome, Replay, ReplayError, Replayed};
+
+use super::super::screen::quiet;
+use super::super::wire::{self, WireError};
+use super::super::{FINE, NEGATIVE, could_not, find, print};
+
+/// So many faults and differences are shown line by line; `--json` has all.
+const SHOWN: usize = 50;
+
+/// `gently audit replay`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("which").required(true).args(["exchange", "all"])))]
+pub struct ReplayArgs {
+    /// An exchange, as gently show takes it
+    pub exchange: Option<String>,
+    /// Every exchange on record
+    #[arg(long)]
+    pub all: bool,
+    /// Also say which past decisions would differ under this kernel; nothing is put in force
+    #[arg(long, value_name = "FILE")]
+    pub kernel: Option<std::path::PathBuf>,
+}
+
+/// Does it.
+pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
+    let home = wire::existing_home()?;
+    let other = match args.kernel.as_deref().map(read_kernel).transpose() {
+        Ok(other) => other,
+        Err(why) => return Ok(could_not(&why, json)),
+    };
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    store.begin_read()?;
+    let row = args.exchange.as_deref().map(|text| find::exchange(&store, text)).transpose()?;
+    let replayed = Replay::open(&store, &home.paths().log(), other).and_then(|replay| {
+        let mut tally = Tally { faults: replay.faults()?, ..Tally::default() };
+        match &row {
+            Some(row) => tally.take(replay.exchange(row)?),
+            None => replay.all(&mut |one| tally.take(one))?,
+        }
+        Ok(tally)
+    });
+    let mut tally = match replayed {
+        Ok(tally) => tally,
+        Err(ReplayError::Store(error)) => return Err(error.into()),
+        Err(other) => return Ok(could_not(&other.to_string(), json)),
+    };
+    if row.is_some() {
+        // What is wrong elsewhere is told by --all; what is wrong with this one its assertions say.
+        tally.faults.clear();
+    }
+    if tally.held == 0 && tally.failed == 0 {
+        return Ok(could_not(&tally.nothing(), json));
+    }
+    let code = if tally.failed == 0 && tally.faults.is_empty() { FINE } else { NEGATIVE };
+    let text = match (json, &tally.last) {
+        (true, Some(one)) if row.is_some() => format!("{}\n", one_facts(one, code, args.kernel.is_some())),
+        (true, _) => format!("{}\n", tally.facts(code, args.kernel.is_some())),
+        (false, Some(one)) if row.is_some() => one_text(one, args.kernel.is_some()),
+        (false, _) => tally.text(args.kernel.is_some()),
+    };
+    Ok(code.max(print(&text)))
+}
+
+fn read_kernel(path: &std::path::Path) -> Result<Kernel, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Kernel::from_toml(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// How often an assertion came out how.
+#[derive(Default)]
+struct Count {
+    holds: u64,
+    fails: u64,
+    not_checked: BTreeMap<String, u64>,
+}
+
+/// All that came out.
+#[derive(Default)]
+struct Tally {
+    exchanges: u64,
+    held: u64,
+    failed: u64,
+    counts: BTreeMap<Assertion, Count>,
+    failures: Vec<(String, Assertion, String)>,
+    faults: Vec<Fault>,
+    tried: u64,
+    differences: Vec<(String, Difference)>,
+    last: Option<Replayed>,
+}
+
+fn name(one: &Replayed) -> String {
+    format!("{} (prompt {} of session {})", one.exchange, one.seq, one.session.short16())
+}
+
+impl Tally {
+    fn take(&mut self, one: Replayed) {
+        self.exchanges += 1;
+        self.tried += u64::from(one.tried);
+        for (assertion, outcome) in &one.outcomes {
+            let count = self.counts.entry(*assertion).or_default();
+            match outcome {
+                Outcome::Holds => {
+                    count.holds += 1;
+                    self.held += 1;
+                }
+                Outcome::Fails(what) => {
+                    count.fails += 1;
+                    self.failed += 1;
+                    self.failures.push((name(&one), *assertion, what.clone()));
+                }
+                Outcome::NotChecked(why) => *count.not_checked.entry(why.clone()).or_default() += 1,
+            }
+        }
+        self.differences.extend(one.difference.clone().map(|difference| (name(&one), difference)));
+        self.last = Some(one);
+    }
+
+    /// Why nothing could be checked.
+    fn nothing(&self) -> String {
+        let whys: Vec<&str> =
+            self.counts.values().flat_map(|count| count.not_checked.keys()).map(String::as_str).collect();
+        match whys.first() {
+            Some(why) => format!("nothing to replay: {why}"),
+            None => "nothing to replay: no exchange is on record".to_owned(),
+        }
+    }
+
+    fn text(&self, tried: bool) -> String {
+        let mut text =
+            format!("{} exchanges replayed, from the database and in the order of audit.log\n\n", self.exchanges);
+        for assertion in Assertion::ALL {
+            let empty = Count::default();
+            let count = self.counts.get(&assertion).unwrap_or(&empty);
+            let left: u64 = count.not_checked.values().sum();
+            text.push_str(&format!(
+                "{:40} {:>8} hold {:>6} fail {left:>6} not checked\n",
+                assertion.says(),
+                count.holds,
+                count.fails
+            ));
+        }
+        let mut whys: BTreeMap<&str, u64> = BTreeMap::new();
+        for (why, n) in self.counts.values().flat_map(|count| &count.not_checked) {
+            *whys.entry(why).or_default() += n;
+        }
+        for (why, n) in whys {
+            text.push_str(&format!("\nnot checked {n} times: {}", quiet(why)));
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for fault in self.faults.iter().take(SHOWN) {
+            text.push_str(&format!("\n{}\n    {}\n", quiet(&fault.place), quiet(&fault.what)));
+        }
+        for (name, assertion, what) in self.failures.iter().take(SHOWN) {
+            text.push_str(&format!("\n{name}\n    not so: {}\n    {}\n", assertion.says(), quiet(what)));
+        }
+        let more = (self.faults.len() + self.failures.len()).saturating_sub(2 * SHOWN);
+        if more > 0 {
+            text.push_str("\n… more: --json has all\n");
+        }
+        if tried {
+            text.push_str(&self.differences_text());
+        }
+        text
+    }
+
+    fn differences_text(&self) -> String {
+        let n = self.differences.len();
+        let mut text = format!("\nunder that kernel {n} of {} decisions would differ\n", self.tried);
+        for (name, difference) in self.differences.iter().take(SHOWN) {
+            text.push_str(&format!("    {name}: {}\n", words(difference)));
+        }
+        text
+    }
+
+    fn facts(&self, code: u8, tried: bool) -> Value {
+        let assertions: Vec<Value> = Assertion::ALL
+            .into_iter()
+            .map(|assertion| {
+                let count = self.counts.get(&assertion);
+                json!({
+                    "assertion": assertion.name(), "holds": count.map_or(0, |c| c.holds),
+                    "fails": count.map_or(0, |c| c.fails), "not_checked": count.map(|c| &c.not_checked),
+                })
+            })
+            .collect();
+        let failures = self.failures.iter().map(|(exchange, assertion, what)| {
+            json!({"exchange": exchange.split(' ').next(), "assertion": assertion.name(), "what": what})
+        });
+        let differences = self.differences.iter().map(|(exchange, difference)| {
+            json!({"exchange": exchange.split(' ').next(), "was": difference.was, "would": difference.would})
+        });
+        json!({
+            "exchanges": self.exchanges, "assertions": assertions, "failures": failures.collect::<Vec<_>>(),
+            "faults": self.faults.iter().map(|f| json!({"place": f.place, "what": f.what})).collect::<Vec<_>>(),
+            "tried": if tried { json!(self.tried) } else { Value::Null },
+            "differences": if tried { json!(differences.collect::<Vec<_>>()) } else { Value::Null }, "exit": code,
+        })
+    }
+}
+
+fn words(difference: &Difference) -> String {
+    let told = |codes: &[String]| match codes {
+        [] => "allow".to_owned(),
+        codes => format!("deny ({})", codes.join(", ")),
+    };
+    format!("was {}, would be {}", told(&difference.was), told(&difference.would))
+}
+
+fn one_text(one: &Replayed, tried: bool) -> String {
+    let mut text = format!("replay of {}\n\n", name(one));
+    for (assertion, outcome) in &one.outcomes {
+        let (word, why) = match outcome {
+            Outcome::Holds => ("yes", String::new()),
+            Outcome::Fails(what) => ("NO", format!("  {}", quiet(what))),
+            Outcome::NotChecked(why) => ("not checked", format!("  {}", quiet(why))),
+        };
+        text.push_str(&format!("{:40} {word}{why}\n", assertion.says()));
+    }
+    if tried {
+        let said = match (&one.difference, one.tried) {
+            (Some(difference), _) => words(difference),
+            (None, true) => "the same decision".to_owned(),
+            (None, false) => "not tried: a text in it is not here, or it is from before threads".to_owned(),
+        };
+        text.push_str(&format!("\nunder that kernel: {said}\n"));
+    }
+    text
+}
+
+fn one_facts(one: &Replayed, code: u8, tried: bool) -> Value {
+    let assertions = one.outcomes.iter().map(|(assertion, outcome)| {
+        let (holds, why) = match outcome {
+            Outcome::Holds => (json!(true), Value::Null),
+            Outcome::Fails(what) => (json!(false), json!(what)),
+            Outcome::NotChecked(why) => (Value::Null, json!(why)),
+        };
+        json!({"assertion": assertion.name(), "says": assertion.says(), "holds": holds, "why": why})
+    });
+    let difference = one.difference.as_ref().map(|d| json!({"was": d.was, "would": d.would}));
+    json!({
+        "exchange": one.exchange, "session": one.session.to_string(), "seq": one.seq, "thread_id": one.thread,
+        "assertions": assertions.collect::<Vec<_>>(), "tried": if tried { json!(one.tried) } else { Value::Null },
+        "difference": difference, "exit": code,
+    })
+}

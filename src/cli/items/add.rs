@@ -1,0 +1,150 @@
+//! Putting something on record for continuity: redacted under the numbers of the session that it belongs to.
+
+use crate::cli::wire::{self, Opened, WireError, fresh_salt};
+use crate::cli::{could_not, log, program, say};
+use crate::continuity::candidate::Confidence;
+use crate::continuity::gates::is_blob;
+use crate::govern::sanitize::{Clean, Placeholders, redact_with};
+use crate::record::item::{ItemKind, ItemState, subject};
+use crate::record::time::Seconds;
+use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, always};
+use crate::store::SessionRow;
+
+use super::{CommonArgs, newest, told};
+
+/// A subject is a name, in bytes.
+const MAX_SUBJECT: usize = 200;
+
+/// What somebody said, as it was typed.
+pub(super) struct Said {
+    kind: ItemKind,
+    text: String,
+    about: Option<String>,
+    common: CommonArgs,
+}
+
+/// The same without its secrets.
+struct Cleaned {
+    text: Clean,
+    subject: Option<Clean>,
+    source: Clean,
+    removed: Vec<String>,
+}
+
+impl Said {
+    pub(super) fn new(kind: ItemKind, text: &str, about: Option<&str>, common: Option<CommonArgs>) -> Said {
+        let common = common.unwrap_or(CommonArgs { source: "user".to_owned(), observed_at: None, tier: 1 });
+        Said { kind, text: text.trim().to_owned(), about: about.map(subject), common }
+    }
+
+    fn clean(&self, numbers: &mut Placeholders) -> Cleaned {
+        let text = redact_with(&self.text, numbers);
+        let subject = self.about.as_ref().map(|about| redact_with(about, numbers));
+        let source = redact_with(self.common.source.trim(), numbers);
+        let found = text.found.iter().chain(subject.iter().flat_map(|about| &about.found)).chain(&source.found);
+        let mut removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
+        removed.dedup();
+        Cleaned { text: text.clean, subject: subject.map(|about| about.clean), source: source.clean, removed }
+    }
+
+    /// Why it is nothing that can be put on record.
+    fn fault(&self) -> Option<String> {
+        let (name, clean) = (self.kind.name(), self.clean(&mut Placeholders::new([0; 32])));
+        if clean.text.as_str().is_empty() {
+            return Some(format!("the {name} says nothing"));
+        }
+        if is_blob(clean.text.as_str()) {
+            return Some(format!(
+                "this is a log, a dump of settings, a binary or a whole document, and no {name}: it would never be put \
+                 before a model. Say in a sentence or two what follows from it, and name it with --source"
+            ));
+        }
+        match clean.subject.as_ref().map(|subject| subject.as_str().len()) {
+            Some(0) => return Some("--subject names nothing".to_owned()),
+            Some(length) if length > MAX_SUBJECT => {
+                return Some(format!("--subject has {length} bytes, at most {MAX_SUBJECT} are a name"));
+            }
+            _ => {}
+        }
+        self.common.source.trim().is_empty().then(|| "--source names nothing".to_owned())
+    }
+
+    fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
+        let given = self.common.observed_at.as_deref().map(|text| log::when("--observed-at", text, now)).transpose()?;
+        match given {
+            Some(at) if at > now => Err(format!("--observed-at {at} is in the future; it is {now}")),
+            given => Ok(given.unwrap_or(now)),
+        }
+    }
+}
+
+/// So many times it is redacted again because a turn of the session named a secret meanwhile.
+const ATTEMPTS: u32 = 16;
+
+pub(super) async fn add(said: Said, confidence: Option<Confidence>, json: bool) -> Result<u8, WireError> {
+    if let Some(fault) = said.fault() {
+        return Ok(could_not(&fault, json));
+    }
+    let opened = Opened::open(wire::existing_home()?)?;
+    let key = opened.authorize().await?;
+    let now = wire::clock()?;
+    let observed_at = match said.observed_at(now) {
+        Ok(at) => at,
+        Err(fault) => return Ok(could_not(&fault, json)),
+    };
+    let mut attempt = 1;
+    let (clean, recorded) = loop {
+        let session = newest(&opened, key)?;
+        let mut numbers = match &session {
+            Some(session) => opened.recorder.numbers(&opened.store, session.uuid)?,
+            None => Placeholders::new([0; 32]),
+        };
+        let clean = said.clean(&mut numbers);
+        let content = content(&said, &clean, (confidence, observed_at), session.as_ref(), opened.kernel.phase());
+        let (kind, id) = (said.kind.name(), ArtifactId::Next { prefix: said.kind.prefix() });
+        let in_session = session.as_ref().map(|session| session.id);
+        let new = NewArtifact { kind, id, content, session: in_session, salt: fresh_salt()?, now };
+        let recording = match session {
+            Some(session) => opened.recorder.artifact_numbered(new, session.uuid, numbers).await,
+            None => opened.recorder.artifact(new, always).await,
+        };
+        match recording {
+            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
+            done => break (clean, done?),
+        }
+    };
+    for kind in &clean.removed {
+        say(&format!("removed before it was stored: {kind}"));
+    }
+    let state = if said.kind == ItemKind::Fact { ItemState::Proposed } else { ItemState::Declared };
+    let printed = told(&recorded, state, clean.text.as_str(), &clean.removed, json);
+    if !recorded.is_kept {
+        say(
+            "its text is not kept (store.content is \"none\"): what is on record is a commitment to it, and nothing that \
+             could be put before a model",
+        );
+    } else if said.kind == ItemKind::Fact {
+        say(&format!("it counts once it is ratified: {} fact ratify {}", program(), recorded.document.id));
+    }
+    Ok(printed)
+}
+
+/// What is committed to.
+fn content(
+    said: &Said,
+    clean: &Cleaned,
+    (confidence, observed_at): (Option<Confidence>, Seconds),
+    session: Option<&SessionRow>,
+    phase: &str,
+) -> Vec<(&'static str, Field)> {
+    vec![
+        ("confidence", confidence.map_or(Field::Null, |sure| Field::Word(sure.name().to_owned()))),
+        ("observed_at", Field::Number(observed_at.get())),
+        ("phase", Field::Word(phase.to_owned())),
+        ("session", session.map_or(Field::Null, |session| Field::Hash(session.id))),
+        ("source", Field::Text(clean.source.clone())),
+        ("subject", clean.subject.clone().map_or(Field::Null, Field::Text)),
+        ("text", Field::Text(clean.text.clone())),
+        ("tier", Field::Number(said.common.tier.into())),
+    ]
+}

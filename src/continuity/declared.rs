@@ -1,0 +1,109 @@
+//! What one turn declared and what that came to: all of its context but the id that the record gives the turn.
+
+use uuid::Uuid;
+
+use crate::govern::kernel::RingCaps;
+use crate::record::bundle::NamedHash;
+use crate::record::context::config::ContextConfig;
+use crate::record::context::event::Intent;
+use crate::record::context::json::JsonFault;
+use crate::record::context::spec::{
+    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation, context_block, context_digest,
+};
+use crate::record::context::turn::CHAT_MESSAGE;
+
+use super::refs::{Lookup, Nothing, RefFault, governed, resolve, sorted};
+
+/// The declared context of one turn, resolved or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnContext {
+    config: ContextConfig,
+    thread: Uuid,
+    parent: Option<Uuid>,
+    declared: Vec<DeclaredRef>,
+    resolved: Result<Resolved, RefFault>,
+}
+
+impl TurnContext {
+    /// Resolves what was declared for a turn of `thread` that replies to `parent`.
+    pub fn resolve<L: Lookup>(
+        config: &ContextConfig,
+        (thread, parent): (Uuid, Option<Uuid>),
+        declared: &[DeclaredRef],
+        caps: RingCaps,
+        events: &L,
+    ) -> Result<Self, L::Error> {
+        let resolved = resolve(declared, &thread.to_string(), config, caps, events)?;
+        Ok(TurnContext { config: config.clone(), thread, parent, declared: sorted(declared), resolved })
+    }
+
+    /// A turn that refers to nothing.
+    pub fn alone(config: &ContextConfig, thread: Uuid, parent: Option<Uuid>) -> Self {
+        let Ok(context) = Self::resolve(config, (thread, parent), &[], RingCaps { items: 0, tokens: 0 }, &Nothing);
+        context
+    }
+
+    /// The configuration that it was resolved with.
+    pub fn config(&self) -> &ContextConfig {
+        &self.config
+    }
+
+    /// Its thread.
+    pub fn thread(&self) -> Uuid {
+        self.thread
+    }
+
+    /// The turn that it replies to.
+    pub fn parent(&self) -> Option<Uuid> {
+        self.parent
+    }
+
+    /// As declared, sorted, each once.
+    pub fn declared(&self) -> &[DeclaredRef] {
+        &self.declared
+    }
+
+    /// What it came to, or why nothing did.
+    pub fn resolved(&self) -> Result<&Resolved, &RefFault> {
+        self.resolved.as_ref()
+    }
+
+    /// What the rules changed.
+    pub fn transformations(&self) -> &[Transformation] {
+        self.resolved.as_ref().map_or(&[], |resolved| &resolved.transformations)
+    }
+
+    /// What policy may see: INTENTs, by `event_index`.
+    pub fn intents(&self) -> Vec<&Intent> {
+        self.resolved.as_ref().map(governed).unwrap_or_default()
+    }
+
+    /// The context block as it is sent; none when nothing is referred to.
+    pub fn block(&self) -> Option<String> {
+        self.resolved.as_ref().ok().and_then(|resolved| context_block(resolved, Form::Sent))
+    }
+
+    /// The specification; none when it could not be resolved.
+    pub fn spec(&self, turn: Uuid, text: &str) -> Option<ContextSpec> {
+        let identity = Identity {
+            parent_turn_id: self.parent.map(|parent| parent.to_string()),
+            thread_id: self.thread.to_string(),
+            turn_id: turn.to_string(),
+        };
+        let resolved = self.resolved.as_ref().ok()?;
+        Some(ContextSpec::new(&self.config, identity, CHAT_MESSAGE, text, resolved))
+    }
+
+    /// The assembled context in one of its forms; none when it could not be resolved.
+    pub fn assembled(&self, text: &str, form: Form) -> Option<AssembledContext> {
+        self.resolved.as_ref().ok().map(|resolved| AssembledContext::new(text, resolved, form))
+    }
+
+    /// `context_digest`; none when it could not be resolved.
+    pub fn digest(&self, turn: Uuid, text: &str) -> Result<Option<NamedHash>, JsonFault> {
+        match (self.spec(turn, text), self.assembled(text, Form::Hashed)) {
+            (Some(spec), Some(hashed)) => context_digest(&spec, &hashed).map(Some),
+            _ => Ok(None),
+        }
+    }
+}

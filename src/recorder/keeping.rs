@@ -1,0 +1,156 @@
+//! What is kept of texts (`[store]`), and how the ledger says so.
+//!
+//! ```text
+//! content_policy    {"content":"none"|"sanitized","openings":true|false}      an artifact outside of any session
+//! ```
+//! One stands before the first record under another policy than the one in force; without one, texts are kept. Where
+//! none are kept there are commitments in their place: what is left can be checked, and opened by whoever has the
+//! text and, with `openings`, this home's salts.
+
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use crate::keys::os_random;
+use crate::record::canon;
+use crate::record::commitment::Salt;
+use crate::record::documents::Format;
+use crate::record::exchange::ArtifactDoc;
+use crate::record::hash::Hash32;
+use crate::record::item::ItemKind;
+use crate::record::params::Params;
+use crate::record::time::Seconds;
+use crate::store::Read;
+
+use super::RecorderError;
+use super::artifacts::Field;
+use super::draft::Draft;
+
+/// The kind of the artifact that says what is kept from its line on.
+pub const CONTENT_POLICY: &str = "content_policy";
+
+/// What is kept of texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// All, with secrets removed.
+    Sanitized,
+    /// None: hashes and commitments.
+    Nothing {
+        /// Whether salts are kept, so that somebody who has a text can show that it is the one on record.
+        openings: bool,
+    },
+}
+
+impl Keeping {
+    fn content(self) -> serde_json::Value {
+        match self {
+            Keeping::Sanitized => json!({"content": "sanitized", "openings": true}),
+            Keeping::Nothing { openings } => json!({"content": "none", "openings": openings}),
+        }
+    }
+
+    fn read(document: &str) -> Option<Keeping> {
+        let document: ArtifactDoc = canon::parse(document.as_bytes()).ok()?;
+        let openings = document.content["openings"].as_bool()?;
+        match document.content["content"].as_str()? {
+            "sanitized" => Some(Keeping::Sanitized),
+            "none" => Some(Keeping::Nothing { openings }),
+            _ => None,
+        }
+    }
+
+    /// Whether texts are kept.
+    pub fn keeps_text(self) -> bool {
+        self == Keeping::Sanitized
+    }
+
+    /// Whether salts are kept, and digests from which a short text could be guessed.
+    pub fn keeps_openings(self) -> bool {
+        self != Keeping::Nothing { openings: false }
+    }
+
+    /// What is stored of a call's settings: without texts, if none are kept.
+    pub fn params(self, params: &Params) -> Params {
+        if self.keeps_text() { params.clone() } else { Params { system: None, expect: None, ..params.clone() } }
+    }
+
+    /// What is committed to in an artifact of a kind. What a person puts on record for continuity is its text, and is
+    /// committed to as it is; of the others the states and codes are kept, and what somebody wrote is left out.
+    pub(super) fn field(self, kind: &str, field: Field) -> Field {
+        match field {
+            Field::Text(_) if !self.keeps_text() && !is_text(kind) => Field::Null,
+            other => other,
+        }
+    }
+
+    /// Whether the document of an artifact of this kind is stored.
+    pub(super) fn keeps_document(self, kind: &str) -> bool {
+        self.keeps_text() || !is_text(kind)
+    }
+}
+
+/// Whether artifacts of this kind are there for their text: facts, notes, decisions, intents.
+pub(super) fn is_text(kind: &str) -> bool {
+    kind.parse::<ItemKind>().is_ok()
+}
+
+/// What this writer was told, and randomness of its own.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// What is kept; none: as it is on record.
+    pub wanted: Option<Keeping>,
+    /// For salts of what nobody brought a salt for.
+    pub seed: [u8; 32],
+}
+
+impl Told {
+    /// With fresh randomness.
+    pub(super) fn new(wanted: Option<Keeping>) -> Result<Told, RecorderError> {
+        let mut seed = [0; 32];
+        os_random(&mut seed)?;
+        Ok(Told { wanted, seed })
+    }
+}
+
+impl Told {
+    /// A key for the tags of a session's secrets.
+    pub(super) fn placeholder_key(&self, session: Uuid) -> [u8; 32] {
+        *self.salt("gently/1/placeholder_key/", session.as_bytes()).as_bytes()
+    }
+
+    /// A salt that nobody else has, for one label and number.
+    fn salt(&self, label: &str, number: &[u8]) -> Salt {
+        let digest = Sha256::new().chain_update(label).chain_update(self.seed).chain_update(number).finalize();
+        Salt::new(digest.into())
+    }
+}
+
+/// What is kept by what is on record; none when that was lost, or can't be read.
+fn in_force<R: Read + ?Sized>(store: &R) -> Result<Option<Keeping>, RecorderError> {
+    let Some(newest) = store.newest_artifact(CONTENT_POLICY)? else { return Ok(Some(Keeping::Sanitized)) };
+    Ok(newest.document.as_deref().and_then(Keeping::read))
+}
+
+/// What is kept of the texts that are recorded next; puts it on record, if it is not what is in force.
+pub(super) fn settle(draft: &mut Draft<'_>, now: Seconds) -> Result<Keeping, RecorderError> {
+    let known = in_force(&*draft.tx)?;
+    // Nobody said what, and nobody knows: what is not kept can't be regretted.
+    let wanted = draft.told.wanted.or(known).unwrap_or(Keeping::Nothing { openings: true });
+    if known != Some(wanted) {
+        let id = format!("{CONTENT_POLICY}-{}", draft.head.hash.short16());
+        let doc = ArtifactDoc { content: wanted.content(), format: Format, id, kind: CONTENT_POLICY.to_owned() };
+        let salt = draft.told.salt("gently/1/content_policy/", &draft.head.lines.to_be_bytes());
+        draft.artifact(now, None, &doc, salt)?;
+    }
+    Ok(wanted)
+}
+
+/// The salt of a prompt whose process is gone, and with it the salt: nobody will open what it commits to.
+pub(super) fn lost_salt(draft: &Draft<'_>, exchange: Uuid) -> Salt {
+    draft.told.salt("gently/1/lost_salt/", exchange.as_bytes())
+}
+
+/// SHA-256 of a text, where it may be kept.
+pub(super) fn digest(keeping: Keeping, text: &str) -> Option<Hash32> {
+    keeping.keeps_openings().then(|| Hash32::digest(text.as_bytes()))
+}

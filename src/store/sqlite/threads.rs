@@ -1,0 +1,295 @@
+//! Threads, events and contexts of turns: queries and insertions.
+
+use std::ops::Deref;
+
+use rusqlite::{Connection, Params, params};
+use uuid::Uuid;
+
+use super::columns::{Columns, int};
+use super::{Handle, Tx};
+use crate::record::context::event::Kind;
+use crate::record::context::spec::AdmittedFor;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::{ContextRefRow, EventRow, PutThreads, ReferredText, StoreError, ThreadRow, ThreadTurnRow, Threads};
+
+fn kind(c: &Columns<'_, '_>) -> Result<Kind, StoreError> {
+    let place = "thread_event.kind";
+    let text = c.text(place)?;
+    let known = [Kind::Intent, Kind::Decision, Kind::Execution].into_iter().find(|kind| kind.name() == text);
+    known.ok_or(StoreError::Corrupt { place, expected: "INTENT, DECISION or EXECUTION", actual: text })
+}
+
+fn thread(c: &Columns<'_, '_>) -> Result<ThreadRow, StoreError> {
+    Ok(ThreadRow {
+        thread: c.uuid("thread.thread_id")?,
+        session: c.uuid("thread.session_id")?,
+        number: c.count("thread.number")?,
+        name: c.text_opt("thread.name")?,
+        created_at: c.time("thread.created_at")?,
+    })
+}
+
+fn turn(c: &Columns<'_, '_>) -> Result<ThreadTurnRow, StoreError> {
+    Ok(ThreadTurnRow {
+        turn: c.uuid("thread_turn.turn_id")?,
+        thread: c.uuid("thread_turn.thread_id")?,
+        parent: c.uuid_opt("thread_turn.parent_turn_id")?,
+        intent_type: c.text("thread_turn.intent_type")?,
+        config_digest: c.hash("thread_turn.config_digest")?,
+        declared: c.text("thread_turn.declared")?,
+        transformations: c.text("thread_turn.transformations")?,
+        inputs: c.text("thread_turn.inputs")?,
+        reasons: c.text("thread_turn.reasons")?,
+        context_digest: c.hash_opt("thread_turn.context_digest")?,
+        prompt_digest: c.hash_opt("thread_turn.prompt_digest")?,
+    })
+}
+
+fn event(c: &Columns<'_, '_>) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        event: c.uuid("thread_event.event_id")?,
+        thread: c.uuid("thread_event.thread_id")?,
+        index: c.count("thread_event.event_index")?,
+        kind: kind(c)?,
+        turn: c.uuid("thread_event.turn_id")?,
+        line: c.count("thread_event.line")?,
+        created_at: c.time("thread_event.created_at")?,
+        bytes: c.count_opt("thread_event.bytes")?,
+        digest: c.hash_opt("thread_event.event_digest")?,
+    })
+}
+
+fn reference(c: &Columns<'_, '_>) -> Result<ContextRefRow, StoreError> {
+    let place = "context_ref.admitted_for";
+    Ok(ContextRefRow {
+        turn: c.uuid("context_ref.turn_id")?,
+        event: c.uuid("context_ref.event_id")?,
+        ref_id: c.text("context_ref.ref_id")?,
+        admitted_for: match c.text(place)?.as_str() {
+            "governance" => AdmittedFor::Governance,
+            "execution_only" => AdmittedFor::ExecutionOnly,
+            other => {
+                let (expected, actual) = ("governance or execution_only", other.to_owned());
+                return Err(StoreError::Corrupt { place, expected, actual });
+            }
+        },
+        index: c.count("context_ref.event_index")?,
+        digest: c.hash_opt("context_ref.event_digest")?,
+    })
+}
+
+impl<C: Deref<Target = Connection>> Handle<C> {
+    /// Whether threads are recorded here: a home that an older gently wrote is read without being migrated.
+    fn has_threads(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'thread_event'";
+        Ok(self.one("look for threads", sql, [], |c| c.flag("sqlite_schema.found"))?.unwrap_or_default())
+    }
+
+    /// Rows, or none where threads are not recorded.
+    fn rows_of<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        if self.has_threads()? { self.list("read threads", sql, values, row) } else { Ok(Vec::new()) }
+    }
+
+    fn row_of<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        if self.has_threads()? { self.one("read threads", sql, values, row) } else { Ok(None) }
+    }
+}
+
+impl<C: Deref<Target = Connection>> Threads for Handle<C> {
+    fn context_config(&self, digest: Hash32) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT document FROM context_config WHERE config_digest = ?1";
+        self.row_of(sql, [digest.to_string()], |c| c.text("context_config.document"))
+    }
+
+    fn thread(&self, id: Uuid) -> Result<Option<ThreadRow>, StoreError> {
+        self.row_of("SELECT * FROM thread WHERE thread_id = ?1", [id.to_string()], thread)
+    }
+
+    fn newest_threads(&self, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
+        self.rows_of("SELECT * FROM thread ORDER BY rowid DESC LIMIT ?1", [most], thread)
+    }
+
+    fn threads_like(&self, text: &str, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
+        let sql = "SELECT * FROM thread WHERE name = ?1
+                   UNION SELECT * FROM thread WHERE thread_id >= ?1 AND thread_id < ?1 || 'g' ORDER BY created_at LIMIT ?2";
+        self.rows_of(sql, params![text, most], thread)
+    }
+
+    fn thread_count(&self, session: Uuid) -> Result<u64, StoreError> {
+        let sql = "SELECT ifnull(max(number) + 1, 0) AS n FROM thread WHERE session_id = ?1";
+        Ok(self.row_of(sql, [session.to_string()], |c| c.count("thread.n"))?.unwrap_or_default())
+    }
+
+    fn thread_turn(&self, id: Uuid) -> Result<Option<ThreadTurnRow>, StoreError> {
+        self.row_of("SELECT * FROM thread_turn WHERE turn_id = ?1", [id.to_string()], turn)
+    }
+
+    fn newest_turn(&self, of: Uuid) -> Result<Option<Uuid>, StoreError> {
+        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' ORDER BY event_index DESC LIMIT 1";
+        self.row_of(sql, [of.to_string()], |c| c.uuid("thread_event.turn_id"))
+    }
+
+    fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError> {
+        self.row_of("SELECT * FROM thread_event WHERE event_id = ?1", [id.to_string()], event)
+    }
+
+    fn events_like(&self, prefix: &str, most: u32) -> Result<Vec<EventRow>, StoreError> {
+        let sql = "SELECT * FROM thread_event WHERE event_id >= ?1 AND event_id < ?1 || 'g' LIMIT ?2";
+        self.rows_of(sql, params![prefix, most], event)
+    }
+
+    fn events_of(&self, turn: Uuid) -> Result<Vec<EventRow>, StoreError> {
+        self.rows_of("SELECT * FROM thread_event WHERE turn_id = ?1 ORDER BY event_index", [turn.to_string()], event)
+    }
+
+    fn each_event(&self, of: Uuid, each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        if !self.has_threads()? {
+            return Ok(());
+        }
+        let sql = "SELECT * FROM thread_event WHERE thread_id = ?1 ORDER BY event_index";
+        self.each("read events", sql, [of.to_string()], event, each)
+    }
+
+    fn next_index(&self, of: Uuid) -> Result<u64, StoreError> {
+        let sql = "SELECT ifnull(max(event_index) + 1, 0) AS n FROM thread_event WHERE thread_id = ?1";
+        Ok(self.row_of(sql, [of.to_string()], |c| c.count("thread_event.n"))?.unwrap_or_default())
+    }
+
+    fn context_refs(&self, turn: Uuid) -> Result<Vec<ContextRefRow>, StoreError> {
+        let sql = "SELECT * FROM context_ref WHERE turn_id = ?1 ORDER BY event_index";
+        self.rows_of(sql, [turn.to_string()], reference)
+    }
+
+    fn referred_texts(&self, turn: Uuid) -> Result<Vec<ReferredText>, StoreError> {
+        let sql = "SELECT r.*, e.kind, t.content FROM context_ref r JOIN thread_event e ON e.event_id = r.event_id
+                   LEFT JOIN chat_turn t ON t.turn_id = r.event_id WHERE r.turn_id = ?1 ORDER BY r.event_index";
+        self.rows_of(sql, [turn.to_string()], |c| {
+            Ok(ReferredText { reference: reference(c)?, kind: kind(c)?, text: c.text_opt("chat_turn.content")? })
+        })
+    }
+
+    fn referring_to(&self, event: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT turn_id FROM context_ref WHERE event_id = ?1";
+        self.rows_of(sql, [event.to_string()], |c| c.uuid("context_ref.turn_id"))
+    }
+
+    fn intents_before(&self, of: Uuid, line: u64) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) AS n FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' AND line < ?2";
+        let count = self.row_of(sql, params![of.to_string(), int(line)], |c| c.count("thread_event.n"))?;
+        Ok(count.unwrap_or_default())
+    }
+
+    fn intents_since(&self, since: Seconds, line: u64) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT count(*) AS n, ifnull(sum((bytes + 3) / 4), 0) AS tokens FROM thread_event
+                   WHERE kind = 'INTENT' AND created_at > ?1 AND line < ?2";
+        let found = self.row_of(sql, params![since.as_i64(), int(line)], |c| {
+            Ok((c.count("thread_event.n")?, c.count("thread_event.tokens")?))
+        })?;
+        Ok(found.unwrap_or_default())
+    }
+}
+
+fn hash(hash: Option<Hash32>) -> Option<String> {
+    hash.map(|h| h.to_string())
+}
+
+impl PutThreads for Tx<'_> {
+    fn put_context_config(&mut self, digest: Hash32, document: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO context_config VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        self.change("remember a configuration", sql, params![digest.to_string(), document]).map(drop)
+    }
+
+    fn put_thread(&mut self, t: &ThreadRow) -> Result<(), StoreError> {
+        let values = params![t.thread.to_string(), t.session.to_string(), int(t.number), t.name, t.created_at.as_i64()];
+        self.change("add a thread", "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5)", values).map(drop)
+    }
+
+    fn put_thread_turn(&mut self, t: &ThreadTurnRow) -> Result<(), StoreError> {
+        let values = params![
+            t.turn.to_string(),
+            t.thread.to_string(),
+            t.parent.map(|id| id.to_string()),
+            t.intent_type,
+            t.config_digest.to_string(),
+            t.declared,
+            t.transformations,
+            t.inputs,
+            t.reasons,
+            hash(t.context_digest),
+            hash(t.prompt_digest),
+        ];
+        let sql = "INSERT INTO thread_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        self.change("add a turn's context", sql, values).map(drop)
+    }
+
+    fn put_event(&mut self, e: &EventRow) -> Result<(), StoreError> {
+        let values = params![
+            e.event.to_string(),
+            e.thread.to_string(),
+            int(e.index),
+            e.kind.name(),
+            e.turn.to_string(),
+            int(e.line),
+            e.created_at.as_i64(),
+            e.bytes.map(int),
+            hash(e.digest),
+        ];
+        let sql = "INSERT INTO thread_event (event_id, thread_id, event_index, kind, turn_id, line, created_at, bytes, event_digest)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        self.change("add an event", sql, values).map(drop)
+    }
+
+    fn put_context_ref(&mut self, r: &ContextRefRow) -> Result<(), StoreError> {
+        let values = params![
+            r.turn.to_string(),
+            r.event.to_string(),
+            r.ref_id,
+            r.admitted_for.name(),
+            int(r.index),
+            hash(r.digest)
+        ];
+        let sql = "INSERT INTO context_ref VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        self.change("add a resolved reference", sql, values).map(drop)
+    }
+}
+
+impl Tx<'_> {
+    /// Destroys the digests that are made from a turn's texts: its own, and those in references to its events.
+    pub(super) fn erase_turn_digests(&self, turn: Uuid) -> Result<(), StoreError> {
+        let what = "erase a turn's digests";
+        self.erase_context_digests(turn)?;
+        self.change(what, "UPDATE thread_event SET event_digest = NULL WHERE turn_id = ?1", [turn.to_string()])?;
+        let sql = "UPDATE context_ref SET event_digest = NULL
+                   WHERE event_id IN (SELECT event_id FROM thread_event WHERE turn_id = ?1)";
+        self.change(what, sql, [turn.to_string()]).map(drop)
+    }
+
+    /// Destroys the digest of everything that was sent in a turn.
+    pub(super) fn erase_prompt_digest(&self, turn: Uuid) -> Result<(), StoreError> {
+        let sql = "UPDATE thread_turn SET prompt_digest = NULL WHERE turn_id = ?1";
+        self.change("erase a prompt's digest", sql, [turn.to_string()]).map(drop)
+    }
+
+    /// Destroys the digests of a turn's context and prompt, and of its DECISION, which covers the first.
+    pub(super) fn erase_context_digests(&self, turn: Uuid) -> Result<(), StoreError> {
+        let what = "erase a context's digests";
+        let sql = "UPDATE thread_turn SET context_digest = NULL, prompt_digest = NULL WHERE turn_id = ?1";
+        self.change(what, sql, [turn.to_string()])?;
+        let sql = "UPDATE thread_event SET event_digest = NULL WHERE turn_id = ?1 AND kind = 'DECISION'";
+        self.change(what, sql, [turn.to_string()])?;
+        let sql = "UPDATE context_ref SET event_digest = NULL
+                   WHERE event_id IN (SELECT event_id FROM thread_event WHERE turn_id = ?1 AND kind = 'DECISION')";
+        self.change(what, sql, [turn.to_string()]).map(drop)
+    }
+}

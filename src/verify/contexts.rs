@@ -1,0 +1,261 @@
+//! Thread and context of a turn, made again from the rows (DBL; format, section 12 step 6).
+//!
+//! Nothing stored is believed: events are digested from their texts, references are put together from them, and what
+//! comes out is compared with what stands in the columns and in the exchange document's commitments.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::continuity::refs::CODES;
+use crate::record::bundle::NamedHash;
+use crate::record::canon;
+use crate::record::commitment::{Role, Salt, Scheme, commit};
+use crate::record::context::config::ContextConfig;
+use crate::record::context::event::{
+    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+};
+use crate::record::context::spec::{
+    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef, block_again,
+    context_digest,
+};
+use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
+use crate::record::hash::Hash32;
+use crate::store::{ContextRefRow, EventRow, ExchangeRow, Read, ReferredText, SessionRow, StoreError, ThreadTurnRow};
+
+/// Why something can't be made again.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextFault {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A text that it needs is erased or was never kept.
+    #[error("a text in it is erased, or was not kept")]
+    Gone,
+    /// It contradicts itself.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+fn wrong(what: impl std::fmt::Display) -> ContextFault {
+    ContextFault::Wrong(what.to_string())
+}
+
+/// The rows of one turn's context.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// What was declared and decided.
+    pub row: ThreadTurnRow,
+    /// Its events, by index.
+    pub events: Vec<EventRow>,
+    /// What it refers to, by index.
+    pub refs: Vec<ReferredText>,
+}
+
+/// The documents that a turn's digests are over.
+#[derive(Clone, Debug)]
+pub struct Documents {
+    /// What was declared and resolved.
+    pub spec: ContextSpec,
+    /// What was put together, as it is hashed.
+    pub hashed: AssembledContext,
+    /// … and as it is sent.
+    pub sent: AssembledContext,
+}
+
+impl Documents {
+    /// `context_digest` over both.
+    pub fn digest(&self) -> Result<NamedHash, ContextFault> {
+        context_digest(&self.spec, &self.hashed).map_err(wrong)
+    }
+}
+
+impl Context {
+    /// Reads it; none for an exchange from before threads.
+    pub fn read(store: &dyn Read, exchange: Uuid) -> Result<Option<Context>, StoreError> {
+        let Some(row) = store.thread_turn(exchange)? else { return Ok(None) };
+        let (events, refs) = (store.events_of(exchange)?, store.referred_texts(exchange)?);
+        Ok(Some(Context { row, events, refs }))
+    }
+
+    /// Its event of a kind.
+    pub fn event(&self, kind: Kind) -> Option<&EventRow> {
+        self.events.iter().find(|event| event.kind == kind)
+    }
+
+    /// The configuration that it was resolved with, by its own digest.
+    pub fn config(&self, store: &dyn Read) -> Result<ContextConfig, ContextFault> {
+        let text = store.context_config(self.row.config_digest)?;
+        let text = text.ok_or_else(|| wrong(format!("configuration {} is not here", self.row.config_digest)))?;
+        ContextConfig::parse(&text).map_err(wrong)
+    }
+
+    /// Ids as they were declared.
+    pub fn declared(&self) -> Result<Vec<DeclaredRef>, ContextFault> {
+        let ids: Vec<String> = parsed(&self.row.declared)?;
+        Ok(ids.into_iter().map(DeclaredRef::event).collect())
+    }
+
+    /// What policy counted.
+    pub fn counts(&self) -> Result<Counts, ContextFault> {
+        parsed(&self.row.inputs)
+    }
+
+    /// Codes of the DECISION.
+    pub fn reasons(&self) -> Result<Vec<String>, ContextFault> {
+        parsed(&self.row.reasons)
+    }
+
+    /// The context block as it was sent.
+    pub fn block(&self) -> Result<Option<String>, ContextFault> {
+        if self.refs.iter().any(|one| one.text.is_none() && one.kind != Kind::Decision) {
+            return Err(ContextFault::Gone);
+        }
+        let text = |one: &'_ ReferredText| one.text.clone().unwrap_or_default();
+        let texts: Vec<String> = self.refs.iter().map(text).collect();
+        let parts = self.refs.iter().zip(&texts);
+        Ok(block_again(parts.map(|(one, text)| (one.reference.ref_id.as_str(), one.kind, text.as_str()))))
+    }
+
+    /// The references as they stand in the rows, with events that are digested again.
+    fn resolved(&self, store: &dyn Read) -> Result<Resolved, ContextFault> {
+        let mut refs = Vec::new();
+        for ReferredText { reference, .. } in &self.refs {
+            let missing = || wrong(format!("event {} is not here", reference.event));
+            let event = event_again(store, &store.event(reference.event)?.ok_or_else(missing)?)?;
+            refs.push((resolved_ref(reference, &event), event));
+        }
+        let transformations = parsed(&self.row.transformations)?;
+        Ok(Resolved { declared: self.declared()?, refs, transformations })
+    }
+
+    /// The documents that its digests are over, from the user's text; none when nothing was resolved.
+    pub fn documents(&self, store: &dyn Read, text: &str) -> Result<Option<Documents>, ContextFault> {
+        if self.reasons()?.iter().any(|code| CODES.contains(&code.as_str())) {
+            return Ok(None);
+        }
+        self.documents_of(&self.config(store)?, text, &self.resolved(store)?).map(Some)
+    }
+
+    /// The same from references that were resolved again.
+    pub fn documents_of(
+        &self,
+        config: &ContextConfig,
+        text: &str,
+        resolved: &Resolved,
+    ) -> Result<Documents, ContextFault> {
+        let identity = Identity {
+            parent_turn_id: self.row.parent.map(|parent| parent.to_string()),
+            thread_id: self.row.thread.to_string(),
+            turn_id: self.row.turn.to_string(),
+        };
+        Ok(Documents {
+            spec: ContextSpec::new(config, identity, &self.row.intent_type, text, resolved),
+            hashed: AssembledContext::new(text, resolved, Form::Hashed),
+            sent: AssembledContext::new(text, resolved, Form::Sent),
+        })
+    }
+
+    /// The normative fields of its DECISION, with a context digest that was computed again.
+    pub fn normative(
+        &self,
+        session: &SessionRow,
+        exchange: &ExchangeRow,
+        context_digest: Option<NamedHash>,
+    ) -> Result<Normative, ContextFault> {
+        let reasons = self.reasons()?.into_iter().map(|code| Reason { code }).collect();
+        Ok(Normative {
+            boundary: Boundary { context_config_digest: NamedHash(self.row.config_digest) },
+            context_digest,
+            policy: Policy { policy_id: "kernel".to_owned(), policy_version: NamedHash(session.kernel_hash) },
+            reasons,
+            result: if exchange.decision == "deny" { Verdict::Deny } else { Verdict::Allow },
+        })
+    }
+
+    /// The part of the exchange document that tells of it.
+    pub fn named(&self, scheme: Scheme, salt: &Salt) -> Result<ContextNamed, ContextFault> {
+        let commit_to = |role, digest: Option<Hash32>| {
+            digest.map(|digest| commit(scheme, salt, role, format!("sha256:{digest}").as_bytes()))
+        };
+        let event = |e: &EventRow| EventNamed { event_id: e.event, event_index: e.index, kind: e.kind };
+        let reference = |one: &ReferredText| {
+            let ContextRefRow { admitted_for, event, index, ref_id, .. } = one.reference.clone();
+            RefNamed { admitted_for, event_id: event, event_index: index, ref_id }
+        };
+        Ok(ContextNamed {
+            config_digest: NamedHash(self.row.config_digest),
+            context_digest: commit_to(Role::ContextDigest, self.row.context_digest),
+            declared: parsed(&self.row.declared)?,
+            events: self.events.iter().map(event).collect(),
+            inputs: self.counts()?,
+            intent_type: self.row.intent_type.clone(),
+            parent_turn_id: self.row.parent,
+            prompt_digest: commit_to(Role::PromptDigest, self.row.prompt_digest),
+            reasons: self.reasons()?,
+            refs: self.refs.iter().map(reference).collect(),
+            thread_id: self.row.thread,
+            transformations: parsed(&self.row.transformations)?,
+        })
+    }
+}
+
+fn resolved_ref(reference: &ContextRefRow, event: &Event) -> ResolvedRef {
+    ResolvedRef {
+        admitted_for: reference.admitted_for,
+        event_digest: event.digest(),
+        event_index: reference.index,
+        ref_id: reference.ref_id.clone(),
+        ref_type: RefType::Event,
+    }
+}
+
+fn parsed<T: Serialize + DeserializeOwned>(text: &str) -> Result<T, ContextFault> {
+    canon::parse(text.as_bytes()).map_err(wrong)
+}
+
+/// Where an event's row says that it stands.
+pub(super) fn place_of(row: &EventRow) -> Place {
+    Place {
+        index: row.index,
+        id: row.event.to_string(),
+        turn_id: row.turn.to_string(),
+        thread_id: row.thread.to_string(),
+    }
+}
+
+/// An event from its texts, not from its stored digest.
+pub fn event_again(store: &dyn Read, row: &EventRow) -> Result<Event, ContextFault> {
+    let place = place_of(row);
+    if row.kind == Kind::Decision {
+        return decision_again(store, row, place);
+    }
+    let missing = |what: &str| wrong(format!("{what} of event {} is not here", row.event));
+    let turn = store.turn(row.event)?.ok_or_else(|| missing("the turn"))?;
+    if turn.by_user != (row.kind == Kind::Intent) {
+        return Err(wrong(format!("event {} is {}, and its turn is the other speaker's", row.event, row.kind.name())));
+    }
+    let text = turn.content.ok_or(ContextFault::Gone)?;
+    Ok(match row.kind {
+        Kind::Execution => {
+            let exchange = store.exchange(row.turn)?.ok_or_else(|| missing("the exchange"))?;
+            Event::Execution(Execution::new(place, text, &exchange.model).map_err(wrong)?)
+        }
+        _ => Event::Intent(Intent::new(place, text).map_err(wrong)?),
+    })
+}
+
+/// A DECISION; its context digest is the stored one, which its own turn's check computes again.
+fn decision_again(store: &dyn Read, row: &EventRow, place: Place) -> Result<Event, ContextFault> {
+    if row.digest.is_none() {
+        return Err(ContextFault::Gone);
+    }
+    let missing = || wrong(format!("the turn of event {} is not here", row.event));
+    let turn = store.thread_turn(row.turn)?.ok_or_else(missing)?;
+    let exchange = store.exchange(row.turn)?.ok_or_else(missing)?;
+    let session = store.session_of(exchange.session)?.ok_or_else(missing)?;
+    let digest = turn.context_digest.map(NamedHash);
+    let context = Context { row: turn, events: Vec::new(), refs: Vec::new() };
+    let normative = context.normative(&session, &exchange, digest)?;
+    Ok(Event::Decision(Decision::new(place, &normative).map_err(wrong)?))
+}

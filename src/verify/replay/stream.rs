@@ -1,0 +1,263 @@
+//! The events of all threads as the log's order gives them: numbered again, from lines alone.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use uuid::Uuid;
+
+use crate::log::read::{LogReader, Piece, ReadError};
+use crate::record::chain::line_hash;
+use crate::record::context::event::Kind;
+use crate::record::context::turn::{Counts, tokens};
+use crate::record::entry::{Event, Line};
+use crate::record::exchange::row_id;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+use crate::store::{ExchangeRow, Outcome, Read, StoreError};
+
+use super::{Fault, ReplayError};
+
+/// Where the log's order puts an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    /// Its thread.
+    pub thread: Uuid,
+    /// Its number in the thread, from 0.
+    pub index: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// Its turn.
+    pub turn: Uuid,
+    /// Its line, from 0.
+    pub line: u64,
+    /// Time of that line.
+    pub at: Seconds,
+}
+
+/// An INTENT, for counting.
+struct Counted {
+    thread: Uuid,
+    line: u64,
+    at: Seconds,
+    tokens: u64,
+}
+
+/// The whole order.
+#[derive(Default)]
+pub(super) struct Stream {
+    events: HashMap<Uuid, Placed>,
+    /// Events of a turn that has any.
+    turns: HashMap<Uuid, Vec<Uuid>>,
+    /// How many events each thread has.
+    threads: HashMap<Uuid, u64>,
+    intents: Vec<Counted>,
+    /// Lines that were read.
+    pub lines: u64,
+    /// What does not fit.
+    pub faults: Vec<Fault>,
+}
+
+/// What the log needs to know of an exchange.
+struct Known {
+    exchange: Uuid,
+    turn_user: Uuid,
+    turn_aurora: Option<Uuid>,
+    prompt: Hash32,
+    line: u64,
+    answered: bool,
+    /// Thread, and bytes of the INTENT; none for an exchange from before threads.
+    thread: Option<(Uuid, u64)>,
+    met: bool,
+}
+
+impl Stream {
+    /// Reads the log to where the database stands.
+    pub fn read(store: &dyn Read, log: &Path) -> Result<Self, ReplayError> {
+        let mut known = known(store)?;
+        let head = store.head()?;
+        let mut stream = Stream::default();
+        let mut prev = Hash32::GENESIS;
+        for piece in LogReader::open(log)? {
+            if stream.lines >= head.lines {
+                break;
+            }
+            let text = match piece {
+                Ok(Piece::Line(raw)) => raw.text,
+                Ok(Piece::Torn(_)) => break,
+                Err(e @ ReadError::Io { .. }) => return Err(e.into()),
+                Err(e) => {
+                    stream.fault(format!("audit.log line {}", stream.lines + 1), e.to_string());
+                    break;
+                }
+            };
+            let Some(line) = stream.line(&text, prev) else { break };
+            prev = line.hash;
+            stream.take(&line, &mut known);
+            stream.lines += 1;
+        }
+        let lines = stream.lines;
+        for ((session, seq), one) in known.iter().filter(|(_, one)| !one.met && one.line < lines) {
+            let place = format!("llm_exchange {}", one.exchange);
+            stream.fault(place, format!("expected a prompt line of session {session}, seq {seq}; the log has none"));
+        }
+        stream.faults.sort_by(|a, b| a.place.cmp(&b.place));
+        Ok(stream)
+    }
+
+    fn fault(&mut self, place: String, what: String) {
+        self.faults.push(Fault { place, what });
+    }
+
+    /// A line that is one, and that follows the line before it.
+    fn line(&mut self, text: &str, prev: Hash32) -> Option<Line> {
+        let place = format!("audit.log line {}", self.lines + 1);
+        let line = match Line::parse(text.as_bytes()) {
+            Ok(line) => line,
+            Err(e) => {
+                self.fault(place, e.to_string());
+                return None;
+            }
+        };
+        let rest = text.split_once('|').map(|(_, rest)| rest).unwrap_or_default();
+        if line_hash(prev, rest.as_bytes()) != line.hash {
+            self.fault(place, "it does not follow the line before it; run gently audit verify".to_owned());
+            return None;
+        }
+        Some(line)
+    }
+
+    fn take(&mut self, line: &Line, known: &mut HashMap<(Hash32, u64), Known>) {
+        let Some(session) = line.session else { return };
+        let (seq, hash) = match &line.event {
+            Event::Prompt { hash, seq } => (*seq, Some(*hash)),
+            Event::Response { seq, .. } => (*seq, None),
+            _ => return,
+        };
+        let (n, at) = (self.lines, line.time);
+        let Some(one) = known.get_mut(&(session, seq)) else {
+            let what = format!("expected an exchange of session {session}, seq {seq}, in the database; found none");
+            return self.fault(format!("audit.log line {}", n + 1), what);
+        };
+        if let Some(hash) = hash {
+            one.met = true;
+            if (hash, n) != (one.prompt, one.line) {
+                let what =
+                    format!("expected prompt {hash} of line {}; found {} of line {}", n + 1, one.prompt, one.line + 1);
+                self.faults.push(Fault { place: format!("llm_exchange {}", one.exchange), what });
+            }
+        }
+        let Some((thread, bytes)) = one.thread else { return };
+        let turn = one.exchange;
+        if hash.is_none() {
+            if let Some(aurora) = one.turn_aurora.filter(|_| one.answered) {
+                self.place(aurora, thread, Kind::Execution, turn, (n, at));
+            }
+            return;
+        }
+        self.place(one.turn_user, thread, Kind::Intent, turn, (n, at));
+        self.place(row_id("decision", session, seq), thread, Kind::Decision, turn, (n, at));
+        self.intents.push(Counted { thread, line: n, at, tokens: tokens(bytes) });
+    }
+
+    fn place(&mut self, event: Uuid, thread: Uuid, kind: Kind, turn: Uuid, (line, at): (u64, Seconds)) {
+        let next = self.threads.entry(thread).or_default();
+        let index = *next;
+        *next += 1;
+        self.events.insert(event, Placed { thread, index, kind, turn, line, at });
+        self.turns.entry(turn).or_default().push(event);
+    }
+
+    /// Where an event stands, if it was there before a line.
+    pub fn before(&self, event: Uuid, line: u64) -> Option<Placed> {
+        self.events.get(&event).copied().filter(|placed| placed.line < line)
+    }
+
+    /// The INTENT of a turn.
+    pub fn intent_of(&self, turn: Uuid) -> Option<Uuid> {
+        self.turns.get(&turn).and_then(|events| events.first()).copied()
+    }
+
+    /// The events of a turn, with their places.
+    pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, Placed)> {
+        let events = self.turns.get(&turn).map_or(&[][..], Vec::as_slice);
+        events.iter().filter_map(|id| Some((*id, *self.events.get(id)?))).collect()
+    }
+
+    /// Counts again what policy counted, from the order alone.
+    pub fn counts(&self, thread: Uuid, given: Counts, (rate, budget): (Option<u64>, Option<u64>)) -> Counts {
+        let before = |one: &&Counted| one.line < given.as_of;
+        let within = |seconds: u64| {
+            let since = given.at.before(seconds);
+            self.intents.iter().filter(before).filter(move |one| one.at > since)
+        };
+        let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        Counts {
+            recent: rate.map_or(0, |seconds| count(within(seconds).count())),
+            spent: budget.map_or(0, |seconds| within(seconds).map(|one| one.tokens).sum()),
+            thread: count(self.intents.iter().filter(before).filter(|one| one.thread == thread).count()),
+            ..given
+        }
+    }
+
+    /// Every thread of the database has as many events as the order gives it, and no other is there.
+    pub fn threads_against(&self, store: &dyn Read) -> Result<Vec<Fault>, StoreError> {
+        let mut faults = Vec::new();
+        for thread in store.newest_threads(u32::MAX)? {
+            let expected = self.threads.get(&thread.thread).copied().unwrap_or_default();
+            let mut found = 0;
+            let mut first_gap = None;
+            store.each_event(thread.thread, &mut |event| {
+                if event.line < self.lines {
+                    if event.index != found && first_gap.is_none() {
+                        first_gap = Some(found);
+                    }
+                    found += 1;
+                }
+                Ok(())
+            })?;
+            let place = format!("thread {}", thread.thread);
+            if let Some(gap) = first_gap {
+                faults.push(Fault { place: place.clone(), what: format!("event {gap} is not in the database") });
+            }
+            if found != expected {
+                let what =
+                    format!("expected {expected} events, as the log's order gives; found {found} in the database");
+                faults.push(Fault { place, what });
+            }
+        }
+        Ok(faults)
+    }
+}
+
+fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> {
+    let mut sessions = HashMap::new();
+    store.each_session(&mut |row| {
+        sessions.insert(row.uuid, row.id);
+        Ok(())
+    })?;
+    let mut known = HashMap::new();
+    store.each_exchange(None, &mut |row: ExchangeRow| {
+        let Some(session) = sessions.get(&row.session) else { return Ok(()) };
+        let thread = match store.thread_turn(row.exchange_id)? {
+            Some(turn) => {
+                let bytes = store.event(row.turn_user)?.and_then(|event| event.bytes);
+                Some((turn.thread, bytes.unwrap_or_default()))
+            }
+            None => None,
+        };
+        let outcome = row.outcome.as_ref();
+        let one = Known {
+            exchange: row.exchange_id,
+            turn_user: row.turn_user,
+            turn_aurora: outcome.and_then(|outcome| outcome.turn_aurora),
+            prompt: row.prompt_commitment,
+            line: row.prompt_line,
+            answered: outcome.is_some_and(|outcome| outcome.outcome == Outcome::Answered),
+            thread,
+            met: false,
+        };
+        known.insert((*session, row.seq), one);
+        Ok(())
+    })?;
+    Ok(known)
+}

@@ -1,0 +1,148 @@
+//! Replay of a long record: threads of a hundred turns, each of which refers to the six events before it.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use futures_util::future::join_all;
+use gently::ask::recall::{Declared, Reference, recall};
+use gently::ask::refer::{Standing, count, refer};
+use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::prompt::render;
+use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
+use gently::govern::sanitize::redact;
+use gently::home::{Home, InitOptions};
+use gently::keys::os_random;
+use gently::models::Model;
+use gently::record::block::{Anchor, Network};
+use gently::record::commitment::Salt;
+use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::documents::AuthorityState;
+use gently::record::time::Seconds;
+use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
+use gently::store::sqlite::Sqlite;
+use gently::store::{Read, SessionRow};
+use gently::verify::replay::{Outcome, Replay};
+
+/// Turns of one thread.
+const TURNS: u64 = 100;
+/// Sessions whose turns wait at the same moment.
+const AT_ONCE: u64 = 100;
+
+/// Makes a home with so many exchanges, and replays them all.
+pub fn run(root: &Path, exchanges: u64) {
+    make(root, exchanges);
+    let home = Home::open(root).unwrap().unwrap();
+    let begun = Instant::now();
+    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    store.begin_read().unwrap();
+    let replay = Replay::open(&store, &home.paths().log(), None).unwrap();
+    let opened = begun.elapsed();
+    assert_eq!(replay.faults().unwrap(), []);
+    let (mut done, mut held, mut other) = (0u64, 0u64, Vec::new());
+    replay
+        .all(&mut |one| {
+            done += 1;
+            for (assertion, outcome) in one.outcomes {
+                match outcome {
+                    Outcome::Holds => held += 1,
+                    unheld => other.push((assertion, unheld)),
+                }
+            }
+        })
+        .unwrap();
+    assert_eq!(other, [], "every assertion of every exchange holds");
+    assert_eq!(held, done * 9);
+    println!(
+        "{done} exchanges replayed in {:.2} s, of which {:.2} s for the order of the log",
+        begun.elapsed().as_secs_f64(),
+        opened.as_secs_f64()
+    );
+}
+
+struct House<'a> {
+    recorder: &'a Recorder,
+    store: &'a Sqlite,
+    kernel: &'a Kernel,
+    config: &'a ContextConfig,
+}
+
+fn make(root: &Path, exchanges: u64) {
+    let begun = Instant::now();
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let now = Seconds::new(clock).unwrap();
+    let home = Home::init(root, &InitOptions::default(), &mut os_random, now).unwrap();
+    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
+    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    // Sight is looked at before, and is no part of a replay.
+    let kernel = GENESIS_KERNEL.lines().map(|line| if line.starts_with("tier2 = ") { "tier2 = []" } else { line });
+    let kernel = Kernel::from_toml(&kernel.collect::<Vec<_>>().join("\n")).unwrap();
+    let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
+    let house = House { recorder: &recorder, store: &store, kernel: &kernel, config: &config };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut left = exchanges.div_ceil(TURNS);
+    while left > 0 {
+        let sessions = AT_ONCE.min(left);
+        runtime.block_on(join_all((0..sessions).map(|_| session(&house, now))));
+        left -= sessions;
+    }
+    println!("{exchanges} exchanges on record in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
+async fn session(house: &House<'_>, now: Seconds) {
+    let kernel = house.kernel;
+    let terms = SessionTerms {
+        auth_key_hash: house.store.auth_keys().unwrap()[0].hash,
+        kernel_hash: kernel.hash(),
+        kernel_json: kernel.canonical_json().to_owned(),
+        model: "observer".to_owned(),
+        host_role: kernel.host_role().to_owned(),
+        phase: kernel.phase().to_owned(),
+        tier: kernel.tier(),
+    };
+    let anchor = Anchor::local(Network::Bitcoin, now);
+    let session = house.recorder.open_session(terms, anchor.clone(), now).await.unwrap();
+    for turn in 0..TURNS {
+        ask(house, &session, turn, now).await;
+    }
+    house.recorder.close_session(session.id, anchor, now).await.unwrap();
+}
+
+async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
+    let text = redact(&format!("Question {turn}: what was said before, and what follows from it?")).clean;
+    let declared = Declared { refs: vec![Reference::Last(6)], ..Declared::default() };
+    let rules = (house.kernel, house.config);
+    let referred = refer(house.store, rules, Some(session), Standing::default(), &declared).unwrap();
+    let counts = count(house.store, house.kernel, &referred.context, now).unwrap();
+    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, &referred, false).unwrap();
+    let bundle = compile(&Inputs {
+        session_id: session.uuid,
+        user_input: &text,
+        kernel: house.kernel,
+        host_role: &session.host_role,
+        model_id: "observer",
+        now,
+        sight: Default::default(),
+        recalled: &recalled,
+    })
+    .unwrap();
+    let compiled = render(house.kernel, &bundle, None, &text);
+    let mut salt = [0; 32];
+    os_random(&mut salt).unwrap();
+    let prompt = Prompt {
+        session: session.id,
+        text,
+        bundle,
+        compiled,
+        context: referred.context,
+        counts,
+        params: Default::default(),
+        authority_state: AuthorityState::Ok,
+        salt: Salt::new(salt),
+        action_salts: Vec::new(),
+        anchor: None,
+        now,
+    };
+    let prompt = house.recorder.prompt(prompt).await.unwrap();
+    let judged = Model::observer().invoke(&prompt).await.unwrap().judge(house.kernel, &prompt);
+    house.recorder.answer(prompt, judged, now).await.unwrap();
+}

@@ -1,0 +1,95 @@
+//! The search indexes: counted by sight, compared by the check, and part of no answer.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
+
+#[test]
+fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
+    let person = Person::new();
+    person.ask("Where is the quetzalcoatl?");
+    person.gently(&["fact", "add", "The wombat sleeps"]).exits(0);
+    let report = person.gently(&["audit", "verify"]).exits(0).out;
+    assert!(report.contains("search:      has each text once, and nothing else (no evidence)"), "{report}");
+    assert_eq!(person.verified()["search"], json!([]));
+    for (sql, said) in [
+        (
+            "INSERT INTO turn_fts (turn_fts, rowid, content) VALUES ('delete', 1, 'Where is the quetzalcoatl?')",
+            "the search index of turns has no entry for the text of turn number 1",
+        ),
+        (
+            "INSERT INTO turn_fts (rowid, content) VALUES (77, 'of nobody')",
+            "the search index of turns has an entry without a text, for turn number 77",
+        ),
+        (
+            "INSERT INTO continuity_fts (continuity_fts, rowid, text, subject)
+               SELECT 'delete', line, text, subject FROM continuity_text",
+            "the search index of items has no entry for the text of artifact line",
+        ),
+        (
+            "INSERT INTO continuity_fts (rowid, text) VALUES (99, 'of nobody')",
+            "the search index of items has an entry without a text, for artifact line 99",
+        ),
+        ("DELETE FROM turn_index WHERE n = 2", "the search index of turns does not go with the text of turn"),
+    ] {
+        Connection::open(person.at("gently.db")).unwrap().execute_batch(sql).unwrap();
+        let report = person.gently(&["audit", "verify"]).exits(0).out;
+        assert!(report.contains(said) && report.contains("no evidence"), "{sql}: {report}");
+        let report = person.verified();
+        assert_eq!(report["answers"]["consistent"], "yes");
+        let faults = report["search"].as_array().unwrap();
+        assert!(faults.iter().any(|fault| fault.as_str().unwrap().starts_with(said)), "{faults:?}");
+    }
+}
+
+#[test]
+fn sight_counts_what_can_be_searched() {
+    let person = Person::new();
+    person.ask("How is it?");
+    person.gently(&["note", "add", "The wombat sleeps"]).exits(0);
+    person.gently(&["intent", "set", "An intent is not searched"]).exits(0);
+    let entry = person.gently(&["sight", "index_status", "--json"]).exits(0).json().to_string();
+    assert!(entry.contains("\"search_entries\":3"), "two turns and a note: {entry}");
+    let empty = Person::new();
+    empty.gently(&["init"]).exits(0);
+    let asked = empty.ask("How is this machine and this home doing?");
+    assert!(asked.out.contains("0 search entries") && !asked.out.contains("1 artifacts"), "{asked:?}");
+    assert!(asked.out.contains(" 1 artifact,") && asked.out.contains(" 1 commit\n"), "{asked:?}");
+}
+
+#[test]
+fn drift_is_listed_by_pages_and_what_is_not_listed_is_counted() {
+    let server = ModelServer::start(Behaviour::Says("I have restarted nginx.".to_owned()));
+    let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off"), ("GENTLY_MODEL_BASE_URL", &server.base_url())]);
+    for _ in 0..5 {
+        person.gently(&["ask", "--model", "openai/x", "--no-ref", "Well?"]).exits(0);
+    }
+    let ids = |args: &[&str]| {
+        let list = person.gently(&[&["drift", "list", "--json"], args].concat()).exits(0).json();
+        let ids: Vec<String> =
+            list["drift"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
+        (ids, list["older_not_listed"].as_u64().unwrap())
+    };
+    let (all, none) = ids(&[]);
+    assert!(all.len() >= 5 && none == 0, "{all:?}");
+    let (newest, older) = ids(&["-n", "2"]);
+    assert_eq!((newest.as_slice(), older), (&all[all.len() - 2..], all.len() as u64 - 2));
+    let said = person.gently(&["drift", "list", "-n", "2"]).exits(0).err;
+    assert!(said.contains(&format!("{older} older not listed")) && said.contains(&newest[0]), "{said}");
+    // Page by page to the end, each event once.
+    let mut paged = newest;
+    while let (page, left) = ids(&["-n", "2", "--before", &paged[0]])
+        && !page.is_empty()
+    {
+        paged.splice(0..0, page);
+        assert_eq!(left, (all.len() - paged.len()) as u64);
+    }
+    assert_eq!(paged, all);
+    // What is closed is not counted among the open.
+    person.gently(&["drift", "close", &all[0]]).exits(0);
+    assert_eq!(ids(&["-n", "2"]).1, older - 1);
+    assert_eq!(ids(&["-n", "2", "--all"]).1, older);
+    person.gently(&["drift", "list", "-n", "0"]).exits(2);
+}
