@@ -442,10 +442,10 @@ FIRST_BLOCK = {"bitcoin": "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f
 
 # ---------------------------------------------------------------- OpenTimestamps, section 9
 
-OTS_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
-OTS_PENDING, OTS_BITCOIN = bytes.fromhex("83dfe30d2ef90c8e"), bytes.fromhex("0588960d73d71901")
-OTS_OTHERS = (bytes.fromhex("06869a0d73d71b45"), bytes.fromhex("30fe8087b5c7ead7"))
-OTS_HASHES = {0x02: ("sha1", 20), 0x03: ("ripemd160", 20), 0x08: ("sha256", 32), 0x67: ("keccak256", 32)}
+PROOF_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
+PROOF_PENDING, PROOF_BITCOIN = bytes.fromhex("83dfe30d2ef90c8e"), bytes.fromhex("0588960d73d71901")
+PROOF_OTHERS = (bytes.fromhex("06869a0d73d71b45"), bytes.fromhex("30fe8087b5c7ead7"))
+PROOF_HASHES = {0x02: ("sha1", 20), 0x03: ("ripemd160", 20), 0x08: ("sha256", 32), 0x67: ("keccak256", 32)}
 
 
 class NoProof(Exception):
@@ -459,7 +459,7 @@ class Proof:
         self.raw, self.at, self.end, self.blocks, self.promised = raw, 0, len(raw), [], False
         if len(raw) > 256 << 10:
             raise NoProof("more than 262144 bytes")
-        if self.take(31) != OTS_MAGIC or self.number() != 1:
+        if self.take(31) != PROOF_MAGIC or self.number() != 1:
             raise NoProof("it does not begin as a proof does")
         if self.take(1)[0] != 0x08 or self.take(32) != digest:
             raise NoProof("a proof of another digest")
@@ -514,9 +514,9 @@ class Proof:
             return message and message[::-1], length
         if tag == 0xf3:
             return message and message.hex().encode(), 2 * length
-        if tag not in OTS_HASHES:
+        if tag not in PROOF_HASHES:
             raise NoProof("unknown operation %#04x" % tag)
-        name, size = OTS_HASHES[tag]
+        name, size = PROOF_HASHES[tag]
         try:
             return message and hashlib.new(name, message).digest(), size
         except ValueError:
@@ -530,14 +530,14 @@ class Proof:
         whole, self.end = self.end, self.at + length
         if self.end > whole:
             raise NoProof("it ends too early")
-        if tag == OTS_PENDING:
+        if tag == PROOF_PENDING:
             uri = self.string(0, 1000, "an address")
             if not re.match(rb"[A-Za-z0-9\-._/:]*\Z", uri):
                 raise NoProof("a calendar's address that is no address")
             self.promised = True
-        elif tag == OTS_BITCOIN:
+        elif tag == PROOF_BITCOIN:
             self.blocks.append((self.number(), message))
-        elif tag in OTS_OTHERS:
+        elif tag in PROOF_OTHERS:
             self.number()
         else:
             self.take(length)
