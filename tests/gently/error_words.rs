@@ -203,10 +203,10 @@ fn one_place_writes_to_standard_error() {
     }
     found.sort();
     let files: Vec<&str> = found.iter().map(|place| place.split(':').next().unwrap()).collect();
-    // Two spinners, which say a model's checked name or numbers; audit's, which is handed to its own sanitized writer.
+    // Three bars and spinners, which say a model's checked name or numbers; audit's, which is handed to its own sanitized writer.
     assert_eq!(
         files,
-        ["src/cli/audit/progress.rs", "src/cli/mod.rs", "src/cli/mod.rs", "src/cli/terminal.rs"],
+        ["src/cli/audit/progress.rs", "src/cli/mod.rs", "src/cli/mod.rs", "src/cli/sync.rs", "src/cli/terminal.rs"],
         "{found:?}"
     );
 }
