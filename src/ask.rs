@@ -248,9 +248,14 @@ impl Cleaned {
     }
 }
 
+/// A prompt that goes to a model, and what that is shown.
+type Sent = (Box<RecordedPrompt>, Vec<ArtifactRef>);
+/// One that goes to nobody.
+type Unsent = (Box<RecordedRefusal>, Option<CompileFault>);
+
 /// A prompt on record, and what it declared.
 struct Begun {
-    outcome: Result<(Box<RecordedPrompt>, Vec<ArtifactRef>), (Box<RecordedRefusal>, Option<CompileFault>)>,
+    outcome: Result<Sent, Unsent>,
     referred: TurnContext,
 }
 
