@@ -5,7 +5,7 @@
 //! another tree, is a finding: somebody has seen lines that this ledger does not have.
 //!
 //! Cost: a proof reads the lines since the tree head that the witness holds, and none before, from a stored right
-//! edge of the tree ([`marks`]). A size that was never stored (a restored database) costs the lines before it, once.
+//! edge of the tree (`marks`). A size that was never stored (a restored database) costs the lines before it, once.
 
 mod marks;
 mod note;

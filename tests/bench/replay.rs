@@ -9,7 +9,7 @@ use gently::ask::refer::{Standing, count, refer};
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
-use gently::govern::sanitize::redact;
+use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
@@ -139,6 +139,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         authority_state: AuthorityState::Ok,
         salt: Salt::new(salt),
         action_salts: Vec::new(),
+        numbers: Placeholders::new([0; 32]),
         anchor: None,
         now,
     };
