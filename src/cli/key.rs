@@ -139,16 +139,15 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
         });
         return Ok(print(&format!("{facts}\n")));
     }
-    if let Some(key) = log {
-        say(&format!("give your witnesses' operators the log's new key: {key}"));
-    }
+    // On stdout, because a key is to be copied, and what goes to stderr passes the sanitizer.
+    let log = log.map_or_else(String::new, |key| format!("give your witnesses' operators the log's new key: {key}\n"));
     let gone =
         if agent.is_some() { "take the old key out of the agent (ssh-add -d)" } else { "the old private key is gone" };
     say(&format!(
         "{gone}; what it signed stays valid. Tell whoever pinned the ledger's first key nothing: they keep it, and follow \
          the rotation from there"
     ));
-    Ok(print(&format!("{new}\n")))
+    Ok(print(&format!("{new}\n{log}")))
 }
 
 /// The key of a public key file, when the agent has its private half.

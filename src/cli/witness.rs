@@ -89,9 +89,12 @@ fn add(home: &Home, config: &Config, (name, vkey, url): (&str, &str, &str), json
         let facts = json!({"name": name, "key": vkey, "url": url, "log": {"origin": log.name, "key": log.print()}});
         return Ok(print(&format!("{facts}\n")));
     }
-    say(&format!("its operator has to know this log: origin {}, key {}", log.name, log.print()));
     say("it is asked with the next tree head; or now: gently witness ask");
-    Ok(print(&format!("{name}  {url}  {vkey}\n")))
+    Ok(print(&format!(
+        "{name}  {url}  {vkey}\nits operator has to know this log: origin {}, key {}\n",
+        log.name,
+        log.print()
+    )))
 }
 
 /// Writes `[witness.NAME]`, in whichever form the file has `[witness]`.

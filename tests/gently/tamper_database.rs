@@ -31,6 +31,12 @@ const FREE: &[(&str, &str, &str)] = &[
     ("placeholder", "*", "which number a secret has in an open session: forgotten when it closes"),
     ("placeholder_key", "*", "as placeholder"),
     ("tombstone_id", "*", "derived from artifact: what erasing looks up; the verifier reads the tombstones themselves"),
+    ("witness_state", "*", "what a witness was last asked: a cosignature is evidence by itself, in a note"),
+    (
+        "tree_mark",
+        "*",
+        "derived from log_line: the right edge of the tree at a size, so that a proof need not read all",
+    ),
     ("turn_index", "*", "derived from chat_turn; what a search selected is on record with the exchange"),
     ("head", "applied_lines", "a mark; a lost one only makes the next open apply again"),
     ("head", "applied_bytes", "a mark"),

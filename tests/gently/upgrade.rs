@@ -94,7 +94,8 @@ fn what_only_reads_says_which_version_it_is_and_what_to_run() {
             assert!(ran.code == 2 && said.contains("gently init --upgrade"), "{args:?}: {ran:?}");
             told += 1;
         } else if args[0] == "audit" {
-            assert_eq!(ran.code, 0, "the evidence is looked at as it is: {ran:?}");
+            let missed = ran.code == 1 && ran.out.contains("exchange_commitment");
+            assert!(ran.code == 0 || missed, "the evidence is looked at as it is: {ran:?}");
         }
     }
     assert!((10..LOOKING.len()).contains(&told), "{told} of them said so");
@@ -110,8 +111,8 @@ fn what_only_reads_says_which_version_it_is_and_what_to_run() {
     }
     assert!(person.gently(&["action", "list"]).exits(0).out.contains("Restart nginx"));
     person.gently(&["init", "--upgrade", "--origin", "x"]).exits(2);
-    let report = person.verified();
-    assert_eq!((&report["answers"]["consistent"], &report["search"]), (&"yes".into(), &serde_json::json!([])));
+    sound_but_for_threads(&person);
+    assert_eq!(person.verified()["search"], serde_json::json!([]));
 }
 
 #[test]
@@ -131,5 +132,13 @@ fn what_records_brings_the_home_up_by_itself_and_finds_its_texts_again() {
     let sessions = person.gently(&["session", "list", "--json"]).exits(0).json();
     let first = sessions[0]["session"].as_str().unwrap();
     assert!(person.gently(&["show", &format!("{}/1", &first[..16])]).exits(0).out.contains("erased: asked for"));
-    assert_eq!(person.verified()["answers"]["consistent"], "yes");
+    sound_but_for_threads(&person);
+}
+
+/// The home was made by today's gently, whose documents commit to the thread: where its tables are taken away, that is
+/// missed, and nothing else. Documents of before threads keep their bytes (`record/exchange.rs`).
+fn sound_but_for_threads(person: &Person) {
+    let report = person.verified();
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|one| one.to_string().contains("exchange_commitment")), "{report:#}");
 }

@@ -172,7 +172,15 @@ fn verify_prints_the_five_lines_then_answers_then_findings() {
     ]) {
         assert!(line.starts_with(start), "{line}");
     }
-    assert_eq!(lines[12..], ["database:    not at hand, so not checked", "checked:     verified from scratch"]);
+    assert_eq!(
+        lines[12..],
+        [
+            "tail:        60 lines of 60 unanchored",
+            "span:        no line is between two blocks",
+            "database:    not at hand, so not checked",
+            "checked:     verified from scratch"
+        ]
+    );
 
     let log = std::fs::read_to_string(home.log()).unwrap().replacen("reason:timeout", "reason:timeoux", 1);
     std::fs::write(home.dir.path().join("audit.log"), log).unwrap();
@@ -268,7 +276,8 @@ fn one_session_is_shown_by_its_first_digits() {
         out,
         "Session: 1b8a93f7b573992fd935c726dcd22e0cee5ebfb2f57cd640962dd06cacd80a5b\n\
          Start BTC: local\nEnd BTC: 829005\nInteractions: 2\nBranch: branch-1\n\
-         Chain integrity: VALID\nAll hashes verified: YES\n"
+         Chain integrity: VALID\nAll hashes verified: YES\nNot before: it starts on no block\n\
+         Not after: not proven: no OpenTimestamps proof of the log after its end\n"
     );
     let (code, out, _) = audit(Some(home.dir.path()), &["session", "d2a1", "--json"]);
     assert_eq!(code, 0);

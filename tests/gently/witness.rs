@@ -257,7 +257,7 @@ fn after_a_rotation_witnesses_are_given_the_new_key() {
     let rotated = person.gently(&["key", "rotate"]).exits(0);
     // The rotation's own tree head is signed by the old key: it is cosigned.
     assert!(rotated.err.contains("cosigned by w: the tree head of"), "{}", rotated.err);
-    assert!(rotated.err.contains("give your witnesses' operators the log's new key: gently/"), "{}", rotated.err);
+    assert!(rotated.out.contains("give your witnesses' operators the log's new key: gently/"), "{}", rotated.out);
     assert_eq!(person.git(&["show", "-s", "--format=%s", "main"]).out.split(':').next(), Some("key_rotate"));
     assert!(note(&person).is_some());
     let closed = turn(&person);
@@ -311,7 +311,7 @@ fn adding_says_what_is_wrong_and_the_file_keeps_its_comments() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
     }
     let added = person.gently(&["witness", "add", "desk", &vkey, &url]).exits(0);
-    assert!(added.err.contains(log), "{}", added.err);
+    assert!(added.out.contains(log), "{}", added.out);
     for (name, key) in [("desk", crate::witness_server::vkey("x", 9).print()), ("other", vkey.clone())] {
         let refused = person.gently(&["witness", "add", name, &key, &url]).exits(2);
         assert!(refused.err.contains("'desk' is there already"), "{}", refused.err);
