@@ -178,7 +178,7 @@ fn run_verify(
         }
     }
     if let Some(words) = render::cost(&report) {
-        say(err, &words, FINE);
+        warn(err, &words, FINE);
     }
     let text = match args.target.json {
         true => render::json(&report, target.copy().map(Copy::facts)),
@@ -196,7 +196,7 @@ fn run_verify(
 fn announce(args: &VerifyArgs, err: &mut dyn Write) {
     let address = args.target.repo.as_ref().filter(|repo| !repo.exists() && copy::is_address(&repo.to_string_lossy()));
     if let Some(address) = address.filter(|_| !args.quiet && !args.target.json) {
-        say(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
+        warn(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
     }
 }
 
@@ -222,7 +222,7 @@ fn outside(
         (Some(file), _) => Some(outside::read_policy(file)?),
         (None, Some(home)) => super::witness::own_policy(home).unwrap_or_else(|fault| {
             // The evidence is looked at all the same; `unique` is then not checked.
-            say(err, &format!("gently audit: which witnesses this home has is not known: {fault}\n"), FINE);
+            warn(err, &format!("gently audit: which witnesses this home has is not known: {fault}\n"), FINE);
             None
         }),
         (None, None) => None,

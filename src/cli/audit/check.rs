@@ -16,7 +16,7 @@ use crate::record::signature::PublicKey;
 use crate::verify::{About, Answer, OpeningReport, Trust, check_opening};
 
 use super::target::{TargetError, read_signers};
-use super::{COULD_NOT_LOOK, FINE, FOUND, say};
+use super::{COULD_NOT_LOOK, FINE, FOUND, say, warn};
 
 /// Flags of `gently audit check`.
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ fn read_about(text: &str) -> Result<About, String> {
 pub(super) fn run(args: &CheckArgs, out: &mut dyn std::io::Write, err: &mut dyn std::io::Write) -> u8 {
     let (file, pinned, policy) = match read(args) {
         Ok(read) => read,
-        Err(why) => return say(err, &format!("gently audit check: {why}\n"), COULD_NOT_LOOK),
+        Err(why) => return warn(err, &format!("gently audit check: {why}\n"), COULD_NOT_LOOK),
     };
     let report = check_opening(&file, Trust { pinned: pinned.as_deref(), policy: policy.as_ref() });
     let missing: Vec<String> = args
@@ -68,7 +68,7 @@ pub(super) fn run(args: &CheckArgs, out: &mut dyn std::io::Write, err: &mut dyn 
     if missing.is_empty() {
         return code;
     }
-    say(err, &format!("gently audit check: required to be yes: {}\n", missing.join(", ")), code)
+    warn(err, &format!("gently audit check: required to be yes: {}\n", missing.join(", ")), code)
 }
 
 type Given = (OpeningFile, Option<Vec<PublicKey>>, Option<Policy>);
