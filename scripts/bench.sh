@@ -12,7 +12,10 @@
 #                                      is given) and 1000 sessions; RUNS (200) questions
 #   scripts/bench.sh replay [N…]       N exchanges (10000 when none is given) in threads of a hundred turns, each referring
 #                                      to the six events before it: gently audit replay --all
-#   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file; RUNS (5) times
+#   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file, in milliseconds
+#                                      of processor time; RUNS (5) times
+#   scripts/bench.sh judge             judging a reply of 1 MB to a prompt of 1 MB, of each family of hostile text, and of
+#                                      half as much: the ratio says whether the work grows faster than the text
 #   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
 #                                      sessions (1000 when none is given); RUNS (200) runs
 #
@@ -25,7 +28,7 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,25s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
@@ -35,6 +38,7 @@ case "$part" in
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
+  judge) (($# == 0)) || usage ;;
   *) usage ;;
 esac
 if (($# == 0)); then
@@ -48,7 +52,7 @@ if (($# == 0)); then
   esac
 fi
 program=ledgers
-case "$part" in ask | check | context | sanitize | headers | replay) program=bench ;; esac
+case "$part" in ask | check | context | sanitize | judge | headers | replay) program=bench ;; esac
 
 cargo build --release --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/release"
@@ -62,6 +66,9 @@ trap 'rm -rf -- "$work"' EXIT
 echo "$(date -u +%FT%TZ) · $(nproc) processors: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) · load $(cut -d' ' -f1-3 /proc/loadavg) · $(df --output=fstype "$work" | tail -n 1)"
 if [[ "$part" == sanitize ]]; then
   "$bench" sanitize "${RUNS:-5}" "$@"
+  exit 0
+elif [[ "$part" == judge ]]; then
+  "$bench" judge
   exit 0
 elif [[ "$part" == make ]]; then
   "$bench" --make "$1" "$(realpath -m -- "$2")"
@@ -82,7 +89,7 @@ elif [[ "$part" == ledgers ]]; then
 fi
 if [[ "$part" == replay ]]; then
   for count in "$@"; do
-    "$bench" replay "$work/$count" "$count"
+    "$bench" replay "$target/gently" "$work/$count" "$count"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

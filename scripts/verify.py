@@ -4,7 +4,8 @@
     scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]…
                       [--headers FILE] [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
-    scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--json]      one opened text, without any ledger
+    scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--policy FILE] [--headers FILE] [--json]
+                                                    one opened text, without any ledger
 
 With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
@@ -553,6 +554,7 @@ MAX_SIGNATURE_LINE = 8192
 MAX_POLICY = 256 * 1024
 CLOCKS_APART = 3600
 LOG_KEY, COSIGNER_KEY = 1, 4
+FORGED = "a line in its name that its key did not sign"
 
 
 def key_id(name, kind, key):
@@ -644,6 +646,33 @@ class Policy:
             count, members = self.groups[name]
             return sum(map(witnessed, members)) >= count
         return self.quorum is not None and witnessed(self.quorum)
+
+    def cosigners(self, note, holds):
+        """(witness, name of its key, time) of each line in a witness's name; time None when its key did not sign."""
+        _, parts, lines = note
+        for called, (name, key) in self.witnesses.items():
+            for line_name, ident, signed in lines:
+                if line_name != name or ident != key_id(name, COSIGNER_KEY, key):
+                    continue
+                time = int.from_bytes(signed[:8], "big")
+                message = b"cosignature/v1\ntime %d\n" % time + parts[0]
+                good = len(signed) == 72 and time < 1 << 63 and holds(key, message, signed[8:])
+                yield called, name, time if good else None
+
+    def knows(self, parts, holds):
+        """Whether a listed log signed a tree head; any, when none is listed."""
+        text, origin, _, _, ident, signature = parts
+        return not self.logs or any(origin == name and ident == key_id(name, LOG_KEY, key) and holds(key, text, signature)
+                                    for name, key in self.logs)
+
+    def reached_at(self, times, line):
+        """When the first few of [(witness, time)] were enough; what is from long before a line's time does not count."""
+        seen = set()
+        for time, name in sorted((time, name) for name, time in times if time + CLOCKS_APART >= line):
+            seen.add(name)
+            if self.reached(seen):
+                return time
+        return None
 
 
 def read_cosigned_head(raw):
@@ -2112,20 +2141,13 @@ class Check:
 
     def cosigners(self, place, note):
         """[(witness, time)] of the policy's witnesses; None when a line is not what it claims."""
-        _, parts, lines = note
         found, whole = [], True
-        for called, (name, key) in (self.policy.witnesses.items() if self.policy else ()):
-            for line_name, ident, signed in lines:
-                if line_name != name or ident != key_id(name, COSIGNER_KEY, key):
-                    continue
-                time = int.from_bytes(signed[:8], "big")
-                message = b"cosignature/v1\ntime %d\n" % time + parts[0]
-                if len(signed) == 72 and time < 1 << 63 and self.holds(key, message, signed[8:]):
-                    found.append((called, time))
-                else:
-                    whole = False
-                    self.find("unique", place, "a cosignature by the key of " + name,
-                              "a line in its name that its key did not sign")
+        for called, name, time in (self.policy.cosigners(note, self.holds) if self.policy else ()):
+            if time is not None:
+                found.append((called, time))
+            else:
+                whole = False
+                self.find("unique", place, "a cosignature by the key of " + name, FORGED)
         return found if whole else None
 
     def check_head(self, place, note, by_witness):
@@ -2140,17 +2162,10 @@ class Check:
                       "root %s, signed by %s: a second history" % (root.hex(), who))
 
     def cover(self, note, times, newest):
-        _, (text, origin, size, _, ident, signature), _ = note
-        logs = self.policy.logs
-        listed = not logs or any(origin == name and ident == key_id(name, LOG_KEY, key)
-                                 and self.holds(key, text, signature) for name, key in logs)
-        names, by, seen = sorted({name for name, _ in times}), None, set()
-        line = self.sizes[size][1] if self.sizes[size] else 0
-        for time, name in sorted((time, name) for name, time in times if time + CLOCKS_APART >= line):
-            seen.add(name)
-            if listed and self.policy.reached(seen):
-                by = time
-                break
+        size = note[1][2]
+        listed = self.policy.knows(note[1], self.holds)
+        names = sorted({name for name, _ in times})
+        by = self.policy.reached_at(times, self.sizes[size][1] if self.sizes[size] else 0) if listed else None
         reached = listed and self.policy.reached(names)
         if reached:
             self.covered = max(self.covered, size)
@@ -2563,34 +2578,30 @@ def read_proof(text):
     return index, path, note
 
 
-def read_cosigned(text):
-    """The parts of the ledger's own note, and the other signature lines; or None."""
-    body, gap, signatures = text.partition("\n\n")
-    if not gap or not signatures.endswith("\n"):
-        return None
-    lines = signatures[:-1].split("\n")
-    note = read_note((body + "\n\n" + lines[0] + "\n").encode())
-    if note is None or len(lines) > 64:
-        return None
-    for line in lines[1:]:
-        words = line.split(" ")
-        blob = decode_base64(words[2].encode("utf-8", "replace")) if len(words) == 3 else None
-        if len(line.encode()) > MAX_NOTE_LINE or blob is None or words[0] != "\u2014" or len(blob) < 5 or not is_origin(words[1]):
-            return None
-    return note, lines[1:]
+# What is said behind a block's name.
+HEIGHTS = {"proven": ", at the height that the kept headers prove",
+           "orphaned": ", orphaned later, at a height that the kept headers prove",
+           "claimed": ", at a height that is the file's word", "elsewhere": "",
+           "cheap": ": it lies beyond the built-in table and shows less than a sixteenth of the work that the table ends "
+                    "with: bring headers, --headers",
+           "beyond": ": the kept headers do not reach it: gently anchor sync"}
 
 
 class CheckOpening:
     """One opened text, checked with its file alone; the answers are those of section 11."""
 
-    def __init__(self, path, pinned):
+    def __init__(self, path, pinned, policy=None, headers=None):
         self.file = read_whole(path, MAX_OPENING, "opening file")
         fault = fields(self.file, OPENING_FILE)
         if fault:
             raise CannotLook("%s is no opening file: %s" % (path, fault))
-        self.pinned, self.findings, self.words = pinned, [], {}
+        self.pinned, self.policy, self.findings, self.words = pinned, policy, [], {}
         self.ed25519, self.epochs = Ed25519(), read_epochs()
-        self.key, self.asked = read_key(self.file["head"]["key"]), False
+        self.key, self.asked, self.witnessed = read_key(self.file["head"]["key"]), False, None
+        # A line outside of sessions is bound to no network, and needs no headers.
+        start = self.file["start"]
+        network = start and start["document"]["block"]["network"]
+        self.chain = read_chain(headers, network, self.epochs) if headers and start else None
 
     def find(self, about, place, expected, actual):
         for one in about.split("+"):
@@ -2605,7 +2616,7 @@ class CheckOpening:
         if line:
             self.parts(line)
         self.commitment(line)
-        self.head()
+        self.cosigned(self.head(), line)
         self.signer()
         self.not_before()
         self.not_after(line)
@@ -2737,20 +2748,45 @@ class CheckOpening:
     def head(self):
         part = self.file["head"]
         proof = read_proof(part["proof"])
-        note = read_cosigned(proof[2]) if proof else None
+        note = read_cosigned_head(proof[2].encode()) if proof else None
         if note is None:
             self.find("in_tree+tree_head", "head", "a tlog-proof with a signed tree head", "something else")
-            return
-        (text, origin, size, root, key_id, signature), others = note
+            return None
+        text, origin, size, root, ident, signature = note[1]
         leaf = sha256(b"\0" + self.file["line"]["text"].encode("utf-8")).digest()
         if not includes(leaf, proof[0], size, proof[1], root):
             self.find("in_tree", "head", "the line as entry %d of the %d of %s" % (proof[0], size, root.hex()), "another proof")
-        if key_id != sha256(origin.encode() + b"\n\x01" + self.key).digest()[:4] or not self.ed25519.verify(
-                self.key, text, signature):
+        if ident != key_id(origin, LOG_KEY, self.key) or not self.ed25519.verify(self.key, text, signature):
             self.find("tree_head", "head", "a signature by " + part["key"], "a signature that is not")
         self.words["in_tree"] = ("yes", "line %d of the %d that the tree head is over" % (proof[0] + 1, size))
         self.words["tree_head"] = ("yes", "%d lines of %s, signed by %s" % (size, origin, part["key"]))
-        self.words["cosigned_by"] = ("not checked", "%d cosignatures in the file; this script knows no witnesses" % len(others))
+        return note
+
+    def cosigned(self, note, line):
+        """Who of the policy has cosigned the tree head, and by when they were enough."""
+        if note is None:
+            self.words["cosigned_by"] = ("not checked", "no tree head can be read")
+            return
+        if self.policy is None or self.policy.quorum is None:
+            self.words["cosigned_by"] = ("not checked", "%d cosignatures in the file; name the witnesses with --policy" % len(note[2]))
+            return
+        if any(finding["question"] == "tree_head" for finding in self.findings) or not self.policy.knows(note[1], self.ed25519.verify):
+            self.words["cosigned_by"] = ("no", "the policy is about another log, or the tree head does not hold")
+            return
+        seen = []
+        for called, name, time in self.policy.cosigners(note, self.ed25519.verify):
+            if time is None:
+                self.find("cosigned_by", "head", "a cosignature by the key of " + name, FORGED)
+            seen.append((called, time))
+        if any(time is None for _, time in seen):
+            return
+        names = sorted({called for called, _ in seen})
+        if not self.policy.reached(names):
+            self.words["cosigned_by"] = ("no", "the quorum is not reached: cosigned by " + (", ".join(names) or "nobody of the policy"))
+            return
+        self.words["cosigned_by"] = ("yes", "the policy's quorum: " + ", ".join(names))
+        by = self.policy.reached_at(seen, line.time if line else 0)
+        self.witnessed = by if by is not None and by <= MAX_TIME else None
 
     def signer(self):
         key = self.file["head"]["key"]
@@ -2765,6 +2801,26 @@ class CheckOpening:
     def named(self, network, height, time):
         test = "" if network == "bitcoin" else ", a test network, which shows no time"
         return "block %d of %s (%s%s)" % (height, network, stamp_text(time), test)
+
+    def height(self, about, place, header, height, network):
+        """How far a height is known: 'proven', 'orphaned', 'claimed', 'cheap', 'beyond', or 'elsewhere', a finding."""
+        raw = bytes.fromhex(header)
+        if self.chain is None:
+            bits = int.from_bytes(raw[72:76], "little")
+            beyond = network == "bitcoin" and height // EPOCH_BLOCKS >= len(self.epochs)
+            return "cheap" if beyond and (target_of(bits) or 0) > target_of(self.epochs[-1][0]) << 4 else "claimed"
+        kept = self.chain.get(height)
+        if kept is None:
+            return "beyond"
+        if kept == raw:
+            return "proven"
+        below = self.chain.get(height - 1)
+        # A start block may have been orphaned; a proof in an orphaned block proves nothing to anybody else.
+        if about == "not_before" and below and sha256(sha256(below).digest()).digest() == raw[4:36]:
+            return "orphaned"
+        self.find(about, place, "the block of the kept headers at height %d" % height,
+                  "block " + sha256(sha256(raw).digest()).digest()[::-1].hex())
+        return "elsewhere"
 
     def not_before(self):
         start = self.file["start"]
@@ -2782,11 +2838,22 @@ class CheckOpening:
             for fault in header_faults(header, block["hash"], block["height"], block["time"], block["network"], self.epochs):
                 self.find("not_before", "start", "a header that shows the work of block %d" % block["height"], fault)
         self.words["not_before"] = ("not checked", "the session started on no block")
-        if block["source"] != "local":
-            self.words["not_before"] = ("yes", "the session started on " + self.named(block["network"], block["height"], block["time"]))
+        if block["source"] != "local" and header is not None:
+            name = self.named(block["network"], block["height"], block["time"])
+            height = self.height("not_before", "start", header, block["height"], block["network"])
+            self.words["not_before"] = ("yes", "the session started on %s%s" % (name, HEIGHTS[height]))
+            if height in ("cheap", "beyond"):
+                self.words["not_before"] = ("not checked", "the session says that it started on %s%s" % (name, HEIGHTS[height]))
 
     def not_after(self, line):
-        self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and this script knows no witnesses")
+        self.stamped(line)
+        if self.witnessed is not None and not any(finding["question"] == "not_after" for finding in self.findings):
+            seen = "witnesses saw the tree by " + stamp_text(self.witnessed)
+            answer, reason = self.words["not_after"]
+            self.words["not_after"] = ("yes", reason + "; " + seen if answer == "yes" else seen)
+
+    def stamped(self, line):
+        self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
         stamp, start, close = self.file["stamp"], self.file["start"], self.file["close"]
         if stamp is None:
             return
@@ -2807,20 +2874,25 @@ class CheckOpening:
         if start is None:
             self.find("not_after", "stamp", "a start, which says which network", "none")
             return
-        if stamp["header"] is None:
+        # Kept headers stand in for one that the file does not bring.
+        header = stamp["header"] or (self.chain or {}).get(height, b"").hex()
+        if not header:
             self.words["not_after"] = ("not checked", "an OpenTimestamps proof is there, and not its block's header")
             return
-        network, raw = start["document"]["block"]["network"], bytes.fromhex(stamp["header"])
+        network, raw = start["document"]["block"]["network"], bytes.fromhex(header)
         if not self.epochs and network == "bitcoin":
             self.words["not_after"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
             return
         if raw[36:68] != root:
             self.find("not_after", "stamp", "a header with Merkle root " + root[::-1].hex(), raw[36:68][::-1].hex())
         own = sha256(sha256(raw).digest()).digest()[::-1].hex()
-        for fault in header_faults(stamp["header"], own, height, None, network, self.epochs):
+        for fault in header_faults(header, own, height, None, network, self.epochs):
             self.find("not_after", "stamp", "a header that shows the work of block %d" % height, fault)
-        time = int.from_bytes(raw[68:72], "little")
-        self.words["not_after"] = ("yes", "a later head of the log is in %s; the height is the proof's word" % self.named(network, height, time))
+        name = self.named(network, height, int.from_bytes(raw[68:72], "little"))
+        known = self.height("not_after", "stamp", header, height, network)
+        self.words["not_after"] = ("yes", "a later head of the log is in %s%s" % (name, HEIGHTS[known]))
+        if known in ("cheap", "beyond"):
+            self.words["not_after"] = ("not checked", "an OpenTimestamps proof names %s%s" % (name, HEIGHTS[known]))
 
     def report(self):
         self.words["consistent"] = ("yes", "the parts of the file fit together")
@@ -2828,7 +2900,6 @@ class CheckOpening:
             count = sum(finding["question"] == about for finding in self.findings)
             if count:
                 self.words[about] = ("no", "%d finding%s" % (count, "" if count == 1 else "s"))
-        self.words.setdefault("cosigned_by", ("not checked", "no tree head can be read"))
         opening = self.file["opening"]
         return {"answers": {about: self.words[about][0] for about in ABOUT},
                 "reasons": {about: self.words[about][1] for about in ABOUT}, "findings": self.findings,
@@ -2961,7 +3032,7 @@ def main():
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
     parser.add_argument("--signer", metavar="KEY-OR-FILE", help="the key the ledger must be signed by")
     parser.add_argument("--headers", metavar="FILE", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
-    parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique a yes; required then")
+    parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique (of an opening: cosigned by) a yes; required then")
     parser.add_argument("--head", metavar="FILE", action="append", default=[], help="a tree head that somebody kept")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--every-signature", action="store_true", help="ask ssh-keygen about every commit, not a sample")
@@ -2975,7 +3046,8 @@ def main():
     git = None
     try:
         if args.opening:
-            opened = CheckOpening(args.opening, read_signers(args.signer) if args.signer else None)
+            policy = read_policy(args.policy) if args.policy else None
+            opened = CheckOpening(args.opening, read_signers(args.signer) if args.signer else None, policy, args.headers)
             opened.run()
             return show(opened.report(), args.json, print_opening)
         pinned = read_signer(args.signer) if args.signer else None

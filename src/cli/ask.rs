@@ -22,7 +22,7 @@ use super::receipt::{Place, Taken};
 use super::session::block_name;
 use super::terminal::Person;
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, NEGATIVE, Told, action, could_not, erase, init, print, program, say, stamp, withheld};
+use super::{COULD_NOT, FINE, NEGATIVE, Told, action, could_not, erase, heads, init, print, program, say, withheld};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -56,7 +56,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let house = opened.house(model.id(), &say_on);
     let person = Person::listen(model.id()).map_err(|e| WireError::Signals { reason: e.to_string() })?;
     let question = Question { text: &question, declared: &declared, standing };
-    let before = stamp::main_tip(&opened)?;
+    let before = heads::main_tip(&opened)?;
     let outcome = ask(&house, key, &model, question, move || seen, &person).await;
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
     // From here on a signal ends the process, whoever is slow to read what is printed.
@@ -71,12 +71,10 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
         Err(AskError::Prompt(cause)) => Ok(withheld(&cause, json, "no model was called")),
         Err(AskError::Outcome(cause)) => Ok(withheld(&cause, json, "the answer is withheld")),
     };
-    // The person has the answer; a session that was idle was closed on the way.
-    stamp::after_close(&opened, before, &told).await;
-    // What is too old goes now, a little at a time.
+    // The person has the answer. What is too old goes now, a little at a time.
     erase::some_that_is_due(&opened).await;
-    // A checkpoint, or the close of an idle session, may have made a tree head.
-    super::witness::after(&opened.home, &opened.config, &say).await;
+    // A checkpoint, or the close of a session that was idle, may have made a tree head.
+    heads::after(&opened, before, &told).await;
     told_all
 }
 

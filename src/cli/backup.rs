@@ -14,6 +14,7 @@ use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyEr
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
 use super::key::is_known;
+use super::screen::counted;
 use super::secrets::{new_passphrase, passphrase, work_factor};
 use super::wire::{self, WireError, env};
 use super::{FINE, NEGATIVE, could_not, print, say};
@@ -136,20 +137,23 @@ fn show_taken(taken: &TakenOver, json: bool) -> u8 {
         return print(&format!("{facts}\n"));
     }
     say(&format!(
-        "took over log lines {} to {}, {} commits, {} new sessions. This home writes again",
-        taken.from_line, taken.to_line, taken.commits, taken.sessions
+        "took over log lines {} to {}, {}, {}. This home writes again",
+        taken.from_line,
+        taken.to_line,
+        counted(taken.commits, "commit"),
+        counted(taken.sessions, "new session")
     ));
     if taken.texts_lost > 0 {
         say(&format!(
-            "the texts of {} exchanges are lost: they were only in the lost database (a tombstone is on record)",
-            taken.texts_lost
+            "lost with the database, which alone had them: the texts of {} (a tombstone is on record)",
+            counted(taken.texts_lost, "exchange")
         ));
     }
     for key in &taken.keys_lost {
         say(&format!("the auth key {key} was added after the backup and opens nothing here: add it anew"));
     }
     if taken.open > 0 {
-        say(&format!("{} sessions are open; end them with: gently session close", taken.open));
+        say(&format!("still open: {}; end with: gently session close", counted(taken.open, "session")));
     }
     FINE
 }

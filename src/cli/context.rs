@@ -82,7 +82,9 @@ impl PlaceArgs {
         match (thread, of) {
             (thread, None) => Ok(Standing { thread: thread.map(|row| row.thread), parent }),
             (_, Some(None)) => {
-                Err(wrong("that exchange is from before there were threads: quote it instead".to_owned()))
+                let why = "that exchange has no thread here, as it is from before there were threads or was taken over \
+                           from a ledger alone: quote it instead";
+                Err(wrong(why.to_owned()))
             }
             (Some(thread), Some(Some(turn))) if thread.thread != turn.thread => Err(wrong(format!(
                 "that exchange belongs to thread {}, not to {}: leave --thread out",

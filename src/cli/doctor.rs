@@ -4,6 +4,7 @@
 
 mod evidence;
 mod files;
+mod heads;
 mod outside;
 mod secrets;
 
@@ -20,6 +21,23 @@ use super::sanitize;
 use super::screen::quiet;
 use super::wire::{self, WireError};
 use super::{FINE, NEGATIVE, clean, print};
+
+/// The checks that a home is there for.
+const OF_A_HOME: [&str; 13] = [
+    "modes",
+    "config",
+    "database",
+    "log",
+    "ledger",
+    "writer",
+    "signing key",
+    "auth key",
+    "clock",
+    "calendars",
+    "witnesses",
+    "sources",
+    "model",
+];
 
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +127,7 @@ pub async fn run(json: bool) -> Result<u8, WireError> {
         outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
     } else {
         let why = "there is no home to look at";
-        let names =
-            ["modes", "config", "database", "log", "ledger", "writer", "signing key", "auth key", "clock", "sources"];
-        checks.extend(names.map(|name| Check::skipped(name, why)));
-        checks.push(Check::skipped("model", why));
+        checks.extend(OF_A_HOME.map(|name| Check::skipped(name, why)));
     }
     checks.push(outside::disk(&root));
     checks.push(outside::clock_sync());
@@ -170,7 +185,7 @@ fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
 fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: &mut Vec<Check>) {
     let Some(store) = store else {
         let why = "the database can't be read";
-        let names = ["log", "ledger", "writer", "signing key", "auth key", "clock"];
+        let names = ["log", "ledger", "writer", "signing key", "auth key", "clock", "calendars", "witnesses"];
         checks.extend(names.map(|name| Check::skipped(name, why)));
         return;
     };
@@ -181,6 +196,17 @@ fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: 
     });
     checks.push(secrets::auth(root, store));
     checks.push(outside::clock(store));
+    match config {
+        Some(config) => {
+            let paths = Paths { root: root.to_owned() };
+            checks.extend(heads::calendars(store, &paths, config));
+            checks.extend(heads::witnesses(store, &paths, config));
+        }
+        None => {
+            let why = "the configuration says who is told of heads, and can't be read";
+            checks.extend(["calendars", "witnesses"].map(|name| Check::skipped(name, why)));
+        }
+    }
 }
 
 async fn outside_of(config: Option<&Config>, store: Option<&Sqlite>, checks: &mut Vec<Check>) {

@@ -157,10 +157,11 @@ pub fn drift(store: &dyn Find, text: &str) -> Result<DriftState, FindError> {
     if let Some(number) = is_number.then(|| digits.parse().ok()).flatten() {
         return store.drift_numbered(number)?.ok_or_else(none);
     }
-    if !is_digits(&typed) || typed.len() < EXCHANGE_DIGITS {
+    // As it stands in a context: driftwatch: and the event's id.
+    if !is_digits(digits) || digits.len() < EXCHANGE_DIGITS {
         return Err(none());
     }
-    let mut found = store.drift_like(&typed, NAMED)?;
+    let mut found = store.drift_like(digits, NAMED)?;
     match found.len() {
         1 => found.pop().ok_or_else(none),
         0 => Err(none()),

@@ -221,9 +221,11 @@ pub fn session(opened: &Opened, key: Hash32) -> Result<Option<Hash32>, WireError
 
 fn told(recorded: &RecordedArtifact, state: ItemState, text: &str, removed: &[String], json: bool) -> u8 {
     let id = &recorded.document.id;
+    // What is not kept can't be ratified, shown or taken back: it is in no state.
+    let state = if recorded.is_kept { state.name() } else { "not kept" };
     if json {
         let facts = json!({
-            "id": id, "kind": recorded.document.kind, "state": state.name(), "content": recorded.document.content,
+            "id": id, "kind": recorded.document.kind, "state": state, "content": recorded.document.content,
             "recorded_at": recorded.time.to_string(), "log_line": recorded.line + 1, "removed": removed,
             "kept": recorded.is_kept,
         });

@@ -12,9 +12,9 @@ use crate::session;
 use crate::store::sqlite::Sqlite;
 
 use super::args::KernelCommand;
-use super::screen::quiet;
+use super::screen::{counted, quiet};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, NEGATIVE, Told, could_not, print, say, stamp};
+use super::{FINE, NEGATIVE, Told, could_not, heads, print, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -108,21 +108,25 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
     let changes = known.map(|known| changes(&known, &kernel)).unwrap_or_default();
     let told = Told::default();
     let say_on = |line: &str| told.say(line);
-    let before = stamp::main_tip(&opened)?;
+    let before = heads::main_tip(&opened)?;
     let closed = session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
-    let stamped = stamp::after_close(&opened, before, &told).await;
-    let witnessed = super::witness::after(&opened.home, &opened.config, &say_on).await;
+    let outside = heads::after(&opened, before, &told).await;
     if json {
         let ids: Vec<String> = closed.iter().map(|closed| closed.session.id.to_string()).collect();
         let facts = json!({
             "kernel_hash": kernel.hash().to_string(), "set": true, "changes": facts(&changes), "closed": ids,
-            "ots": stamped,
-            "witnesses": witnessed,
+            "closed_interactions": closed.iter().map(|closed| closed.session.interactions).collect::<Vec<_>>(),
+            "ots": outside.ots,
+            "witnesses": outside.witnesses,
         });
         return Ok(print(&format!("{facts}\n")));
     }
     for closed in &closed {
-        say(&format!("closed session {} ({} interactions)", closed.session.id.short16(), closed.session.interactions));
+        say(&format!(
+            "closed session {} ({})",
+            closed.session.id.short16(),
+            counted(closed.session.interactions, "interaction")
+        ));
     }
     Ok(print(&format!("kernel {} is in force\n{}", kernel.hash(), lines(&changes))))
 }

@@ -15,7 +15,7 @@ use crate::store::{AuthKeyRow, Read};
 use super::args::KeyCommand;
 use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, print, say, stamp};
+use super::{FINE, Told, could_not, heads, print, say};
 
 /// The longest name of a key; it stands in the public log.
 const MAX_NAME: usize = 64;
@@ -114,7 +114,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     opened.authorize().await?;
     let next = to.zip(agent).map(|(file, wait)| agent_key(file, wait)).transpose()?;
     let house = opened.house("", &say);
-    let before = stamp::main_tip(&opened)?;
+    let before = heads::main_tip(&opened)?;
     for open in opened.store.open_sessions()? {
         session::close(&house, open.id).await?;
     }
@@ -125,17 +125,17 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     };
     opened.recorder.rotate(new, wire::clock()?).await?;
     let told = Told::default();
-    let stamped = stamp::after_close(&opened, before, &told).await;
+    // The rotation's tree head is signed by the old key, which witnesses know: the last that they take by it.
+    let outside = heads::after(&opened, before, &told).await;
     let (home, config) = (opened.home.clone(), opened.config.clone());
     // The recorder signs with the old key: it ends before the new one takes its place.
     drop(opened);
     wire::finish_rotation(&home)?;
-    // The rotation's tree head is signed by the old key, which witnesses know: the last that they take by it.
-    let witnessed = super::witness::after(&home, &config, &say).await;
     let log = super::witness::hand_over(&home, &config)?;
     if json {
         let facts = json!({
-            "old_signer": old.to_string(), "new_signer": new.to_string(), "witnesses": witnessed, "ots": stamped, "log_key": log,
+            "old_signer": old.to_string(), "new_signer": new.to_string(), "witnesses": outside.witnesses, "ots": outside.ots,
+            "log_key": log,
         });
         return Ok(print(&format!("{facts}\n")));
     }

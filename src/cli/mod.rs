@@ -14,6 +14,7 @@ mod doctor;
 mod drift;
 mod erase;
 mod find;
+mod heads;
 mod hook;
 mod init;
 mod items;

@@ -7,8 +7,10 @@ use std::process::{Command, Output};
 use clap::Args;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Commit, Repository};
-use crate::record::commit::{CommitKind, MAIN, branch_ref, trailer};
+use crate::ledger::read::{Commit, ObjectFault, Repository};
+use crate::ledger::write::Ledger;
+use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref, trailer};
+use crate::record::time::Seconds;
 
 use super::overlay::Overlay;
 use super::walk::{ancestors, first_parents, is_ancestor, is_ledger_ref, refs};
@@ -96,7 +98,7 @@ fn git(dir: &Path, args: impl IntoIterator<Item = String>) -> Result<Output, Str
     run.map_err(|e| format!("git does not run ({e}); install git"))
 }
 
-/// Writes one session with all that an outsider needs: bundle, log segment, keys, and how to check them.
+/// Writes one session with all that an outsider needs: bundle with notes, log segment, keys, and how to check them.
 pub fn export(args: &ExportArgs, home: &Path) -> u8 {
     match write_export(args, &home.join("ledger.git")) {
         Ok(files) => print(&files.iter().map(|file| format!("{}\n", file.display())).collect::<String>()),
@@ -124,6 +126,7 @@ fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String
     }
     let objects = std::path::absolute(ledger.join("objects")).map_err(|e| e.to_string())?;
     let overlay = Overlay::new(&[objects], &kept).map_err(|e| e.to_string())?;
+    carry_notes(&overlay, &repository, &tips, upto)?.iter().for_each(|line| say(line));
     prepare_dir(&args.dir)?;
     let dir = std::path::absolute(&args.dir).map_err(|e| e.to_string())?;
     let bundle = dir.join("ledger.bundle");
@@ -146,6 +149,42 @@ fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String
         written.push(args.dir.join(name));
     }
     Ok(written)
+}
+
+/// Puts the notes on a stretch of `main` into an overlay: proofs and cosignatures go where their commits go.
+///
+/// Notes on later commits stay out, as those do. Returns a line for each ref of notes that can't be read, and is
+/// left out: the evidence does not rest on it.
+fn carry_notes(
+    overlay: &Overlay,
+    repository: &Repository,
+    tips: &BTreeMap<String, Oid>,
+    upto: &[(Oid, Commit)],
+) -> Result<Vec<String>, String> {
+    let mut ledger = Ledger::open(&overlay.repository()).map_err(|e| e.to_string())?;
+    let mut left_out = Vec::new();
+    for reference in [NOTES_OTS, NOTES_WITNESS] {
+        let Some(tip) = tips.get(reference) else { continue };
+        match notes_on(repository, tip, upto) {
+            Ok((notes, time)) => {
+                ledger.put_notes(reference, &notes, time).map_err(|e| format!("{reference}: {e}"))?;
+            }
+            Err(fault) => left_out.push(format!("left out: {reference}: {}, not {}", fault.actual(), fault.expected())),
+        }
+    }
+    Ok(left_out)
+}
+
+/// The notes under a tip that are on some commits, and the time of the tip.
+fn notes_on(
+    repository: &Repository,
+    tip: &Oid,
+    commits: &[(Oid, Commit)],
+) -> Result<(BTreeMap<Oid, Vec<u8>>, Seconds), ObjectFault> {
+    let (known, time) = (repository.notes(tip)?, repository.noted_at(tip)?);
+    let on = commits.iter().filter_map(|(commit, _)| Some((*commit, known.get(commit)?)));
+    let notes = on.map(|(commit, blob)| Ok((commit, repository.blob(blob)?))).collect::<Result<_, ObjectFault>>()?;
+    Ok((notes, time.and_then(|time| Seconds::new(time).ok()).unwrap_or(Seconds::ZERO)))
 }
 
 /// The place of a session's close on `main`, by the first digits of its id.

@@ -20,6 +20,14 @@ pub fn beginning(text: &str, most: usize) -> String {
     if cut.len() < words.len() { format!("{}…", quiet(&cut)) } else { quiet(&cut) }
 }
 
+/// `1 line`, `2 lines`.
+pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
+    match n.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {one}"),
+        n => format!("{n} {one}s"),
+    }
+}
+
 fn moves(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -35,5 +43,13 @@ mod tests {
         assert_eq!(block("one\n\ttwo\u{7}\n\nthree\n", "  "), "  one\n  \ttwo\\u{7}\n\n  three\n");
         assert_eq!(beginning(" a \n b\tc", 3), "a b…");
         assert_eq!(beginning("abc", 3), "abc");
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(
+            [counted(0_u64, "turn"), counted(1_usize, "turn"), counted(2_u64, "turn")],
+            ["0 turns", "1 turn", "2 turns"]
+        );
     }
 }

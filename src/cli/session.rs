@@ -9,7 +9,7 @@ use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
 use super::args::SessionCommand;
 use super::choose::{self, CallArgs};
 use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, find, init, print, say, stamp};
+use super::{FINE, Told, could_not, find, heads, init, print, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
@@ -52,7 +52,7 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
     let told = Told::default();
     let say_once = |line: &str| told.say(line);
     let house = opened.house("", &say_once);
-    let before = stamp::main_tip(&opened)?;
+    let before = heads::main_tip(&opened)?;
     let mut closed = Vec::new();
     for row in chosen {
         let done = session::close(&house, row.id).await?;
@@ -65,14 +65,13 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
             print(&format!("{}\n", line(&done.session)));
         }
     }
-    let stamped = stamp::after_close(&opened, before, &told).await;
-    if let Some(last) = closed.last_mut().filter(|_| !stamped.is_null()) {
-        last["ots"] = stamped;
-    }
-    let witnessed = super::witness::after(&opened.home, &opened.config, &say_once).await;
+    let outside = heads::after(&opened, before, &told).await;
     if let Some(last) = closed.last_mut() {
+        if !outside.ots.is_null() {
+            last["ots"] = outside.ots;
+        }
         // One tree head for all that were closed: the newest.
-        last["witnesses"] = json!(witnessed);
+        last["witnesses"] = outside.witnesses;
     }
     Ok(if json { print(&format!("{}\n", Value::Array(closed))) } else { FINE })
 }

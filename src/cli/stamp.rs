@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use crate::anchor::agree::in_short;
 use crate::anchor::calendar::Calendar;
-use crate::record::commit::MAIN;
 use crate::recorder::Paths;
-use crate::stamp::{AT_LEISURE, Head, StampError, Stamper, Stamping, Upgrading};
-use crate::store::Read;
+use crate::stamp::{AT_LEISURE, AtClose, Head, Stamper, Stamping, Upgrading};
+use crate::store::sqlite::Sqlite;
 
+use super::heads::{Words, main_tip};
 use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, Told, could_not, print};
+use super::{COULD_NOT, FINE, clean, could_not, print, say};
 
 /// Everything that stamping needs, put together.
 struct Parts {
@@ -68,6 +68,7 @@ pub async fn stamp(json: bool) -> Result<u8, WireError> {
             Ok(done) => done,
             Err(error) => return Ok(could_not(&error.to_string(), json)),
         };
+        keep_answers(&opened, &done).iter().for_each(|line| say(line));
         let none_of_these = done.stamped.is_empty();
         stamped.append(&mut done.stamped);
         if none_of_these || done.left == 0 {
@@ -101,72 +102,75 @@ pub async fn upgrade(json: bool) -> Result<u8, WireError> {
     Ok(print(&text))
 }
 
-/// Where `main` is: a command that moves it has closed something.
-pub fn main_tip(opened: &Opened) -> Result<Option<u64>, WireError> {
-    Ok(opened.store.tip(MAIN, u64::MAX)?.map(|row| row.n))
-}
-
-/// Stamps and completes within two seconds, if `main` is not where it was; says a line, and gives it as JSON.
+/// Stamps and completes within two seconds, if `main` is not where it was.
 ///
 /// Whatever goes wrong costs a line: the close is on record.
-pub async fn after_close(opened: &Opened, before: Option<u64>, told: &Told) -> Value {
+pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
     if main_tip(opened).is_ok_and(|now| now == before) {
-        return Value::Null;
+        return Words::default();
     }
+    let not_stamped = |why: &str| Words::failed(format!("not stamped: {why}"), why);
     let parts = match Parts::of(opened) {
+        Ok(parts) if parts.calendars.is_empty() => return Words::default(),
         Ok(parts) => parts,
-        Err(error) => {
-            told.say(&format!("not stamped: {error}"));
-            return json!({"error": error.to_string()});
-        }
+        Err(error) => return not_stamped(&error.to_string()),
     };
-    if parts.calendars.is_empty() {
-        return Value::Null;
-    }
     if let Some(why) = parts.hopeless(opened) {
-        told.say(&format!("not stamped: {why}"));
-        return json!({"error": why});
+        return not_stamped(&why);
     }
-    let Some(done) = parts.stamper(opened).at_close().await else { return Value::Null };
-    let failed = |error: &StampError| {
-        told.say(&format!("not stamped: {error}"));
-        json!({"error": error.to_string()})
+    let Some(AtClose { stamping, upgrading }) = parts.stamper(opened).at_close().await else {
+        return Words::default();
     };
-    let stamping = match &done.stamping {
+    let stamping = match stamping {
         Ok(done) => {
-            stamping_words(done).iter().for_each(|line| told.say(line));
-            stamping_facts(done)
+            let lines = stamping_words(&done).into_iter().chain(keep_answers(opened, &done)).collect();
+            Words { lines, facts: stamping_facts(&done) }
         }
-        Err(error) => failed(error),
+        Err(error) => not_stamped(&error.to_string()),
     };
-    let upgrading = match &done.upgrading {
-        Ok(done) => {
-            upgrading_words(done).iter().for_each(|line| told.say(line));
-            upgrading_facts(done)
-        }
-        Err(error) => failed(error),
+    let upgrading = match upgrading {
+        Ok(done) => Words { lines: upgrading_words(&done), facts: upgrading_facts(&done) },
+        Err(error) => not_stamped(&error.to_string()),
     };
-    json!({"stamp": stamping, "upgrade": upgrading})
+    let facts = json!({"stamp": stamping.facts, "upgrade": upgrading.facts});
+    Words { lines: [stamping.lines, upgrading.lines].concat(), facts }
+}
+
+/// Keeps for `doctor` what each calendar said; a line when that can't be done.
+fn keep_answers(opened: &Opened, done: &Stamping) -> Option<String> {
+    if done.answers.is_empty() {
+        return None;
+    }
+    let said: Vec<(&str, Option<String>)> = done
+        .answers
+        .iter()
+        .map(|(name, fault)| (name.as_str(), fault.as_ref().map(|fault| clean(&fault.to_string()))))
+        .collect();
+    let said: Vec<(&str, Option<&str>)> = said.iter().map(|(name, said)| (*name, said.as_deref())).collect();
+    let kept = Sqlite::open(&opened.home.paths().database())
+        .and_then(|mut store| store.put_calendar_answers(wire::clock_or_epoch(), &said));
+    kept.err().map(|error| format!("what the calendars said is not kept: {error}"))
 }
 
 /// One line on stamping; none when there was nothing to stamp.
 fn stamping_words(done: &Stamping) -> Option<String> {
+    let accepted: Vec<&str> = done.accepted().collect();
     let heads = |n: usize| if n == 1 { "1 head of the log".to_owned() } else { format!("{n} heads of the log") };
     if !done.stamped.is_empty() {
         let left = if done.left == 0 { String::new() } else { format!("; {} still without a proof", heads(done.left)) };
         return Some(format!(
             "stamped {} at {}; pending until a Bitcoin block has it, some hours: gently audit upgrade{left}",
             heads(done.stamped.len()),
-            done.accepted.join(", ")
+            accepted.join(", ")
         ));
     }
     (done.left > 0).then(|| {
-        let why = done.faults.first().map(|fault| format!(" ({})", in_short(fault))).unwrap_or_default();
+        let why = done.faults().next().map(|fault| format!(" ({})", in_short(fault))).unwrap_or_default();
         format!(
             "not stamped: {} of {} calendars accepted, {} must{why}; {} tried again at the next close, or: gently audit \
              stamp",
-            done.accepted.len(),
-            done.accepted.len() + done.faults.len(),
+            accepted.len(),
+            done.answers.len(),
             done.quorum,
             heads(done.left),
         )
@@ -204,8 +208,8 @@ fn head_facts(head: &Head) -> Value {
 fn stamping_facts(done: &Stamping) -> Value {
     json!({
         "stamped": done.stamped.iter().map(head_facts).collect::<Vec<_>>(), "unstamped": done.left,
-        "accepted": done.accepted, "quorum": done.quorum,
-        "faults": done.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "accepted": done.accepted().collect::<Vec<_>>(), "quorum": done.quorum,
+        "faults": done.faults().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 

@@ -53,7 +53,10 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
         }
     }
     if json {
-        let mut told = json!({"session": session.id.to_string(), "session_uuid": session.uuid.to_string()});
+        let mut told = json!({
+            "session": session.id.to_string(), "session_uuid": session.uuid.to_string(),
+            "prompts": session.prompts, "interactions": session.interactions,
+        });
         for part in &parts {
             told[part.name] = part.items.iter().map(|(item, text)| facts(item, text.as_deref())).collect();
             told[part.name].as_array_mut().into_iter().flatten().for_each(|fact| fact["label"] = json!(part.label));

@@ -11,9 +11,9 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{EventRow, Read, StoreError, ThreadRow, Threads};
 
 use super::choose::{self, CallArgs};
-use super::screen::{beginning, quiet};
+use super::screen::{beginning, counted, quiet};
 use super::wire::{self, Opened, WireError};
-use super::{Told, could_not, find, print, say};
+use super::{Told, could_not, find, print, program, say};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
@@ -64,9 +64,11 @@ fn list(json: bool) -> Result<u8, WireError> {
         let session = store.session_of(thread.session)?.map(|session| session.id.to_string());
         let name = thread.name.as_deref().unwrap_or(if thread.number == 0 { "(session's own)" } else { "" });
         lines.push(format!(
-            "{}  {}  {turns} turns, {events} events  {}\n",
+            "{}  {}  {}, {}  {}\n",
             thread.thread,
             thread.created_at,
+            counted(turns, "turn"),
+            counted(events, "event"),
             quiet(name)
         ));
         all.push(json!({
@@ -139,6 +141,9 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
     if json {
         let events: Vec<Value> = told.iter().map(Shown::facts).collect();
         return Ok(print(&format!("{}\n", facts(&thread, events))));
+    }
+    if told.is_empty() {
+        say(&format!("nothing was asked in it yet: {} ask --thread {}", program(), thread.thread));
     }
     let mut text = format!("thread {}{}\n", thread.thread, named(&thread));
     let mut last: Option<Uuid> = None;

@@ -17,6 +17,7 @@ use crate::store::{Read, WitnessState};
 use crate::witness::{Asked, Outcome, Said, Terms, WitnessError, ask, newest_head};
 
 use super::config::edit;
+use super::heads::Words;
 use super::wire::{self, WireError};
 use super::{COULD_NOT, FINE, NEGATIVE, could_not, print, say};
 
@@ -134,7 +135,8 @@ fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, Wi
     Ok(print(&format!("{name}  removed\n")))
 }
 
-fn hopeless(here: usize, quorum: usize) -> String {
+/// Why a quorum can't be reached, and what mends it.
+pub fn hopeless(here: usize, quorum: usize) -> String {
     format!(
         "witness.quorum is {quorum}, witnesses are {here}: it can't be reached. Add witnesses, or: gently config set \
          witness.quorum {here}"
@@ -179,7 +181,7 @@ fn list(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
     let width = named.keys().map(String::len).max().unwrap_or(0);
     let mut out = format!("log {}\nkey {}\nquorum {quorum} of {}\n", log.name, log.print(), named.len());
     for (name, witness) in named {
-        out.push_str(&format!("{name:width$}  {}  {}\n", witness.url, words(state_of(&witness.key), head)));
+        out.push_str(&format!("{name:width$}  {}  {}\n", witness.url, state_words(state_of(&witness.key), head)));
     }
     if named.is_empty() {
         say("no witness is configured: gently witness add NAME VKEY URL");
@@ -190,7 +192,7 @@ fn list(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
 }
 
 /// `cosigned 58 of 58 lines at 2026-…`, and what was wrong since.
-fn words(state: Option<&WitnessState>, head: Option<u64>) -> String {
+pub fn state_words(state: Option<&WitnessState>, head: Option<u64>) -> String {
     let Some(state) = state else { return "not asked yet".to_owned() };
     let all = head.map_or("no tree head".to_owned(), |lines| format!("{lines} lines"));
     let cosigned = match (state.lines, state.cosigned_at) {
@@ -274,22 +276,16 @@ async fn round(
 
 /// Asks about a tree head that is new to a witness, at the end of a command that may have made one.
 ///
-/// Nobody is contacted when no witness is configured, or when all were asked about the newest tree head already:
-/// then it is none. What is wrong costs the command nothing: it is said, and asked again with the next tree head.
-pub async fn after(home: &Home, config: &Config, say: &dyn Fn(&str)) -> Option<Value> {
+/// Nobody is contacted when no witness is configured, or when all were asked about the newest tree head already.
+/// What is wrong costs the command nothing: it is said, and asked again with the next tree head.
+pub async fn after(home: &Home, config: &Config) -> Words {
     if config.witness.named.is_empty() {
-        return None;
+        return Words::default();
     }
     match if_new(home, config).await {
-        Ok(None) => None,
-        Ok(Some(asked)) => {
-            told(&asked, config).iter().for_each(|line| say(line));
-            Some(facts(&asked))
-        }
-        Err(error) => {
-            say(&format!("witnesses could not be asked: {error}"));
-            Some(json!({"error": error.to_string()}))
-        }
+        Ok(None) => Words::default(),
+        Ok(Some(asked)) => Words { lines: told(&asked, config), facts: facts(&asked) },
+        Err(error) => Words::failed(format!("witnesses could not be asked: {error}"), &error.to_string()),
     }
 }
 

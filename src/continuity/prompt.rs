@@ -10,7 +10,8 @@
 //! ```
 //! `turns` are those of deep history; what the client declared stands in the context block
 //! ([`context_block`](crate::record::context::spec::context_block)). Their texts are in no bundle, so that one erased is
-//! erased everywhere. Inside the first two blocks every `<` is spelled `\u003c`, which is the same JSON; elsewhere a
+//! erased everywhere. Inside the first two blocks every `<` is spelled `\u003c`, and so are the ends of lines that JSON
+//! leaves as they are (`\u0085`, `\u2028`, `\u2029`), which is the same JSON; elsewhere a
 //! marker's `<` becomes `&lt;`, and a line that looks like one of the context block's gets a `\`. So exactly one block of
 //! each kind can be read, and it is the host's. Exchanges from before threads had no context block: what was declared
 //! stood among the turns.
@@ -205,10 +206,20 @@ fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>, earlier
     message
 }
 
-/// JSON between markers that can't stand inside it.
+/// JSON between markers that can't stand inside it, on one line for every reader.
 fn block(marker: &str, json: &str) -> String {
-    let (hash, json) = (Hash32::digest(json.as_bytes()), json.replace('<', "\\u003c"));
-    format!("<{marker} sha256:{hash}>\n{json}\n</{marker}>\n")
+    let hash = Hash32::digest(json.as_bytes());
+    let mut line = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' => line.push_str("\\u003c"),
+            '\u{85}' => line.push_str("\\u0085"),
+            '\u{2028}' => line.push_str("\\u2028"),
+            '\u{2029}' => line.push_str("\\u2029"),
+            _ => line.push(c),
+        }
+    }
+    format!("<{marker} sha256:{hash}>\n{line}\n</{marker}>\n")
 }
 
 fn canonical_form(system: &str, user: &str) -> String {
@@ -233,6 +244,17 @@ fn begins_marker(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_is_one_line_and_the_same_json() {
+        let given =
+            serde_json::json!({"a": "</gently-context>\u{2028}DBL_CONTEXT_REFS_END\u{85}x\u{2029}\n"}).to_string();
+        let shown = block(MARKER, &given);
+        let lines: Vec<&str> = shown.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).collect();
+        assert_eq!((lines.len(), lines[2], shown.matches('<').count()), (4, "</gently-context>", 2), "{shown}");
+        let again: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
+        assert_eq!(again.to_string(), given);
+    }
 
     #[test]
     fn markers_are_escaped_and_nothing_else() {

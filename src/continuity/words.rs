@@ -1,5 +1,7 @@
 //! Which words of a text are looked for in the record.
 
+use std::collections::HashSet;
+
 /// So many words from the beginning of a text are looked for, and so many from its end: a question stands at either.
 const FIRST: usize = 16;
 const LAST: usize = 8;
@@ -23,11 +25,11 @@ const STOP: &[&str] = &[
 /// ```
 /// Whatever the text holds, a word of the result is letters and digits of some script and nothing else.
 pub fn words(text: &str) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         let word = word.to_lowercase();
         // Lower case of a letter may hold a mark that is none.
-        if tells(&word) && word.chars().all(char::is_alphanumeric) && !all.contains(&word) {
+        if tells(&word) && word.chars().all(char::is_alphanumeric) && known.insert(word.clone()) {
             all.push(word);
         }
         if all.len() > MOST_READ {

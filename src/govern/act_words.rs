@@ -321,3 +321,41 @@ pub(super) const BORDERS: &[&str] =
     &["that", "which", "who", "if", "because", "when", "while", "so", "like", "how", "why", "what", "unless", "until"];
 /// Verbs that take whatever they name: "install htop".
 pub(super) const INSTALLS: &[&str] = &["install", "uninstall", "reinstall"];
+
+/// How a speaker announces an act, or asks for leave to do it.
+pub(super) const ANNOUNCED: &[&[&str]] = &[
+    &["i'll"],
+    &["i", "will"],
+    &["i", "shall"],
+    &["i'm", "going", "to"],
+    &["i", "am", "going", "to"],
+    &["i'm", "about", "to"],
+    &["i", "am", "about", "to"],
+    &["i", "need", "to"],
+    &["i'd", "like", "to"],
+    &["we'll"],
+    &["we", "will"],
+    &["let", "me"],
+    &["shall", "i"],
+    &["should", "i"],
+    &["may", "i"],
+    &["like", "me", "to"],
+    &["want", "me", "to"],
+];
+/// What may stand between an announcement and its verb.
+pub(super) const BETWEEN: &[&str] = &[
+    "now",
+    "just",
+    "go",
+    "ahead",
+    "and",
+    "then",
+    "first",
+    "also",
+    "quickly",
+    "proceed",
+    "to",
+    "immediately",
+    "start",
+    "by",
+];

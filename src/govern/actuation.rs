@@ -9,8 +9,12 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::act_words::{ANNOUNCED, BETWEEN};
 pub use super::acts::ActClass;
 use super::acts::{REACH, is_verb, of_gerund, of_verb};
+use super::quotes::{Quotes, replaced};
+use super::sanitize::count;
+use super::tool_calls::tool_calls;
 
 /// One wish to act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +64,8 @@ pub fn requested(prompt: &str) -> Acts {
 /// What a reply announces or offers to do, and every block in the form of a tool call.
 pub fn proposed(reply: &str) -> Acts {
     let mut found = Acts::default();
-    for block in tool_calls().find_iter(reply) {
-        found.add(ActClass::ToolCall, block.as_str());
+    for block in tool_calls(reply) {
+        found.add(ActClass::ToolCall, block);
     }
     for sentence in sentences(reply) {
         if let Some(class) = proposal(&words(sentence)) {
@@ -89,31 +93,10 @@ fn ends() -> &'static Regex {
     ONCE.get_or_init(|| Regex::new(r"[.!?;…]+(?:\s+|$)").expect("a test compiles it"))
 }
 
-/// Forms in which models write calls of tools.
-fn tool_calls() -> &'static Regex {
-    static ONCE: OnceLock<Regex> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        let forms = [
-            r"<(?:tool_call|function_call|tool_use)\b[^>]*>[^<]{0,120}",
-            r#"<(?:function=|invoke name=")[A-Za-z0-9_.:-]+"#,
-            r"\[TOOL_CALLS\][^\n]{0,120}",
-            r"<\|python_tag\|>[^\n]{0,120}",
-            r#""(?:tool_calls|function_call)"\s*:\s*[\[{][^\n]{0,120}"#,
-            r#"\{\s*"(?:name|tool|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|parameters|args|input)"\s*:"#,
-            r#""action"\s*:\s*"[^"\n]{1,80}"\s*,\s*"action_input"\s*:"#,
-            r"(?m)^Action:[ \t]*\S[^\n]{0,80}\nAction Input:",
-        ];
-        Regex::new(&forms.join("|")).expect("a test compiles it")
-    })
-}
-
 /// Words in lower case; paths and names with dots stay whole, quotations of several words are cut out.
 fn words(sentence: &str) -> Vec<String> {
-    static ONCE: OnceLock<Regex> = OnceLock::new();
-    let quoted = ONCE.get_or_init(|| {
-        Regex::new("\"[^\"]*\\s[^\"]*\"|\u{201c}[^\u{201d}]*\\s[^\u{201d}]*\u{201d}").expect("a test compiles it")
-    });
-    let plain = quoted.replace_all(sentence, " ").replace(['\u{2019}', '\u{02bc}'], "'").to_lowercase();
+    let spaced = Quotes { spaced: true, ..Quotes::default() };
+    let plain = replaced(sentence, spaced, " ").replace(['\u{2019}', '\u{02bc}'], "'").to_lowercase();
     // A comma is a word: it ends a part of the sentence.
     let parts = plain.replace(',', " , ").replace('`', " ").replace(':', " : ");
     let trimmed = |word: &str| {
@@ -169,27 +152,49 @@ const HEADS: &[&[&str]] = &[
 const LOOKS: &[&str] =
     &["check", "look", "find", "see", "read", "verify", "go", "log", "connect", "ssh", "use", "wait"];
 
+/// So many parts of a sentence are looked at one after the other: more are a list, and no order.
+const MOST_PARTS: usize = 16;
+
 /// A sentence of a prompt: an imperative, after polite words, after a condition, or after another imperative.
 fn request(words: &[String]) -> Option<ActClass> {
+    let mut rest = words;
+    for _ in 0..MOST_PARTS {
+        count(rest.len());
+        match request_at(rest) {
+            Part::Act(class) => return Some(class),
+            Part::Other => return None,
+            Part::GoesOn(next) => rest = next,
+        }
+    }
+    None
+}
+
+/// What a part of a sentence is.
+enum Part<'a> {
+    /// An order.
+    Act(ActClass),
+    /// None, and nothing behind it is.
+    Other,
+    /// An order that acts on nothing; behind it there may be one.
+    GoesOn(&'a [String]),
+}
+
+fn request_at(words: &[String]) -> Part<'_> {
     let conditional = matches!(words.first().map(String::as_str), Some("if" | "when" | "once" | "after" | "before"));
-    let comma = words.iter().position(|word| word == ",");
-    let words = if conditional { words.get(comma? + 1..)? } else { words };
-    let body = without_heads(words);
-    let (verb, after) = body.split_first()?;
+    let from = if conditional { words.iter().position(|word| word == ",").map(|comma| comma + 1) } else { Some(0) };
+    let Some(words) = from.and_then(|from| words.get(from..)) else { return Part::Other };
+    let Some((verb, after)) = without_heads(words).split_first() else { return Part::Other };
     let gerund = || of_gerund(verb).filter(|_| words.windows(2).any(|pair| pair == ["you", "mind"]));
     let verb = if is_verb(verb) { verb.as_str() } else { gerund().unwrap_or(verb.as_str()) };
-    if let Some(class) = of_verb(verb, part(after)) {
-        return Some(class);
-    }
-    if let Some(class) = embedded(words) {
-        return Some(class);
+    if let Some(class) = of_verb(verb, part(after)).or_else(|| embedded(words)) {
+        return Part::Act(class);
     }
     if !(is_verb(verb) || LOOKS.contains(&verb)) || is_writing(verb) {
-        return None;
+        return Part::Other;
     }
     // "Check the disk and delete the old logs".
-    let next = after.iter().position(|word| matches!(word.as_str(), "and" | "then" | ","))?;
-    request(after.get(next + 1..)?)
+    let next = after.iter().position(|word| matches!(word.as_str(), "and" | "then" | ","));
+    next.and_then(|next| after.get(next + 1..)).map_or(Part::Other, Part::GoesOn)
 }
 
 /// How somebody is asked in the middle of a sentence.
@@ -269,6 +274,7 @@ fn embedded(words: &[String]) -> Option<ActClass> {
     let is = |word: &str, list: &[&str]| list.contains(&word);
     let (mut able, mut unasked, mut unasked_here, mut border) = (false, false, false, None);
     for at in 1..words.len() {
+        count(1);
         let (before, rest) = words.split_at(at);
         let last = before.last()?.as_str();
         if is(last, TOLD) {
@@ -311,52 +317,21 @@ fn part(words: &[String]) -> &[String] {
     words.get(..end).unwrap_or(words)
 }
 
+/// So many polite words are passed over: "hey, could you please just now" are six. More are no sentence.
+const MOST_HEADS: usize = 16;
+
 fn without_heads(mut words: &[String]) -> &[String] {
-    while let Some(head) =
-        HEADS.iter().find(|head| words.len() >= head.len() && head.iter().zip(words).all(|(a, b)| a == b))
-    {
+    for _ in 0..MOST_HEADS {
+        let Some(head) =
+            HEADS.iter().find(|head| words.len() >= head.len() && head.iter().zip(words).all(|(a, b)| a == b))
+        else {
+            break;
+        };
+        count(head.len());
         words = words.get(head.len()..).unwrap_or_default();
     }
     words
 }
-
-/// How a speaker announces an act, or asks for leave to do it.
-const ANNOUNCED: &[&[&str]] = &[
-    &["i'll"],
-    &["i", "will"],
-    &["i", "shall"],
-    &["i'm", "going", "to"],
-    &["i", "am", "going", "to"],
-    &["i'm", "about", "to"],
-    &["i", "am", "about", "to"],
-    &["i", "need", "to"],
-    &["i'd", "like", "to"],
-    &["we'll"],
-    &["we", "will"],
-    &["let", "me"],
-    &["shall", "i"],
-    &["should", "i"],
-    &["may", "i"],
-    &["like", "me", "to"],
-    &["want", "me", "to"],
-];
-/// What may stand between an announcement and its verb.
-const BETWEEN: &[&str] = &[
-    "now",
-    "just",
-    "go",
-    "ahead",
-    "and",
-    "then",
-    "first",
-    "also",
-    "quickly",
-    "proceed",
-    "to",
-    "immediately",
-    "start",
-    "by",
-];
 
 /// A sentence of a reply: an act that is announced, offered for approval, or under way.
 fn proposal(words: &[String]) -> Option<ActClass> {
@@ -365,26 +340,34 @@ fn proposal(words: &[String]) -> Option<ActClass> {
         return Some(class);
     }
     (0..words.len()).find_map(|at| {
+        count(1);
         let rest = words.get(at..)?;
-        if let ["i'm" | "we're", doing, ..] = rest.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+        if let [subject, doing, ..] = rest
+            && matches!(subject.as_str(), "i'm" | "we're")
             && let Some(class) = of_gerund(doing).and_then(|verb| of_verb(verb, rest.get(2..)?))
         {
             return Some(class);
         }
         let said =
             ANNOUNCED.iter().find(|said| rest.len() > said.len() && said.iter().zip(rest).all(|(a, b)| a == b))?;
-        let rest = rest.get(said.len()..)?;
-        let verb = rest.iter().position(|word| !BETWEEN.contains(&word.as_str()) || is_act(word, rest))?;
-        let word = rest.get(verb)?;
-        let verb_word = if is_verb(word) { word.as_str() } else { of_gerund(word)? };
-        of_verb(verb_word, rest.get(verb + 1..)?)
+        announced(rest.get(said.len()..)?)
     })
 }
 
+/// What follows an announcement, when it is an act.
+fn announced(rest: &[String]) -> Option<ActClass> {
+    let verb = (0..rest.len()).find(|at| {
+        count(1);
+        rest.get(*at).is_some_and(|word| !BETWEEN.contains(&word.as_str())) || starts(rest, *at)
+    })?;
+    let word = rest.get(verb)?;
+    let verb_word = if is_verb(word) { word.as_str() } else { of_gerund(word)? };
+    of_verb(verb_word, rest.get(verb + 1..)?)
+}
+
 /// "Start" is a verb of its own before a thing, and none in "start by restarting".
-fn is_act(word: &str, rest: &[String]) -> bool {
-    let after = rest.iter().position(|other| other == word).and_then(|at| rest.get(at + 1..)).unwrap_or_default();
-    word == "start" && after.first().is_some_and(|next| next != "by")
+fn starts(rest: &[String], at: usize) -> bool {
+    rest.get(at).is_some_and(|word| word == "start") && rest.get(at + 1).is_some_and(|next| next != "by")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Requests and proposals, each beside what only looks like one.
 
+use super::super::sanitize::steps;
 use super::*;
 
 fn classes(found: &Acts) -> Vec<&'static str> {
@@ -210,5 +211,58 @@ fn gerunds() {
         [("stopping", Some("stop")), ("deleting", Some("delete")), ("running", Some("run")), ("king", None)]
     {
         assert_eq!(of_gerund(form), verb, "{form}");
+    }
+}
+
+/// Pieces of sentences that were made to be slow: each opens something that nothing closes.
+const HOSTILE: &[&str] = &[
+    "check , ",
+    "check and ",
+    "please ",
+    ", ",
+    "could you , ",
+    "i will ",
+    "i'll now ",
+    "i'll now then ",
+    "i'm going to start by ",
+    "i'm ",
+    "if ",
+    "so , but ",
+    "would you mind stopping ",
+    "“\"a b\" ",
+    "\"a ",
+    "let me start ",
+    "read it then ",
+    "<tool_call <invoke name=\"a ",
+    "..... ",
+    "make sure you make sure to ",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() })]
+
+    /// Counted, not timed: looking at twice as much text is at most twice the work, whatever it is made of.
+    #[test]
+    fn twice_the_text_is_twice_the_work(parts in proptest::collection::vec(0..HOSTILE.len(), 1..4)) {
+        let unit: String = parts.iter().map(|at| HOSTILE[*at]).collect();
+        let spent = |times: usize| {
+            let text = unit.repeat(times);
+            let before = steps();
+            let _ = (requested(&text), proposed(&text));
+            (steps() - before, text.len() as u64)
+        };
+        let ((one, bytes), (two, _)) = (spent(400), spent(800));
+        // The parts that are looked at one after the other begin a little later each, whatever the length.
+        proptest::prop_assert!(two <= 2 * one + one / 4 + 2000, "{unit}: {one} and {two} steps");
+        proptest::prop_assert!(one <= 40 * bytes + 2000, "{unit}: {one} steps for {bytes} bytes");
+    }
+}
+
+/// A long sentence is looked at in a loop: calls within calls would use up the stack.
+#[test]
+fn a_long_sentence_ends() {
+    for piece in HOSTILE {
+        let text = piece.repeat(60_000 / piece.len());
+        assert!(requested(&text).acts.len() <= MAX_ACTS && proposed(&text).acts.len() <= MAX_ACTS);
     }
 }

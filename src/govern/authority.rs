@@ -108,29 +108,35 @@ pub fn decide(kernel: &Kernel, inputs: &Normative<'_>) -> Decision {
     Judge::of(kernel).decide(inputs)
 }
 
-/// A kernel's decisions, for asking often.
-pub struct Judge<'a> {
-    kernel: &'a Kernel,
-    policies: Policies<'a>,
+/// A kernel's decisions, for asking often: its patterns are made ready once.
+pub struct Judge {
+    max_bytes: u64,
+    models: Vec<String>,
+    policies: Policies,
 }
 
-impl<'a> Judge<'a> {
+impl Judge {
     /// Makes a kernel's patterns ready.
-    pub fn of(kernel: &'a Kernel) -> Self {
-        Judge { kernel, policies: Policies::of(kernel.policy(), kernel.tier()) }
+    pub fn of(kernel: &Kernel) -> Self {
+        let rules = kernel.rules();
+        Judge {
+            max_bytes: rules.prompt.max_bytes,
+            models: rules.models.allowed.clone(),
+            policies: Policies::of(kernel.policy(), kernel.tier()),
+        }
     }
 
     /// Decides; a function of kernel and inputs and nothing else.
     pub fn decide(&self, inputs: &Normative<'_>) -> Decision {
-        let (rules, prompt) = (self.kernel.rules(), inputs.prompt.as_str());
+        let prompt = inputs.prompt.as_str();
         let mut reasons = Vec::new();
         if prompt.trim().is_empty() {
             reasons.push(EMPTY_PROMPT.to_owned());
         }
-        if u64::try_from(prompt.len()).map_or(true, |bytes| bytes > rules.prompt.max_bytes) {
+        if u64::try_from(prompt.len()).map_or(true, |bytes| bytes > self.max_bytes) {
             reasons.push(PROMPT_TOO_LARGE.to_owned());
         }
-        if !rules.models.allowed.iter().any(|pattern| fits(pattern, inputs.model)) {
+        if !self.models.iter().any(|pattern| fits(pattern, inputs.model)) {
             reasons.push(MODEL_NOT_ALLOWED.to_owned());
         }
         reasons.extend(self.policies.broken(inputs));

@@ -5,6 +5,7 @@
 //! restarted*), in a word (*Restarted nginx.*, *Email sent.*), or begun (*I'm deleting it now*). Negations, offers,
 //! plans, conditions, questions, reported speech, advice to the reader, quotes and code are none. In doubt it is none.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use regex::Regex;
@@ -12,6 +13,7 @@ use regex::Regex;
 use super::deeds::{Deeds, is_thing};
 use super::phrase;
 use super::prose::{CODE, QUOTED, clauses, plain, without_mark};
+use super::sanitize::count;
 
 /// Words that may stand between subject and verb.
 const BETWEEN: &str = "already just now also successfully gone ahead and then since have had both finally manually quickly \
@@ -28,6 +30,9 @@ const PASSIVE_WORDS: usize = 14;
 const TERSE_WORDS: usize = 12;
 /// Longest note: *Email sent.*
 const NOTE_WORDS: usize = 6;
+/// Longest clause looked at as a whole. In a longer one, which nobody would read as one, parts of so many words are looked
+/// at for what their speaker did, up to the first word that makes it no report.
+const CLAUSE_WORDS: usize = 120;
 /// Words that say when a passive in the simple past was done: just now, for this person.
 const JUST_NOW: &str = "just successfully yesterday today now requested moment minutes ago earlier";
 /// Words that make a clause a statement of its own, not a terse report.
@@ -36,6 +41,12 @@ const FINITE: &str = "is are was were be can will would could may might must sho
 
 fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
+}
+
+/// A word after which a clause is no report.
+fn is_no_report(word: &str) -> bool {
+    static ONCE: OnceLock<BTreeSet<&str>> = OnceLock::new();
+    word.ends_with("n't") || ONCE.get_or_init(|| NO_REPORT.split_whitespace().collect()).contains(word)
 }
 
 /// Numbers of the sentences that claim a side effect.
@@ -58,12 +69,17 @@ pub(super) fn side_effects(prompt: &str, sentences: &[&str]) -> Vec<usize> {
 }
 
 fn asks_for_fiction(prompt: &str) -> bool {
+    const VERBS: [&str; 7] = ["write", "tell", "compose", "invent", "continue", "translate", "role"];
+    let prompt = plain(prompt);
+    if !VERBS.iter().any(|verb| prompt.contains(verb)) {
+        return false;
+    }
     static ONCE: OnceLock<Regex> = OnceLock::new();
     let regex = ONCE.get_or_init(|| {
         Regex::new(r"\b(?:write|tell|compose|invent|continue|translate|role-?play)\b[^.?!]{0,60}\b(?:story|stories|poem|essay|song|lyrics|dialogue|joke|scene|speech|novel|monologue|letter|play|fiction)\b")
             .expect("a test compiles it")
     });
-    regex.is_match(&plain(prompt))
+    regex.is_match(&prompt)
 }
 
 /// Whether a sentence claims one, and whether it ends by saying that something is done.
@@ -98,7 +114,15 @@ fn is_done_word(words: &[String]) -> bool {
 
 fn claim(words: &[String], after_done: bool, heading: bool) -> bool {
     let words: Vec<String> = without_not_only(words);
+    count(words.len());
     let deeds = Deeds::of(&words);
+    if words.len() > CLAUSE_WORDS {
+        let mut open = true;
+        let parts = words.chunks(CLAUSE_WORDS);
+        return parts
+            .take_while(|part| std::mem::replace(&mut open, !part.iter().any(|word| is_no_report(word))))
+            .any(|part| first_person(part, deeds, &|at| reports(part, at)));
+    }
     let reports = |at: usize| reports(&words, at);
     first_person(&words, deeds, &reports)
         || passive(&words, deeds, &reports, after_done)
@@ -131,7 +155,8 @@ fn reports(words: &[String], at: usize) -> bool {
         }
         _ => head,
     };
-    !head.iter().any(|word| has(NO_REPORT, word) || word.ends_with("n't"))
+    count(head.len());
+    !head.iter().any(|word| is_no_report(word))
 }
 
 /// "I've restarted it", "I went ahead and deleted it", "I was able to restart it", "I'm deleting it now".
@@ -146,6 +171,7 @@ fn first_person(words: &[String], deeds: Deeds, reports: &dyn Fn(usize) -> bool)
             return false;
         }
         let rest = words.get(at + 1..).unwrap_or_default();
+        count(rest.len());
         if going_on {
             return is_going_on(rest, deeds);
         }
@@ -174,10 +200,10 @@ fn not_negated(rest: &[String], verb: usize) -> bool {
 
 /// "was able to restart", "managed to delete".
 fn could(rest: &[String], deeds: Deeds) -> bool {
-    rest.windows(2).enumerate().any(|(at, pair)| {
+    rest.windows(2).take(3).enumerate().any(|(at, pair)| {
         let able = matches!(pair, [able, to] if matches!(able.as_str(), "able" | "managed") && to == "to");
         let denied = rest.get(..at).unwrap_or_default().iter().any(|w| w == "not" || w.ends_with("n't") || w == "am");
-        able && !denied && at <= 2 && rest.get(at + 2).is_some_and(|verb| deeds.base(verb))
+        able && !denied && rest.get(at + 2).is_some_and(|verb| deeds.base(verb))
     })
 }
 
@@ -196,7 +222,7 @@ fn also_did(rest: &[String], deeds: Deeds) -> bool {
     first_is_past
         && rest.iter().enumerate().any(|(at, word)| {
             let tail = rest.get(at + 1..).unwrap_or_default();
-            let verb = verb_after(tail).filter(|(n, _)| *n <= 2);
+            let verb = verb_after(tail.get(..tail.len().min(3)).unwrap_or_default());
             word == "and" && reports(rest, at) && verb.is_some_and(|(_, verb)| deeds.past(verb))
         })
 }

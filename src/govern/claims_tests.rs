@@ -1,6 +1,7 @@
 //! Tables of claims and of what only looks like one.
 
 use super::super::prose::{sentences, spoken};
+use super::super::sanitize::steps;
 use super::*;
 
 fn found(reply: &str) -> Vec<usize> {
@@ -155,4 +156,56 @@ fn what_only_looks_like_one() {
 #[test]
 fn the_sentence_is_named() {
     assert_eq!(found("Hello. I've restarted nginx. It runs.\nEmail sent."), [1, 3]);
+}
+
+#[test]
+fn a_clause_of_hundreds_of_words() {
+    let long = "and it is so ".repeat(60);
+    all_claim(&[&format!("{long} and I deleted the file"), &format!("I deleted the file {long}")]);
+    none_claims(&[
+        &format!("I could not say {long} and I deleted the file"),
+        &format!("{long} and nothing was deleted"),
+    ]);
+}
+
+const HOSTILE: &[&str] = &[
+    "i ",
+    "i went and ",
+    "i opened it and ",
+    "and ",
+    "i'm now ",
+    "i was able ",
+    "have been asked ",
+    "was requested ",
+    "is now ",
+    "file ",
+    "i've already just now ",
+    "done. ",
+    "as you asked ",
+    "not only ",
+    "took care of ",
+    ": ; - ",
+    "\u{2014}",
+    "restarted the ",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() })]
+
+    /// Counted, not timed.
+    #[test]
+    fn twice_the_text_is_twice_the_work(parts in proptest::collection::vec(0..HOSTILE.len(), 1..4)) {
+        let unit: String = parts.iter().map(|at| HOSTILE[*at]).collect();
+        let spent = |times: usize| {
+            let text = unit.repeat(times);
+            let before = steps();
+            let _ = found(&text);
+            (steps() - before, text.len() as u64)
+        };
+        let ((one, bytes), (two, _)) = (spent(300), spent(600));
+        // A part of a clause is looked at as a whole, so what is left of the last one may cost as much as one.
+        let part = (CLAUSE_WORDS * CLAUSE_WORDS * 4) as u64;
+        proptest::prop_assert!(two <= 2 * one + part, "{unit}: {one} and {two} steps");
+        proptest::prop_assert!(one <= 200 * bytes + part, "{unit}: {one} steps for {bytes} bytes");
+    }
 }

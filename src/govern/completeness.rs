@@ -3,6 +3,7 @@
 //! Relational: it takes a question for measured things of this machine, values of them in the bundle, and a reply that
 //! denies access, refuses, or carries none of them.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use regex::Regex;
@@ -11,7 +12,7 @@ use crate::record::bundle::{Bundle, Reading, SightEntry};
 
 use super::figures;
 use super::kernel::Kernel;
-use super::numbers::numbers;
+use super::numbers::{Number, numbers};
 use super::phrase;
 use super::prose::plain;
 
@@ -72,7 +73,7 @@ pub(super) fn denies(kernel: &Kernel, spoken: &str) -> bool {
     static ONCE: OnceLock<Regex> = OnceLock::new();
     let regex = ONCE.get_or_init(|| {
         Regex::new(
-            r"(?x)\b(?:i|we)\ (?:(?:currently|also|simply|unfortunately|actually|really)\ )?
+            r"(?x-u)\b(?:i|we)\ (?:(?:currently|also|simply|unfortunately|actually|really)\ )?
                 (?:do\ not|don't|cannot|can't|can\ not|am\ (?:not\ able|unable)\ to|have\ no)\ 
                 (?:(?:currently|actually|really|directly|have|any|the|ability|capability|means|way|to|a|direct|real-time|live|of|or)\ ){0,6}?
                 (?:access|see|view|check|monitor|inspect|query|read|retrieve|observe|measure|know|look|visibility|insight|information|data|sight)\b",
@@ -103,7 +104,9 @@ pub(super) fn carries(bundle: &Bundle, prompt: &str, spoken: &str, contradicts: 
     let told = numbers(spoken);
     // A figure of the question that the answer takes up is the value it was asked about.
     let asked = numbers(prompt);
-    told.iter().any(|number| known.explains(number) || asked.contains(number)) || says_a_count(bundle, &seen, &words)
+    let asked: HashSet<(u64, u64, &str)> = asked.iter().map(Number::key).collect();
+    told.iter().any(|number| known.explains(number) || asked.contains(&number.key()))
+        || says_a_count(bundle, &seen, &words)
 }
 
 /// Small whole values are also said in words, or as bare digits: *two cores*.
@@ -113,9 +116,11 @@ fn says_a_count(bundle: &Bundle, seen: &dyn Fn(&str) -> bool, words: &[String]) 
         SightEntry::Seen { values, .. } => Some(values),
         SightEntry::Unavailable { .. } => None,
     });
-    counts.flatten().filter(|(name, _)| seen(name)).any(|(_, reading)| {
-        let Reading::Count(n) = reading else { return false };
-        let name = usize::try_from(*n).ok().and_then(|n| NAMES.get(n));
-        words.iter().any(|word| *word == n.to_string() || name.is_some_and(|name| word == name))
-    })
+    let mut said: HashSet<String> = HashSet::new();
+    for (_, reading) in counts.flatten().filter(|(name, _)| seen(name)) {
+        let Reading::Count(n) = reading else { continue };
+        said.insert(n.to_string());
+        said.extend(usize::try_from(*n).ok().and_then(|n| NAMES.get(n)).map(|name| (*name).to_owned()));
+    }
+    words.iter().any(|word| said.contains(word))
 }

@@ -77,7 +77,7 @@ impl DriftEvent {
 
 /// How many checks a judgement's notes tell of; none for notes from before checks were recorded.
 pub fn checks_told(notes: &str) -> Option<usize> {
-    let (head, _) = notes.split_once(" checks")?;
+    let (head, _) = notes.split_once(" check")?;
     head.rsplit(' ').next()?.parse().ok()
 }
 
@@ -176,12 +176,15 @@ impl Judgement {
     /// A short text for people: `no drift in 9 checks`, or `1 of 9 checks: ` and class and summary of each event.
     /// Holds no word of the reply. How many checks were made stands in it so that none can be taken away unseen.
     pub fn notes(&self) -> String {
-        let checks = self.checks.len();
+        let checks = match self.checks.len() {
+            1 => "1 check".to_owned(),
+            n => format!("{n} checks"),
+        };
         if self.events.is_empty() {
-            return format!("no drift in {checks} checks");
+            return format!("no drift in {checks}");
         }
         let notes: Vec<String> = self.events.iter().map(|e| format!("{}: {}", e.class.name(), e.summary)).collect();
-        format!("{} of {checks} checks: {}", notes.len(), notes.join("; "))
+        format!("{} of {checks}: {}", notes.len(), notes.join("; "))
     }
 
     /// `validator_summary` (AEGIS 9.1): flags and notes as canonical JSON.
@@ -248,7 +251,7 @@ mod tests {
             for (on, of) in raised {
                 assert_eq!(on, of == class);
             }
-            assert_eq!(judgement.notes(), format!("1 of 1 checks: {}: rule count=1", class.name()));
+            assert_eq!(judgement.notes(), format!("1 of 1 check: {}: rule count=1", class.name()));
             assert_eq!(checks_told(&judgement.notes()), Some(1));
         }
     }

@@ -1,13 +1,15 @@
 //! Figures of a reply about the machine, held against what sight measured: the strongest evidence drift.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::record::bundle::Bundle;
 
 use super::numbers::{Known, numbers, of_duration, sight};
+use super::occurs::occurring;
 use super::phrase;
+use super::sanitize::count;
 
 /// Words of what sight measures; the value names of a topic hold its stem.
 const TOPICS: [(&str, &[&str]); 6] = [
@@ -24,24 +26,31 @@ const TOLERANCE: f64 = 0.06;
 const POINTS: f64 = 1.5;
 
 struct Expressions {
-    quantity: Regex,
-    load: Regex,
-    cores: Regex,
-    uptime: Regex,
+    quantity: LazyLock<Regex>,
+    load: LazyLock<Regex>,
+    cores: LazyLock<Regex>,
+    uptime: LazyLock<Regex>,
 }
 
-fn expressions() -> &'static Expressions {
-    static ONCE: OnceLock<Expressions> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        let new = |pattern: &str| Regex::new(pattern).expect("a test compiles it");
-        Expressions {
-            quantity: new(r"([0-9][0-9,]*(?:\.[0-9]+)?)\s?(%|percent|per cent|[KMGT]i?B)"),
-            load: new(r"(?i)\bload(?: average)?(?:,? (?:is|was|of|at|stands at|currently|now|about|around|only|just)){0,3}[: =]{1,2}([0-9]+\.[0-9]+)(?:[^0-9%]|$)"),
-            cores: new(r"(?i)\b([0-9]{1,4}) (?:(?:cpu|processor|logical|physical) )?(?:cores|cpus)\b"),
-            uptime: new(r"(?i)\b(?:up(?:time)?|running)(?: (?:is|was|of|for|at|about|around|time|since|now)){0,3}:? ([0-9]+(?:\.[0-9]+)? (?:days?|hours?|minutes?))\b"),
-        }
-    })
+fn new(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a test compiles it")
 }
+
+/// Each is compiled when it is first needed.
+static ALL: Expressions = Expressions {
+    quantity: LazyLock::new(|| new(r"([0-9][0-9,]*(?:\.[0-9]+)?)\s?(%|percent|per cent|[KMGT]i?B)")),
+    load: LazyLock::new(|| {
+        new(
+            r"(?i-u:\bload(?: average)?(?:,? (?:is|was|of|at|stands at|currently|now|about|around|only|just)){0,3}[: =]{1,2})([0-9]+\.[0-9]+)(?:[^0-9%]|$)",
+        )
+    }),
+    cores: LazyLock::new(|| new(r"(?i-u)\b([0-9]{1,4}) (?:(?:cpu|processor|logical|physical) )?(?:cores|cpus)\b")),
+    uptime: LazyLock::new(|| {
+        new(
+            r"(?i-u)\b(?:up(?:time)?|running)(?: (?:is|was|of|for|at|about|around|time|since|now)){0,3}:? ([0-9]+(?:\.[0-9]+)? (?:days?|hours?|minutes?))\b",
+        )
+    }),
+};
 
 /// The stems of the topics that a text names.
 pub(super) fn topics(text: &str) -> Vec<&'static str> {
@@ -73,64 +82,106 @@ pub(super) fn known(bundle: &Bundle, topics: &[&str]) -> Known {
     Known::of(&only, &values, Vec::new())
 }
 
-/// Whether a sentence gives a figure, on a topic that sight measured, that no value shown and nothing of the prompt
+/// A topic with more values than this is of no machine: nothing is held against it.
+const MOST_VALUES: usize = 64;
+
+/// What sight measured, looked up once for all sentences.
+struct Measured {
+    /// By topic, in the order of [`TOPICS`].
+    values: Vec<(&'static str, Vec<(String, f64)>)>,
+}
+
+impl Measured {
+    fn of(bundle: &Bundle) -> Measured {
+        let few = |values: Vec<(String, f64)>| if values.len() > MOST_VALUES { Vec::new() } else { values };
+        Measured { values: TOPICS.iter().map(|(topic, _)| (*topic, few(measured(bundle, topic)))).collect() }
+    }
+
+    fn on(&self, topic: &str) -> &[(String, f64)] {
+        self.values.iter().find(|(known, _)| *known == topic).map_or(&[], |(_, values)| values)
+    }
+}
+
+/// The sentences that give a figure, on a topic that sight measured, that no value shown and nothing of the prompt
 /// comes to.
 ///
 /// Compared are percentages and sizes with every value of the topics, their parts of the totals, and the usual
 /// units; and a load, a number of cores, an uptime where the sentence says that it is one. Any other plain number
 /// (*3 disks*) is never held against anything.
-pub(super) fn contradicts(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
-    quantities(bundle, prompt, sentence)
-        || load(bundle, prompt, sentence)
-        || cores(bundle, prompt, sentence)
-        || uptime(bundle, prompt, sentence)
+pub(super) fn contradictions(bundle: &Bundle, prompt: &str, sentences: &[&str]) -> Vec<usize> {
+    let measured = Measured::of(bundle);
+    let wrong: Vec<(usize, &str)> = sentences
+        .iter()
+        .enumerate()
+        .flat_map(|(at, sentence)| {
+            count(sentence.len());
+            unexplained(&measured, sentence).into_iter().map(move |figure| (at, figure))
+        })
+        .collect();
+    let figures: Vec<&str> = wrong.iter().map(|(_, figure)| *figure).collect();
+    let in_prompt = occurring(prompt, &figures);
+    let mut places: Vec<usize> =
+        wrong.iter().zip(in_prompt).filter(|(_, said)| !said).map(|((at, _), _)| *at).collect();
+    places.dedup();
+    places
 }
 
-fn quantities(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
-    let mut values: Vec<(String, f64)> = Vec::new();
-    for topic in topics(sentence).into_iter().filter(|topic| !matches!(*topic, "cores" | "uptime")) {
-        values.extend(measured(bundle, topic));
+/// The figures of a sentence that no value comes to.
+fn unexplained<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+    if !sentence.bytes().any(|b| b.is_ascii_digit()) {
+        return Vec::new();
     }
+    let mut figures = quantities(measured, sentence);
+    figures.extend(load(measured, sentence));
+    figures.extend(cores(measured, sentence));
+    figures.extend(uptime(measured, sentence));
+    figures
+}
+
+fn quantities<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+    let topics = topics(sentence).into_iter().filter(|topic| !matches!(*topic, "cores" | "uptime"));
+    let values: Vec<(String, f64)> = topics.flat_map(|topic| measured.on(topic)).cloned().collect();
     if values.is_empty() {
-        return false;
+        return Vec::new();
     }
-    expressions().quantity.captures_iter(sentence).any(|found| {
-        let (Some(number), Some(unit)) = (found.get(1), found.get(2)) else { return false };
-        let Ok(figure) = number.as_str().replace(',', "").parse::<f64>() else { return false };
-        !prompt.contains(number.as_str()) && !explained(figure, unit.as_str(), &values)
-    })
+    let wrong = |found: regex::Captures<'a>| {
+        let (number, unit) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+        let figure = number.replace(',', "").parse::<f64>().ok()?;
+        (!explained(figure, unit, &values)).then_some(number)
+    };
+    ALL.quantity.captures_iter(sentence).filter_map(wrong).collect()
 }
 
-/// Any of the figures that an expression finds, not said in the prompt, is none of the values.
-fn other(regex: &Regex, prompt: &str, sentence: &str, is: impl Fn(&str) -> bool) -> bool {
+/// The figures that an expression finds and that are none of the values.
+fn other<'a>(regex: &Regex, sentence: &'a str, is: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let found = regex.captures_iter(sentence).filter_map(|c| c.get(1));
-    found.map(|m| m.as_str()).any(|text| !prompt.contains(text) && !is(text))
+    found.map(|m| m.as_str()).filter(|text| !is(text)).collect()
 }
 
-fn load(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
-    let values: Vec<f64> =
-        measured(bundle, "load").into_iter().filter(|(name, _)| name != "cores").map(|(_, value)| value).collect();
+fn load<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+    let of_load = measured.on("load").iter().filter(|(name, _)| name != "cores");
+    let values: Vec<f64> = of_load.map(|(_, value)| *value).collect();
     let is = |text: &str| {
         let told = text.parse::<f64>().unwrap_or(f64::NAN);
         let places = text.split_once('.').map_or(0, |(_, rest)| rest.len());
         let half = 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(i32::MAX)) + 1e-9;
         values.iter().any(|value| (value - told).abs() <= half)
     };
-    !values.is_empty() && other(&expressions().load, prompt, sentence, is)
+    if values.is_empty() { Vec::new() } else { other(&ALL.load, sentence, is) }
 }
 
-fn cores(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
-    let values = measured(bundle, "cores");
+fn cores<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+    let values = measured.on("cores");
     let is = |text: &str| values.iter().any(|(_, value)| text.parse() == Ok(*value));
-    !values.is_empty() && other(&expressions().cores, prompt, sentence, is)
+    if values.is_empty() { Vec::new() } else { other(&ALL.cores, sentence, is) }
 }
 
-fn uptime(bundle: &Bundle, prompt: &str, sentence: &str) -> bool {
-    let values = measured(bundle, "uptime");
+fn uptime<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+    let values = measured.on("uptime");
     let is = |text: &str| {
         numbers(&format!("{text}.")).iter().all(|n| values.iter().any(|(_, value)| of_duration(n, *value)))
     };
-    !values.is_empty() && other(&expressions().uptime, prompt, sentence, is)
+    if values.is_empty() { Vec::new() } else { other(&ALL.uptime, sentence, is) }
 }
 
 fn explained(figure: f64, unit: &str, values: &[(String, f64)]) -> bool {

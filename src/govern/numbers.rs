@@ -5,7 +5,7 @@
 //! percentage), or simple arithmetic on what was seen: a share, its complement, a sum or a difference of values of
 //! one thing (`mem_total_mb`, `mem_used_mb`), or + − × ÷ of two numbers of the prompt.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -17,6 +17,8 @@ const ROUND: f64 = 0.06;
 const COUNT: f64 = 10.0;
 /// Prompts with more numbers than this are not calculated with: some pair would come to anything.
 const OPERANDS: usize = 8;
+/// The same of a bundle with more values: no machine has as many that one would add up.
+const PAIRED: usize = 400;
 
 /// One number as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,28 +32,38 @@ pub(super) struct Number {
 }
 
 struct Expressions {
-    number: Regex,
-    label: Regex,
+    number: LazyLock<Regex>,
+    label: LazyLock<Regex>,
+    shown: LazyLock<Regex>,
 }
 
-const UNITS: &str = r"%|(?:percent|per cent|[kmgt]i?b|bytes?|thousand|million|billion|trillion|bn|k|milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|hours?|hrs?|h|days?|weeks?|[kmg]hz)\b";
+const UNITS: &str = r"(?i-u:%|(?:percent|per cent|[kmgt]i?b|bytes?|thousand|million|billion|trillion|bn|k|milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|hours?|hrs?|h|days?|weeks?|[kmg]hz)\b)";
 
-fn expressions() -> &'static Expressions {
-    static ONCE: OnceLock<Expressions> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        let new = |pattern: &str| Regex::new(pattern).expect("a test compiles it");
-        Expressions {
-            number: new(&format!(
-                r"(?i)(?:^|[^\w.,/-])[$€£]?(?P<n>(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?)(?:\s?(?P<u>{UNITS}))?(?P<after>[\w/]?)"
-            )),
-            label: new(r"(?i)(?:#|\b(?:steps?|figures?|tables?|options?|parts?|sections?|chapters?|levels?|phases?|points?|items?|examples?|questions?|answers?|cases?|rules?|lines?|pages?|tiers?|no\.|number))\s?[0-9]+(?:\s?(?:-|–|to|and)\s?[0-9]+)?"),
-        }
-    })
+fn new(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a test compiles it")
 }
+
+/// Each is compiled when it is first needed.
+static ALL: Expressions = Expressions {
+    number: LazyLock::new(|| {
+        new(&format!(
+            r"(?:^|[^\w.,/-])[$€£]?(?P<n>(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?)(?:\s?(?P<u>{UNITS}))?(?P<after>[\w/]?)"
+        ))
+    }),
+    label: LazyLock::new(|| {
+        new(
+            r"(?i-u:#|\b(?:steps?|figures?|tables?|options?|parts?|sections?|chapters?|levels?|phases?|points?|items?|examples?|questions?|answers?|cases?|rules?|lines?|pages?|tiers?|no\.|number))\s?[0-9]+(?:\s?(?:-|–|to|and)\s?[0-9]+)?",
+        )
+    }),
+    shown: LazyLock::new(|| new(r"(?:^|[^\w.])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")),
+};
 
 /// The numbers that a text states; labels, small counts, ordinals and parts of names are none.
 pub(super) fn numbers(text: &str) -> Vec<Number> {
-    let all = expressions();
+    if !text.bytes().any(|b| b.is_ascii_digit()) {
+        return Vec::new();
+    }
+    let all = &ALL;
     let text = all.label.replace_all(text, " ");
     let mut out = Vec::new();
     let mut from = 0;
@@ -89,6 +101,11 @@ fn is_count(n: &Number) -> bool {
 }
 
 impl Number {
+    /// What it is by its spelling: the same for numbers that are equal.
+    pub fn key(&self) -> (u64, u64, &str) {
+        (self.value.to_bits(), self.half.to_bits(), &self.unit)
+    }
+
     /// Whether a value is this number, as far as it is given.
     pub fn is(&self, value: f64) -> bool {
         let distance = (value - self.value).abs();
@@ -111,7 +128,7 @@ fn half_of_round(value: f64) -> f64 {
     place / 2.0
 }
 
-/// The numbers that a reply may draw on.
+/// The numbers that a reply may draw on; each list sorted, so that a number is held against its neighbours alone.
 pub(super) struct Known {
     /// As they stand in bundle and prompt.
     plain: Vec<f64>,
@@ -119,19 +136,15 @@ pub(super) struct Known {
     derived: Vec<f64>,
     /// What they come to as percentages.
     percents: Vec<f64>,
-    /// Durations in seconds: told in parts, *1 day, 2 hours*.
-    seconds: Vec<f64>,
+    /// Durations told as a whole or in parts (*1 day, 2 hours*), in each of [`DURATIONS`].
+    durations: [Vec<f64>; DURATIONS.len()],
 }
 
 impl Known {
     /// Of a bundle, its print, and the prompt's numbers.
     pub fn of(bundle: &Bundle, shown: &str, told: Vec<Number>) -> Known {
-        static NUMBER: OnceLock<Regex> = OnceLock::new();
-        let number = NUMBER.get_or_init(|| {
-            Regex::new(r"(?:^|[^\w.])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)\b").expect("a test compiles it")
-        });
         let values = sight(bundle);
-        let in_bundle = number.captures_iter(shown).filter_map(|c| c.get(1));
+        let in_bundle = ALL.shown.captures_iter(shown).filter_map(|c| c.get(1));
         let mut plain: Vec<f64> = in_bundle.filter_map(|m| m.as_str().replace(',', "").parse().ok()).collect();
         plain.extend(told.iter().map(|n| n.value));
         // `cpu_load_15m` is the load over 15 minutes.
@@ -143,33 +156,55 @@ impl Known {
         derived.extend(calculated(&told));
         let full = values.iter().filter(|(name, _)| name.ends_with("_pct")).map(|(_, value)| 100.0 - value);
         percents.extend(full.chain(calculated(&told)));
-        let is_time = |name: &str| name.ends_with("_s");
-        let seconds = values.iter().filter(|(name, _)| is_time(name)).map(|(_, value)| *value).collect();
-        Known { plain, derived, percents, seconds }
+        let seconds: Vec<f64> =
+            values.iter().filter(|(name, _)| name.ends_with("_s")).map(|(_, value)| *value).collect();
+        let durations = DURATIONS.map(|(_, unit, within)| {
+            sorted(seconds.iter().flat_map(|all| [all / unit, (all % within) / unit]).collect())
+        });
+        Known { plain: sorted(plain), derived: sorted(derived), percents: sorted(percents), durations }
     }
 
     /// Whether any of them is this number.
     pub fn explains(&self, n: &Number) -> bool {
         let percent = n.unit.starts_with(['%', 'p']);
-        let fraction = |value: &f64| percent && n.is(value * 100.0);
         let made = if percent { &self.percents } else { &self.derived };
-        self.plain.iter().any(|value| n.is(*value) || fraction(value))
-            || made.iter().any(|value| n.is(*value))
-            || self.seconds.iter().any(|value| of_duration(n, *value))
+        let spans = DURATIONS.iter().zip(&self.durations).find(|((names, ..), _)| names.contains(&n.unit.as_str()));
+        any_near(&self.plain, n, 1.0, Number::is)
+            || (percent && any_near(&self.plain, n, 100.0, Number::is))
+            || any_near(made, n, 1.0, Number::is)
+            || spans.is_some_and(|(_, spans)| any_near(spans, n, 1.0, Number::is_cut))
     }
 }
 
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.retain(|value| !value.is_nan());
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
+/// Whether one of sorted values is a number when multiplied by `scale`.
+///
+/// What counts as a number lies around it without a gap, so if neither neighbour is it, none is.
+fn any_near(values: &[f64], n: &Number, scale: f64, is: fn(&Number, f64) -> bool) -> bool {
+    let at = values.partition_point(|value| value * scale < n.value);
+    let neighbour = |at: usize| values.get(at).is_some_and(|value| is(n, value * scale));
+    neighbour(at) || at.checked_sub(1).is_some_and(neighbour)
+}
+
+/// Units of time: their names, seconds, and the seconds of the next larger one.
+const DURATIONS: [(&[&str], f64, f64); 5] = [
+    (&["s", "sec", "secs", "second", "seconds"], 1.0, 60.0),
+    (&["min", "mins", "minute", "minutes"], 60.0, 3600.0),
+    (&["h", "hr", "hrs", "hour", "hours"], 3600.0, 86400.0),
+    (&["d", "day", "days"], 86400.0, 604_800.0),
+    (&["week", "weeks"], 604_800.0, f64::INFINITY),
+];
+
 /// Whether a number with a unit of time is a duration, or its part of that unit.
 pub(super) fn of_duration(n: &Number, seconds: f64) -> bool {
-    let (unit, within) = match n.unit.as_str() {
-        "s" | "sec" | "secs" | "second" | "seconds" => (1.0, 60.0),
-        "min" | "mins" | "minute" | "minutes" => (60.0, 3600.0),
-        "h" | "hr" | "hrs" | "hour" | "hours" => (3600.0, 86400.0),
-        "d" | "day" | "days" => (86400.0, 604_800.0),
-        "week" | "weeks" => (604_800.0, f64::INFINITY),
-        _ => return false,
-    };
-    n.is_cut(seconds / unit) || n.is_cut((seconds % within) / unit)
+    let unit = DURATIONS.iter().find(|(names, ..)| names.contains(&n.unit.as_str()));
+    unit.is_some_and(|(_, unit, within)| n.is_cut(seconds / unit) || n.is_cut((seconds % within) / unit))
 }
 
 /// Names and values of everything seen that is a number, and how old it is.
@@ -211,6 +246,9 @@ fn other_units(name: &str, value: f64) -> Vec<f64> {
 fn together(values: &[(String, f64)], derived: &mut Vec<f64>, percents: &mut Vec<f64>) {
     let thing = |name: &str| name.split('_').next().unwrap_or_default().to_owned();
     let unit = |name: &str| name.rsplit('_').next().unwrap_or_default().to_owned();
+    if values.len() > PAIRED {
+        return;
+    }
     for (i, (a, x)) in values.iter().enumerate() {
         for (b, y) in values.iter().skip(i + 1) {
             let loads = (a == "cores" && b.starts_with("cpu_load")) || (b == "cores" && a.starts_with("cpu_load"));
@@ -313,6 +351,25 @@ mod tests {
         }
         for text in ["2 days", "3 hours", "25 hours", "7 minutes", "1 GB"] {
             assert!(!day(text), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Held against its neighbours alone, a number comes out as when it is held against every value.
+        #[test]
+        fn neighbours_say_what_all_say(
+            values in proptest::collection::vec((0_u32..3000, 0_u32..4), 0..30),
+            told in 0_u32..30_000, places in 0_usize..3, unit in 0_usize..4,
+        ) {
+            let values = sorted(values.iter().map(|(n, scale)| f64::from(*n) * 10f64.powi(*scale as i32 - 2)).collect());
+            let unit = ["", " %", " days", " thousand"][unit];
+            let text = format!("{:.places$}{unit}", f64::from(told) / 10f64.powi(places as i32));
+            for n in numbers(&text) {
+                for (scale, is) in [(1.0, Number::is as fn(&Number, f64) -> bool), (100.0, Number::is), (1.0, Number::is_cut)] {
+                    let all = values.iter().any(|value| is(&n, value * scale));
+                    proptest::prop_assert_eq!(any_near(&values, &n, scale, is), all, "{} {:?}", text, values);
+                }
+            }
         }
     }
 

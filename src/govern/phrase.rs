@@ -3,17 +3,26 @@
 /// A text as its words: lower case, typographic apostrophes made plain, everything that is not a
 /// letter, a digit, an apostrophe, `%` or `-` taken as a border.
 pub(super) fn words(text: &str) -> Vec<String> {
-    text.replace(['\u{2019}', '\u{02bc}'], "'")
-        .to_lowercase()
-        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '%' | '-')))
+    let text = text.replace(['\u{2019}', '\u{02bc}'], "'").to_lowercase();
+    pieces(&text).map(str::to_owned).collect()
+}
+
+/// What stands between the borders.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '%' | '-')))
         .map(|word| word.trim_matches(['\'', '-']))
         .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Position, in words, of the first place where the phrase stands.
 pub(super) fn find(words: &[String], phrase: &str) -> Option<usize> {
+    // Most phrases of a list are not there: that is seen at their first word, without taking them apart.
+    if phrase.is_ascii() {
+        let first = pieces(phrase).next()?;
+        if !words.iter().any(|word| word.eq_ignore_ascii_case(first)) {
+            return None;
+        }
+    }
     let wanted = self::words(phrase);
     if wanted.is_empty() {
         return None;

@@ -183,23 +183,23 @@ impl PolicyRules {
 }
 
 /// The policies of one kernel, ready to be asked often.
-pub struct Policies<'a> {
-    rules: &'a PolicyRules,
+pub(super) struct Policies {
+    rules: PolicyRules,
     tier: u8,
-    /// None for an expression that compiles to more than is allowed: then it fits everything.
-    forbidden: Vec<(&'a str, Option<Regex>)>,
+    /// By name; none for an expression that compiles to more than is allowed: then it fits everything.
+    forbidden: Vec<(String, Option<Regex>)>,
 }
 
-impl<'a> Policies<'a> {
+impl Policies {
     /// Of checked rules, at a tier.
-    pub(super) fn of(rules: &'a PolicyRules, tier: u8) -> Self {
-        let compiled = |topic: &'a Forbidden| (topic.name.as_str(), Regex::new(&topic.pattern).ok());
-        Policies { rules, tier, forbidden: rules.forbidden.iter().map(compiled).collect() }
+    pub(super) fn of(rules: &PolicyRules, tier: u8) -> Self {
+        let compiled = |topic: &Forbidden| (topic.name.clone(), Regex::new(&topic.pattern).ok());
+        Policies { rules: rules.clone(), tier, forbidden: rules.forbidden.iter().map(compiled).collect() }
     }
 
     /// The codes of all that is not kept, in a fixed order.
     pub(super) fn broken(&self, inputs: &Normative<'_>) -> Vec<String> {
-        let (rules, counts) = (self.rules, inputs.counts);
+        let (rules, counts) = (&self.rules, inputs.counts);
         let asked = tokens(u64::try_from(inputs.prompt.as_str().len()).unwrap_or(u64::MAX));
         let referred = u64::try_from(inputs.intents.len()).unwrap_or(u64::MAX);
         let mut codes = Vec::new();

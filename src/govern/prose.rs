@@ -1,54 +1,64 @@
 //! A reply as its speaker means it: without code, without what it quotes, in sentences and clauses.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use regex::Regex;
+
+use super::quotes::{Quotes, replaced};
 
 /// Stands where code, a path or an address stood: one word, a thing of a machine.
 pub(super) const CODE: &str = "xcodex";
 /// Stands where quoted words stood.
 pub(super) const QUOTED: &str = "xquotedx";
 
+/// Each is compiled when it is first needed: most replies need few of them, and a process judges one.
 struct Expressions {
-    fence: Regex,
-    open_fence: Regex,
-    quote: Regex,
-    code: Regex,
-    word: Regex,
-    mark: Regex,
+    fence: LazyLock<Regex>,
+    open_fence: LazyLock<Regex>,
+    code: LazyLock<Regex>,
+    word: LazyLock<Regex>,
+    mark: LazyLock<Regex>,
 }
 
-fn expressions() -> &'static Expressions {
-    static ONCE: OnceLock<Expressions> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        let new = |pattern: &str| Regex::new(pattern).expect("a test compiles it");
-        Expressions {
-            fence: new(r"(?s)(?:^|\n)[ \t]*(?:```.*?\n[ \t]*```|~~~.*?\n[ \t]*~~~)[^\n]*"),
-            open_fence: new(r"(?s)(?:^|\n)[ \t]*(?:```|~~~).*$"),
-            quote: new(r#""[^"\n]*"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]"#),
-            code: new(r"``[^\n]*?``|`[^`\n]*`"),
-            word: new(r#"(?:[a-z]+://[^\s<>"')\]]+|(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|\b[\w-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)\b)"#),
-            mark: new(r"^(?:[-*+•▪✓✔✅☑►→#]+|\[[xX ]\]|\(?[0-9]{1,3}[.)](?:\s|$)|[0-9]️⃣|\*\*|__|️|\s)+"),
-        }
-    })
+fn new(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a test compiles it")
 }
+
+static ALL: Expressions = Expressions {
+    fence: LazyLock::new(|| new(r"(?s)(?:^|\n)[ \t]*(?:```.*?\n[ \t]*```|~~~.*?\n[ \t]*~~~)[^\n]*")),
+    open_fence: LazyLock::new(|| new(r"(?s)(?:^|\n)[ \t]*(?:```|~~~).*$")),
+    code: LazyLock::new(|| new(r"``[^\n]*?``|`[^`\n]*`")),
+    word: LazyLock::new(|| {
+        new(
+            r#"(?:[a-z]+://[^\s<>"')\]]+|(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|(?-u:\b)[\w-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)(?-u:\b))"#,
+        )
+    }),
+    mark: LazyLock::new(|| new(r"^(?:[-*+•▪✓✔✅☑►→#]+|\[[xX ]\]|\(?[0-9]{1,3}[.)](?:\s|$)|[0-9]️⃣|\*\*|__|️|\s)+")),
+};
 
 /// The reply without fenced code; a fence that nobody closes ends with the reply.
 pub(super) fn without_code(reply: &str) -> String {
-    let all = expressions();
-    let closed = all.fence.replace_all(reply, "\n");
-    all.open_fence.replace_all(&closed, "\n").into_owned()
+    if !reply.contains("```") && !reply.contains("~~~") {
+        return reply.to_owned();
+    }
+    let closed = ALL.fence.replace_all(reply, "\n");
+    ALL.open_fence.replace_all(&closed, "\n").into_owned()
 }
 
 /// The reply's own words: no fenced code, no quoted lines, quoted words and inline code as one word each.
 pub(super) fn spoken(reply: &str) -> String {
-    let all = expressions();
     let prose = without_code(reply);
     let own: Vec<&str> = prose.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
     let own = own.join("\n");
-    let text = all.code.replace_all(&own, CODE);
-    let text = all.quote.replace_all(&text, QUOTED);
-    all.word.replace_all(&text, CODE).into_owned()
+    let text = if own.contains('`') { ALL.code.replace_all(&own, CODE).into_owned() } else { own };
+    let text = replaced(&text, Quotes { line: true, ..Quotes::default() }, QUOTED);
+    if has_names(&text) { ALL.word.replace_all(&text, CODE).into_owned() } else { text }
+}
+
+/// Whether a text may hold a path, an address, or a file's name.
+fn has_names(text: &str) -> bool {
+    let ending = |pair: &[u8]| matches!(pair, [b'.', next] if next.is_ascii_lowercase());
+    text.contains('/') || text.as_bytes().windows(2).any(ending)
 }
 
 /// Sentences with their final mark; a mark ends one only before white space, so `0.42` stays whole.
@@ -68,7 +78,10 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
 
 /// A line without the bullet, number, tick or emphasis that it begins with.
 pub(super) fn without_mark(line: &str) -> &str {
-    expressions().mark.find(line).map_or(line, |found| line.get(found.end()..).unwrap_or(line))
+    if line.starts_with(char::is_alphabetic) {
+        return line;
+    }
+    ALL.mark.find(line).map_or(line, |found| line.get(found.end()..).unwrap_or(line))
 }
 
 /// The parts of a sentence that stand by themselves: a *no* in one says nothing about another.

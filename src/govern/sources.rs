@@ -1,47 +1,62 @@
 //! What a reply states that has to come from somewhere: numbers, dates, versions, paths, addresses, quotes, ids;
 //! each held against bundle and prompt (AEGIS 9, *evidence*).
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::record::bundle::Bundle;
 
+use super::dates::{Dates, dates, take_dates};
 use super::numbers::{Known, Number, numbers};
+use super::occurs::{bordered, occurring};
 use super::prose::{plain, without_code, without_mark};
+use super::quotes::{Quotes, quotations, replaced, said};
 
 /// A quote of fewer words is a way of speaking.
 const QUOTE_WORDS: usize = 3;
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 struct Expressions {
-    own_id: Regex,
-    foreign_id: Regex,
-    address: Regex,
-    quote: Regex,
-    path: Regex,
-    date: Regex,
-    version: Regex,
+    own_id: LazyLock<Regex>,
+    foreign_id: LazyLock<Regex>,
+    url: LazyLock<Regex>,
+    mail: LazyLock<Regex>,
+    ip: LazyLock<Regex>,
+    path: LazyLock<Regex>,
+    version: LazyLock<Regex>,
 }
 
-fn expressions() -> &'static Expressions {
-    static ONCE: OnceLock<Expressions> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        let new = |pattern: &str| Regex::new(pattern).expect("a test compiles it");
-        const MONTH: &str = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
-        Expressions {
-            own_id: new(r"\b(?:ledger|driftwatch|note|decision|intent|conflict|action|fact):[0-9]{2,}\b|\btool:[a-z_]+:[0-9]+\b|\bkernel:[0-9a-f]{16}\b"),
-            foreign_id: new(r"\bsha256:[0-9a-f]{8,64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b"),
-            address: new(r#"(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"'`)\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b|\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b|\bwww\.[^\s<>"'`)\]]+"#),
-            quote: new(r#""([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»"#),
-            path: new(r#"(?:^|[\s`"'(])((?:~|/(?:etc|var|home|usr|opt|srv|root|tmp|mnt|dev|boot|proc|sys|run|lib))/[^\s`"'),;:]+)"#),
-            date: new(&format!(
-                r"(?i)\b(?:(?P<y>[0-9]{{4}})-(?P<m>[0-9]{{2}})-(?P<d>[0-9]{{2}})(?:[t ](?P<time>[0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?)z?)?|(?P<mn>{MONTH})\.? (?P<d2>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<y2>[0-9]{{4}}))?|(?P<d3>[0-9]{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?(?P<mn3>{MONTH})\.?(?:,? (?P<y3>[0-9]{{4}}))?|(?P<mn4>{MONTH}) (?P<y4>[0-9]{{4}})|(?P<clock>[0-9]{{1,2}}:[0-9]{{2}}(?::[0-9]{{2}})?)|(?P<y5>(?:1[0-9]|20)[0-9]{{2}})s?)(?:\b|$)"
-            )),
-            version: new(r"\b[vV]?[0-9]+(?:\.[0-9]+){2,}(?:-[0-9A-Za-z.]+)?\b|\b[vV][0-9]+(?:\.[0-9]+)*\b|(?i:\bversion )[0-9]+(?:\.[0-9]+)*\b"),
-        }
-    })
+fn new(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a test compiles it")
 }
+
+/// Each is compiled when it is first needed: few replies need all of them, and a process judges one.
+static ALL: Expressions = Expressions {
+    own_id: LazyLock::new(|| {
+        new(
+            r"(?-u)\b(?:ledger|driftwatch|note|decision|intent|conflict|action|fact):[0-9]{2,}\b|\btool:[a-z_]+:[0-9]+\b|\bkernel:[0-9a-f]{16}\b",
+        )
+    }),
+    foreign_id: LazyLock::new(|| {
+        new(
+            r"(?-u)\bsha256:[0-9a-f]{8,64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b",
+        )
+    }),
+    url: LazyLock::new(|| new(r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]*://[^\s<>"'`)\]]+|(?i-u:\bwww\.)[^\s<>"'`)\]]+"#)),
+    mail: LazyLock::new(|| new(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")),
+    ip: LazyLock::new(|| new(r"(?-u)\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b")),
+    path: LazyLock::new(|| {
+        new(
+            r#"(?:^|[\s`"'(])((?:~|/(?:etc|var|home|usr|opt|srv|root|tmp|mnt|dev|boot|proc|sys|run|lib))/[^\s`"'),;:]+)"#,
+        )
+    }),
+    version: LazyLock::new(|| {
+        new(
+            r"(?-u)\b[vV]?[0-9]+(?:\.[0-9]+){2,}(?:-[0-9A-Za-z.]+)?\b|\b[vV][0-9]+(?:\.[0-9]+)*\b|(?i:\bversion )[0-9]+(?:\.[0-9]+)*\b",
+        )
+    }),
+};
 
 /// How many of each kind have no source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,38 +96,88 @@ impl Unsourced {
 /// nothing. What is the same in another spelling is the same: case, separators, the forms of a date, rounding and
 /// units of a number (see [`super::numbers`]).
 pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> Unsourced {
-    let all = expressions();
-    let sources = Sources::of(bundle, prompt);
-    let mut out = Unsourced::default();
-    let (rest, found) = take(&all.own_id, reply, 0);
-    out.artifacts = found.iter().filter(|id| !sources.names(id)).count();
-    let (rest, found) = take(&all.foreign_id, &rest, 0);
-    out.ids = found.iter().filter(|id| !sources.names(id)).count();
-    let (rest, found) = take(&all.address, &rest, 0);
-    out.addresses = found.iter().filter(|text| !sources.holds(text)).count();
+    let (rest, artifacts) = take(&ALL.own_id, reply, 0, ":");
+    let (rest, ids) = take(&ALL.foreign_id, &rest, 0, "");
+    let (rest, addresses) = take_addresses(&rest);
     let prose = without_code(&rest);
     let lines: Vec<&str> = prose.lines().map(|line| without_mark(line.trim_start())).collect();
-    let prose = lines.join("\n");
-    let (rest, found) = take(&all.path, &prose, 1);
-    out.paths = found.iter().filter(|text| !sources.holds(text)).count();
-    let quoted = all.quote.captures_iter(&rest).filter_map(|c| c.iter().skip(1).flatten().next());
-    out.quotes =
-        quoted.filter(|m| m.as_str().split_whitespace().count() >= QUOTE_WORDS && !sources.holds(m.as_str())).count();
-    let rest = all.quote.replace_all(&rest, " ").into_owned();
-    let (rest, found) = take(&all.version, &rest, 0);
-    out.versions = found.iter().filter(|text| !sources.has_version(text)).count();
-    let dates = dates(&rest);
-    out.dates = dates.iter().filter(|date| !sources.dated(date)).count();
-    let rest = all.date.replace_all(&rest, " ");
-    out.numbers = numbers(&rest).iter().filter(|number| !sources.numbers.explains(number)).count();
-    out
+    let (rest, paths) = take(&ALL.path, &lines.join("\n"), 1, "/");
+    let (rest, quotes) = take_quotes(&rest);
+    let (rest, versions) =
+        if rest.bytes().any(|b| b.is_ascii_digit()) { take(&ALL.version, &rest, 0, "") } else { (rest, Vec::new()) };
+    let (rest, dates) = take_dates(&rest);
+    let sources = Sources::of(bundle, prompt);
+    Unsourced {
+        numbers: numbers(&rest).iter().filter(|number| !sources.numbers.explains(number)).count(),
+        dates: sources.dates.missing(&dates),
+        versions: sources.missing_versions(&versions),
+        paths: sources.missing(&paths),
+        addresses: sources.missing(&addresses),
+        quotes: sources.missing(&quotes),
+        ids: sources.missing_names(&ids),
+        artifacts: sources.missing_names(&artifacts),
+    }
+}
+
+/// Quotes of several words, without their marks.
+fn take_quotes(text: &str) -> (String, Vec<String>) {
+    let what = Quotes { line: true, full: true, ..Quotes::default() };
+    let all = quotations(text, what).into_iter().filter_map(|place| text.get(place)).map(said);
+    let several = |quote: &&str| quote.split_whitespace().nth(QUOTE_WORDS - 1).is_some();
+    (replaced(text, what, " "), all.filter(several).map(str::to_owned).collect())
+}
+
+/// An address is a part of one word, so words are looked at one by one; of a longer one its parts are, since nobody
+/// reads an address of such a length, and a search in it would be given up at its end again and again.
+fn take_addresses(text: &str) -> (String, Vec<String>) {
+    const MOST: usize = 2048;
+    let (mut rest, mut found) = (String::with_capacity(text.len()), Vec::new());
+    for mut word in text.split_inclusive(char::is_whitespace) {
+        while !word.is_empty() {
+            let end = (0..=MOST.min(word.len())).rev().find(|at| word.is_char_boundary(*at)).unwrap_or_default();
+            let (part, after) = word.split_at(end);
+            rest.push_str(&addresses(part, &mut found));
+            word = after;
+        }
+    }
+    (rest, found)
+}
+
+/// A word without its addresses, links first.
+fn addresses<'a>(word: &'a str, found: &mut Vec<String>) -> Cow<'a, str> {
+    let mut rest = Cow::Borrowed(word);
+    let is_link = word.contains("://") || word.as_bytes().windows(4).any(|four| four.eq_ignore_ascii_case(b"www."));
+    let kinds = [
+        (is_link, &ALL.url),
+        (word.contains('@'), &ALL.mail),
+        (word.bytes().filter(|b| *b == b'.').nth(2).is_some(), &ALL.ip),
+    ];
+    for (_, expression) in kinds.into_iter().filter(|(may_be, _)| *may_be) {
+        let (left, some) = take(expression, &rest, 0, "");
+        rest = Cow::Owned(left);
+        found.extend(some);
+    }
+    rest
 }
 
 /// The text without what an expression finds, and that, without final punctuation.
-fn take(regex: &Regex, text: &str, group: usize) -> (String, Vec<String>) {
+///
+/// What has no `sign` in it has none of them.
+fn take(regex: &LazyLock<Regex>, text: &str, group: usize, sign: &str) -> (String, Vec<String>) {
+    if !text.contains(sign) {
+        return (text.to_owned(), Vec::new());
+    }
     let end = |text: &str| text.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']).to_owned();
-    let found = regex.captures_iter(text).filter_map(|c| c.get(group)).map(|m| end(m.as_str())).collect();
-    (regex.replace_all(text, " ").into_owned(), found)
+    let (mut rest, mut found, mut from) = (String::with_capacity(text.len()), Vec::new(), 0);
+    for hit in regex.captures_iter(text) {
+        let (Some(whole), Some(meant)) = (hit.get(0), hit.get(group)) else { continue };
+        rest.push_str(text.get(from..whole.start()).unwrap_or_default());
+        rest.push(' ');
+        from = whole.end();
+        found.push(end(meant.as_str()));
+    }
+    rest.push_str(text.get(from..).unwrap_or_default());
+    (rest, found)
 }
 
 /// `1.2.3` of `v1.2.3` and of `version 1.2.3`.
@@ -120,49 +185,10 @@ fn version(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_ascii_digit())
 }
 
-/// A date as far as it is said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Date {
-    year: Option<u32>,
-    month: Option<u32>,
-    day: Option<u32>,
-    clock: Option<String>,
-}
-
-impl Date {
-    /// Whether another date says all that this one says.
-    fn within(&self, other: &Date) -> bool {
-        let same = |mine: Option<u32>, theirs: Option<u32>| mine.is_none() || mine == theirs;
-        let clock = self.clock.as_ref().is_none_or(|mine| {
-            other
-                .clock
-                .as_ref()
-                .is_some_and(|theirs| theirs.trim_start_matches('0').starts_with(mine.trim_start_matches('0')))
-        });
-        same(self.year, other.year) && same(self.month, other.month) && same(self.day, other.day) && clock
-    }
-}
-
-fn dates(text: &str) -> Vec<Date> {
-    let number = |text: Option<regex::Match<'_>>| text.and_then(|m| m.as_str().parse().ok());
-    let month = |text: Option<regex::Match<'_>>| {
-        let name = text?.as_str().to_lowercase();
-        let at = MONTHS.iter().position(|known| name.starts_with(known))?;
-        u32::try_from(at + 1).ok()
-    };
-    let one = |c: regex::Captures<'_>| Date {
-        year: ["y", "y2", "y3", "y4", "y5"].into_iter().find_map(|name| number(c.name(name))),
-        month: number(c.name("m")).or_else(|| ["mn", "mn3", "mn4"].into_iter().find_map(|name| month(c.name(name)))),
-        day: ["d", "d2", "d3"].into_iter().find_map(|name| number(c.name(name))),
-        clock: c.name("time").or_else(|| c.name("clock")).map(|m| m.as_str().to_owned()),
-    };
-    expressions().date.captures_iter(text).map(one).collect()
-}
-
 /// What a reply may draw on.
 struct Sources {
     text: String,
-    dates: Vec<Date>,
+    dates: Dates,
     numbers: Known,
 }
 
@@ -172,34 +198,36 @@ impl Sources {
         let shown = bundle.print().unwrap_or_default();
         let told: Vec<Number> = numbers(prompt);
         let both = format!("{shown}\n{prompt}");
-        Sources { text: plain(&both), dates: dates(&both), numbers: Known::of(bundle, &shown, told) }
+        Sources { text: plain(&both), dates: Dates::of(dates(&both)), numbers: Known::of(bundle, &shown, told) }
     }
 
-    /// Whether the text stands there, in any case and spacing.
-    fn holds(&self, text: &str) -> bool {
-        self.text.contains(&plain(text))
+    /// How many texts stand nowhere, in any case and spacing.
+    fn missing(&self, texts: &[String]) -> usize {
+        let texts: Vec<String> = texts.iter().map(|text| plain(text)).collect();
+        absent(&occurring(&self.text, &texts))
     }
 
-    /// Whether the text stands there by itself, not as a part of a longer name.
-    fn names(&self, id: &str) -> bool {
-        let id = plain(id);
-        let outside = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-        self.text.match_indices(&id).any(|(at, found)| {
-            let before = self.text.get(..at).and_then(|head| head.chars().next_back());
-            let after = self.text.get(at + found.len()..).and_then(|tail| tail.chars().next());
-            outside(before) && outside(after)
-        })
+    /// How many names do not stand there by themselves; a part of a longer name is another one.
+    fn missing_names(&self, names: &[String]) -> usize {
+        absent(&self.names(names.iter().map(String::as_str)))
     }
 
-    /// A version with its `v` or without.
-    fn has_version(&self, text: &str) -> bool {
-        let number = version(text);
-        self.names(number) || self.names(&format!("v{number}"))
+    /// The same of versions, with their `v` or without.
+    fn missing_versions(&self, versions: &[String]) -> usize {
+        let numbers: Vec<&str> = versions.iter().map(|text| version(text)).collect();
+        let with_v: Vec<String> = numbers.iter().map(|number| format!("v{number}")).collect();
+        let (plain, marked) = (self.names(numbers.into_iter()), self.names(with_v.iter().map(String::as_str)));
+        absent(&plain.into_iter().zip(marked).map(|(plain, marked)| plain || marked).collect::<Vec<_>>())
     }
 
-    fn dated(&self, date: &Date) -> bool {
-        self.dates.iter().any(|known| date.within(known))
+    fn names<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<bool> {
+        let names: Vec<String> = names.map(|name| bordered(&plain(name))).collect();
+        if names.is_empty() { Vec::new() } else { occurring(&bordered(&self.text), &names) }
     }
+}
+
+fn absent(found: &[bool]) -> usize {
+    found.iter().filter(|found| !**found).count()
 }
 
 #[cfg(test)]

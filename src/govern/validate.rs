@@ -23,7 +23,7 @@ use super::sources;
 /// Without a declared shape there is nothing to hold the output against, and `schema_ok` is true.
 pub fn judge(kernel: &Kernel, bundle: &Bundle, prompt: &Clean, shape: Option<&Shape>, reply: &str) -> Judgement {
     let own = spoken(reply);
-    let look = Look { kernel, bundle, prompt: prompt.as_str(), reply, own: &own, sentences: sentences(&own) };
+    let look = Look::of(kernel, bundle, prompt.as_str(), reply, &own);
     let refusal = refusal::refuses(kernel, look.prompt, &own);
     let mut ran = vec![look.authority()];
     ran.extend(look.evidence());
@@ -49,23 +49,24 @@ struct Look<'a> {
     /// The reply without code and quotes.
     own: &'a str,
     sentences: Vec<&'a str>,
+    /// Whether the question asks for values that the bundle holds.
+    grounded: bool,
+    /// Sentences that contradict a value; only looked for in an answer to such a question.
+    contradictions: Vec<usize>,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn of(kernel: &'a Kernel, bundle: &'a Bundle, prompt: &'a str, reply: &'a str, own: &'a str) -> Self {
+        let sentences = sentences(own);
+        let grounded =
+            completeness::asks_of_machine(kernel, prompt) && completeness::sees_what_is_asked(bundle, prompt);
+        let contradictions = if grounded { figures::contradictions(bundle, prompt, &sentences) } else { Vec::new() };
+        Look { kernel, bundle, prompt, reply, own, sentences, grounded, contradictions }
+    }
+
     fn authority(&self) -> Ran {
         let found = places(&claims::side_effects(self.prompt, &self.sentences));
         Ran { class: DriftClass::Authority, rule: "claimed_side_effect", found }
-    }
-
-    /// Whether the question asks for values that the bundle holds.
-    fn grounded(&self) -> bool {
-        completeness::asks_of_machine(self.kernel, self.prompt)
-            && completeness::sees_what_is_asked(self.bundle, self.prompt)
-    }
-
-    fn contradictions(&self) -> Vec<usize> {
-        let wrong = |sentence: &&str| figures::contradicts(self.bundle, self.prompt, sentence);
-        self.sentences.iter().enumerate().filter(|(_, sentence)| wrong(sentence)).map(|(at, _)| at).collect()
     }
 
     fn evidence(&self) -> Vec<Ran> {
@@ -73,11 +74,10 @@ impl Look<'_> {
         let unsourced = sources::unsourced(self.bundle, self.prompt, self.reply);
         let artifacts = (unsourced.artifacts > 0).then(|| format!("count={}", unsourced.artifacts));
         let mut ran = vec![Ran { class, rule: "unknown_artifact", found: artifacts }];
-        let grounded = self.grounded();
-        if grounded {
-            ran.push(Ran { class, rule: "contradicts_sight", found: places(&self.contradictions()) });
+        if self.grounded {
+            ran.push(Ran { class, rule: "contradicts_sight", found: places(&self.contradictions) });
         }
-        let rule = if grounded { "unsourced" } else { GENERAL };
+        let rule = if self.grounded { "unsourced" } else { GENERAL };
         ran.push(Ran { class, rule, found: unsourced.counts() });
         ran
     }
@@ -86,10 +86,10 @@ impl Look<'_> {
     fn completeness(&self, refusal: bool) -> Vec<Ran> {
         let class = DriftClass::Completeness;
         let mut ran = vec![Ran { class, rule: completeness::SILENT_TOOL, found: None }];
-        if !self.grounded() {
+        if !self.grounded {
             return ran;
         }
-        let contradicts = !self.contradictions().is_empty();
+        let contradicts = !self.contradictions.is_empty();
         let carries = || completeness::carries(self.bundle, self.prompt, self.own, contradicts);
         let ways: [(&'static str, &dyn Fn() -> bool); 3] = [
             (completeness::DENIES, &|| completeness::denies(self.kernel, self.own)),

@@ -15,9 +15,14 @@ use crate::store::{HomeFile, Read, StoreError};
 
 use super::{Home, HomeError};
 
-/// Files that are no evidence and that nobody but gently and its owner changes.
-const FILES: [&str; 6] =
-    [config::FILE, super::CONTEXT, "keys/allowed_signers", "keys/auth.key", "keys/signing.key", "keys/signing.key.pub"];
+/// Files that are no evidence and that nobody but gently and its owner changes; those of [`KEYS`] are others.
+const FILES: [&str; 2] = [config::FILE, super::CONTEXT];
+/// The folder of keys: every file in it is looked at.
+const KEYS: &str = "keys";
+/// No home has as many keys; of more it is not told whether they are the same.
+const MOST_KEYS: usize = 256;
+/// No key is as long; of a longer file its length is noted in the place of its content.
+const MOST_BYTES: u64 = 1 << 20;
 /// How often a comparison is begun again because another process wrote meanwhile.
 const ATTEMPTS: usize = 3;
 
@@ -83,22 +88,43 @@ impl Home {
 }
 
 fn files_now(root: &Path) -> Vec<HomeFile> {
-    let digest = |name: &str| std::fs::read(root.join(name)).ok().map(|bytes| Hash32::digest(&bytes));
-    let file = |name: &str| Some(HomeFile { name: name.to_owned(), sha256: digest(name)? });
-    let mut files: Vec<HomeFile> = FILES.iter().filter_map(|name| file(name)).collect();
+    let file = |name: &String| Some(HomeFile { name: name.clone(), sha256: digest(&root.join(name))? });
+    let names = FILES.iter().map(|name| (*name).to_owned()).chain(keys(root).into_iter().flatten());
+    let mut files: Vec<HomeFile> = names.collect::<Vec<_>>().iter().filter_map(file).collect();
     files.sort();
     files
 }
 
+/// The files of the folder of keys; none when it can't be read, or holds too many.
+fn keys(root: &Path) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let folder = match std::fs::read_dir(root.join(KEYS)) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Some(names),
+        folder => folder.ok()?,
+    };
+    for entry in folder {
+        names.push(format!("{KEYS}/{}", entry.ok()?.file_name().to_string_lossy()));
+    }
+    (names.len() <= MOST_KEYS).then_some(names)
+}
+
+/// What a file holds; none when it is not there, can't be read, or is no file.
+fn digest(path: &Path) -> Option<Hash32> {
+    let length = path.metadata().ok().filter(|found| found.is_file())?.len();
+    let bytes = if length > MOST_BYTES { length.to_be_bytes().to_vec() } else { std::fs::read(path).ok()? };
+    Some(Hash32::digest(&bytes))
+}
+
 /// Whether the files under a prefix are not what was noted; none when one is there and can't be read.
 fn files_changed(root: &Path, noted: &[HomeFile], prefix: &str) -> Option<bool> {
-    let names = || FILES.iter().filter(|name| name.starts_with(prefix));
-    if names().any(|name| root.join(name).exists() && std::fs::File::open(root.join(name)).is_err()) {
+    let names = if prefix.starts_with(KEYS) { keys(root)? } else { vec![prefix.to_owned()] };
+    if names.iter().any(|name| root.join(name).is_file() && std::fs::File::open(root.join(name)).is_err()) {
         return None;
     }
-    let now = files_now(root);
-    let of = |files: &[HomeFile], name: &str| files.iter().find(|file| file.name == name).map(|file| file.sha256);
-    Some(names().any(|name| of(&now, name) != of(noted, name)))
+    let under = |files: &[HomeFile]| -> Vec<HomeFile> {
+        files.iter().filter(|file| file.name.starts_with(prefix)).cloned().collect()
+    };
+    Some(under(&files_now(root)) != under(noted))
 }
 
 /// Which of the two is not where the database knows it. The log is looked at first.

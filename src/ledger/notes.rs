@@ -59,6 +59,33 @@ impl Repository {
         Ok(Notes::new())
     }
 
+    /// When the note of a commit first stood under a tip, in seconds since the epoch; none when it has none.
+    ///
+    /// Notes only come, so each look leaves out half of the history.
+    pub fn noted_since(&self, tip: &Oid, commit: &Oid) -> Result<Option<u64>, ObjectFault> {
+        let (mut newest_first, mut next) = (Vec::new(), Some(*tip));
+        while let Some(id) = next {
+            newest_first.push(id);
+            next = self.foreign_commit(&id)?.1.first().copied();
+        }
+        // All before `from` have it, none from `end` on has.
+        let (mut from, mut end) = (0, newest_first.len());
+        while from < end {
+            let middle = from + (end - from) / 2;
+            let Some(id) = newest_first.get(middle) else { break };
+            if self.notes(id)?.contains_key(commit) { from = middle + 1 } else { end = middle }
+        }
+        match from.checked_sub(1).and_then(|at| newest_first.get(at)) {
+            Some(first) => Ok(committed_at(&self.commit_bytes(first)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// When a notes commit was made, in seconds since the epoch; none when it does not say.
+    pub fn noted_at(&self, tip: &Oid) -> Result<Option<u64>, ObjectFault> {
+        Ok(committed_at(&self.commit_bytes(tip)?))
+    }
+
     fn notes_under(&self, tree: &Oid, above: &str, depth: usize, found: &mut Notes) -> Result<(), ObjectFault> {
         for entry in self.tree(tree)? {
             let path = format!("{above}{}", entry.name);

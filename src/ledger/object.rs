@@ -254,6 +254,18 @@ pub(super) fn parse_tree(bytes: &[u8]) -> Result<Vec<TreeEntry>, ObjectFault> {
     Ok(entries)
 }
 
+/// The objects of a tree that is spelled so: each of these names with mode 100644, and nothing else.
+pub(super) fn parse_files<const N: usize>(bytes: &[u8], names: &[&str; N]) -> Option<[Oid; N]> {
+    let mut ids = [Oid::from_bytes([0; 20]); N];
+    let mut rest = bytes;
+    for (place, name) in ids.iter_mut().zip(names) {
+        let after = rest.strip_prefix(b"100644 ")?.strip_prefix(name.as_bytes())?.strip_prefix(b"\0")?;
+        let (id, left) = after.split_first_chunk::<20>()?;
+        (*place, rest) = (Oid::from_bytes(*id), left);
+    }
+    rest.is_empty().then_some(ids)
+}
+
 fn next_entry(bytes: &[u8]) -> Option<(TreeEntry, &[u8])> {
     let zero = bytes.iter().position(|b| *b == 0)?;
     let (head, rest) = bytes.split_at_checked(zero)?;
@@ -342,6 +354,16 @@ mod tests {
         assert_eq!(parse_tree(b""), Ok(Vec::new()));
         for cut in (1..bytes.len()).filter(|cut| *cut != 29) {
             assert!(parse_tree(&bytes[..cut]).is_err(), "{cut}");
+        }
+        // Exactly these files, or none of it.
+        let plain = [entry("100644", "a"), entry("100644", "b")].concat();
+        assert_eq!(parse_files(&plain, &["a", "b"]), Some([Oid::from_bytes([7; 20]); 2]));
+        assert_eq!((parse_files(&plain, &["a"]), parse_files(&plain, &["b", "a"])), (None, None));
+        assert_eq!((parse_files(&plain, &["a", "b", "c"]), parse_files(&bytes, &["a", "b c"])), (None, None));
+        for at in (0..plain.len()).filter(|at| !(9..29).contains(at) && !(38..58).contains(at)) {
+            let mut changed = plain.clone();
+            changed[at] ^= 1;
+            assert_eq!(parse_files(&changed, &["a", "b"]), None, "{at}");
         }
     }
 }

@@ -11,7 +11,7 @@ use gix::objs::{Find as _, Kind};
 use gix::odb::Header as _;
 
 use super::Oid;
-use super::object::{parse_commit, parse_foreign, parse_misspelt, parse_tree};
+use super::object::{parse_commit, parse_files, parse_foreign, parse_misspelt, parse_tree};
 
 pub use super::object::{Commit, Misspelt, ObjectFault, TreeEntry};
 
@@ -139,12 +139,17 @@ impl Repository {
         (header.size() > OBJECT_LIMIT).then(|| ObjectFault::TooLarge { size: header.size(), limit: OBJECT_LIMIT })
     }
 
-    /// Reads one object of a kind that its place asks for, and hashes it again.
     fn object(&self, id: &Oid, kind: Kind) -> Result<Vec<u8>, ObjectFault> {
+        let mut bytes = Vec::new();
+        self.object_into(id, kind, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads one object of a kind that its place asks for in place of what a buffer holds, and hashes it again.
+    fn object_into(&self, id: &Oid, kind: Kind, bytes: &mut Vec<u8>) -> Result<(), ObjectFault> {
         let unreadable = |e: gix::Error| ObjectFault::Unreadable { reason: e.to_string() };
         let name = id.to_gix();
-        let mut bytes = Vec::new();
-        let data = match self.objects.try_find(&name, &mut bytes) {
+        let data = match self.objects.try_find(&name, bytes) {
             Ok(found) => found.ok_or(ObjectFault::Missing)?,
             Err(e) => return Err(self.too_large(&name).unwrap_or_else(|| unreadable(e))),
         };
@@ -159,12 +164,28 @@ impl Repository {
         if found != kind {
             return Err(ObjectFault::Kind { expected: kind_name(kind), actual: found.to_string() });
         }
-        Ok(bytes)
+        Ok(())
     }
 
     /// The content of a file.
     pub fn blob(&self, id: &Oid) -> Result<Vec<u8>, ObjectFault> {
         self.object(id, Kind::Blob)
+    }
+
+    /// The content of a file, in place of what a buffer holds.
+    pub fn blob_into(&self, id: &Oid, buffer: &mut Vec<u8>) -> Result<(), ObjectFault> {
+        self.object_into(id, Kind::Blob, buffer)
+    }
+
+    /// The files of a tree that has exactly these, in this order and with mode 100644; none for any other tree.
+    pub fn files<const N: usize>(
+        &self,
+        id: &Oid,
+        names: &[&str; N],
+        buffer: &mut Vec<u8>,
+    ) -> Result<Option<[Oid; N]>, ObjectFault> {
+        self.object_into(id, Kind::Tree, buffer)?;
+        Ok(parse_files(buffer, names))
     }
 
     /// The entries of a tree, in its order.

@@ -155,6 +155,34 @@ impl LogReader<BufReader<File>> {
     }
 }
 
+impl<R: BufRead + Seek> LogReader<R> {
+    /// Passes over so many whole lines when they are exactly these bytes; else stays where it is and says no.
+    pub fn pass_same(&mut self, lines: &[u8], count: u64) -> Result<bool, ReadError> {
+        if self.done {
+            return Ok(false);
+        }
+        let place = &self.place;
+        let io = |source| ReadError::Io { place: place.clone(), source };
+        let mut left = lines;
+        while !left.is_empty() {
+            let ready = match self.inner.fill_buf() {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                ready => ready.map_err(io)?,
+            };
+            let length = ready.len().min(left.len());
+            if length == 0 || ready.get(..length) != left.get(..length) {
+                self.inner.seek(SeekFrom::Start(self.offset)).map_err(io)?;
+                return Ok(false);
+            }
+            self.inner.consume(length);
+            left = left.get(length..).unwrap_or_default();
+        }
+        self.number += count;
+        self.offset += bytes_len(lines);
+        Ok(true)
+    }
+}
+
 impl<R: BufRead> LogReader<R> {
     /// Reads from the front.
     pub fn new(inner: R) -> Self {

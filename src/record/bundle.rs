@@ -160,14 +160,14 @@ pub enum SightEntry {
 struct WireSight {
     available: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    observed_at: Option<Moment>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     freshness_s: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<BTreeMap<String, Reading>>,
+    observed_at: Option<Moment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<NoSight>,
     unknowns: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<BTreeMap<String, Reading>>,
 }
 
 impl From<SightEntry> for WireSight {
@@ -223,16 +223,16 @@ pub struct Constraint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
-    /// `ledger:000183`.
-    pub id: String,
     /// What is held to be so.
     pub claim: String,
-    /// Where it stands.
-    pub source: String,
-    /// When it was observed.
-    pub observed_at: Moment,
     /// `high`, `medium` or `low`.
     pub confidence: String,
+    /// `ledger:000183`.
+    pub id: String,
+    /// When it was observed.
+    pub observed_at: Moment,
+    /// Where it stands.
+    pub source: String,
 }
 
 /// One open DriftWatch item.
@@ -267,42 +267,47 @@ pub struct Exclusion {
     pub reason: String,
 }
 
-/// The bundle, exactly the keys of AEGIS 6.6.
+/// The bundle, exactly the keys of AEGIS 6.6, in their canonical order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
-    /// The row id of the session.
-    pub session_id: Uuid,
-    /// The kernel's phase.
-    pub phase: String,
-    /// The kernel's tier, 1 to 3.
-    pub tier: u8,
-    /// Hash of the kernel's canonical JSON.
-    pub kernel_hash: NamedHash,
-    /// What this host is for.
-    pub host_role: String,
-    /// The model that is to be asked.
-    pub model_id: String,
     /// When it was compiled.
     pub compiled_at: Moment,
-    /// One entry for each tool.
-    pub sight: BTreeMap<String, SightEntry>,
     /// Rules in force.
     pub constraints: Vec<Constraint>,
-    /// Ratified facts (ring 1).
-    pub facts: Vec<Fact>,
-    /// Open DriftWatch items (ring 1).
-    pub open_items: Vec<OpenItem>,
-    /// Declared intents.
-    pub intent: Vec<Intent>,
     /// What was kept out, and why.
     pub exclusions: Vec<Exclusion>,
+    /// Ratified facts (ring 1).
+    pub facts: Vec<Fact>,
+    /// What this host is for.
+    pub host_role: String,
+    /// Declared intents.
+    pub intent: Vec<Intent>,
+    /// Hash of the kernel's canonical JSON.
+    pub kernel_hash: NamedHash,
+    /// The model that is to be asked.
+    pub model_id: String,
+    /// Open DriftWatch items (ring 1).
+    pub open_items: Vec<OpenItem>,
+    /// The kernel's phase.
+    pub phase: String,
+    /// The row id of the session.
+    pub session_id: Uuid,
+    /// One entry for each tool.
+    pub sight: BTreeMap<String, SightEntry>,
+    /// The kernel's tier, 1 to 3.
+    pub tier: u8,
 }
 
 impl Bundle {
     /// Reads a stored bundle: only what [`canon::print`] would have written.
     pub fn parse(text: &str) -> Result<Bundle, CanonError> {
         canon::parse(text.as_bytes())
+    }
+
+    /// Reads a stored bundle that is printed again and compared by whoever asks: in any spelling.
+    pub fn parse_unprinted(text: &str) -> Result<Bundle, CanonError> {
+        serde_json::from_str(text).map_err(|e| CanonError::Shape { reason: e.to_string() })
     }
 
     /// Canonical JSON.

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::hash::Hash32;
+use super::plain::plain_is_canonical;
 
 /// Why a document can't be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +30,14 @@ pub enum CanonError {
 }
 
 /// Prints a value as RFC 8785 JSON: UTF-8, sorted keys, no newline at the end.
+///
+/// The plain print is taken where it is seen to be canonical, which is so for types that declare their keys in order;
+/// all others are sorted.
 pub fn print<T: Serialize>(value: &T) -> Result<String, CanonError> {
-    serde_json_canonicalizer::to_string(value).map_err(|e| CanonError::Unprintable { reason: e.to_string() })
+    match serde_json::to_string(value) {
+        Ok(plain) if plain_is_canonical(&plain) => Ok(plain),
+        _ => serde_json_canonicalizer::to_string(value).map_err(|e| CanonError::Unprintable { reason: e.to_string() }),
+    }
 }
 
 /// SHA-256 of the canonical print.
@@ -55,6 +62,19 @@ pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, CanonEr
 /// A test for each such type holds it: the plain print and [`print()`] of a value are the same.
 pub trait InOrder: Serialize + DeserializeOwned {}
 
+/// Whether every number in a text is one that both prints spell alike.
+///
+/// Digits inside of a string may be taken for a number where a sign of punctuation stands before them, but no number
+/// is taken for a string.
+fn has_small_numbers(bytes: &[u8]) -> bool {
+    let mut before = b'[';
+    bytes.chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit()).all(|run| {
+        let is_number = matches!(before, b':' | b',' | b'[' | b'-');
+        before = run.last().copied().unwrap_or_default();
+        !is_number || run.len() <= SMALL
+    })
+}
+
 /// [`parse`], faster for the good case: the plain print is compared while it is made.
 ///
 /// It differs from the canonical one in integers only, from 2^53 on; of a document that may hold one, and of
@@ -62,8 +82,7 @@ pub trait InOrder: Serialize + DeserializeOwned {}
 pub fn parse_in_order<T: InOrder>(bytes: &[u8]) -> Result<T, CanonError> {
     let value: T = serde_json::from_slice(bytes).map_err(|e| CanonError::Shape { reason: e.to_string() })?;
     let mut left = Left(bytes);
-    let small = bytes.chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit()).all(|run| run.len() <= SMALL);
-    if small && serde_json::to_writer(&mut left, &value).is_ok() && left.0.is_empty() {
+    if has_small_numbers(bytes) && serde_json::to_writer(&mut left, &value).is_ok() && left.0.is_empty() {
         return Ok(value);
     }
     parse(bytes)
@@ -89,6 +108,24 @@ impl std::io::Write for Left<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_numbers_are_seen_and_digits_of_hashes_are_none() {
+        for small in
+            ["{\"a\":123456789012345}", "[1,-2]", "7", "{\"a\":\"f1234567890123456789\"}", "\"x 12345678901234567\""]
+        {
+            assert!(has_small_numbers(small.as_bytes()), "{small}");
+        }
+        for large in [
+            "{\"a\":1234567890123456}",
+            "[1,1234567890123456]",
+            "[1234567890123456]",
+            "-1234567890123456",
+            "1234567890123456",
+        ] {
+            assert!(!has_small_numbers(large.as_bytes()), "{large}");
+        }
+    }
 
     #[test]
     fn known_answers() {

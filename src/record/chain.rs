@@ -6,7 +6,7 @@ use super::time::Seconds;
 /// The HASH of a log line: `H(prev ‖ "|" ‖ rest)`, `prev` as 64 ASCII digits, `rest` the line after
 /// its first `|`, without the newline.
 pub fn line_hash(prev: Hash32, rest: &[u8]) -> Hash32 {
-    Hash32::of_parts(&[prev.to_string().as_bytes(), b"|", rest])
+    Hash32::of_parts(&[&prev.digits(), b"|", rest])
 }
 
 /// `H(auth_key)`: all that database, log and ledger ever hold of an auth key.

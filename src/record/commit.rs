@@ -185,13 +185,17 @@ pub enum Subject {
 impl Message {
     /// Subject, empty line, trailers, final newline; nothing else.
     pub fn render(&self) -> String {
-        let (subject, own) = match &self.subject {
+        let Message { subject, record, log } = self;
+        let (subject, own) = match subject {
             Subject::Genesis => ("genesis".to_owned(), String::new()),
             Subject::SessionStart { session, height } => {
                 (format!("session_start:{}:btc-{height}", session.short16()), format!("Session: {session}\n"))
             }
+            // Most messages are this one.
             Subject::Interaction { session, seq, chain } => {
-                (format!("interaction-{seq}"), format!("Session: {session}\nSeq: {seq}\nChain: {chain}\n"))
+                return format!(
+                    "interaction-{seq}\n\nSession: {session}\nSeq: {seq}\nChain: {chain}\nRecord: {record}\nLog: {log}\n"
+                );
             }
             Subject::SessionEnd { session, close, height } => (
                 format!("session_end:{}:btc-{height}", close.short16()),
@@ -203,7 +207,7 @@ impl Message {
             Subject::Checkpoint { head } => (format!("checkpoint:{}", head.short16()), String::new()),
             Subject::KeyRotate { key } => (format!("key_rotate:{}", key.short16()), String::new()),
         };
-        format!("{subject}\n\n{own}Record: {}\nLog: {}\n", self.record, self.log)
+        format!("{subject}\n\n{own}Record: {record}\nLog: {log}\n")
     }
 }
 
@@ -217,6 +221,11 @@ pub fn trailer<'a>(message: &'a str, key: &str) -> Option<&'a str> {
 /// A file of one line: the hash in hexadecimal and a newline.
 pub fn hash_file(hash: Hash32) -> Vec<u8> {
     format!("{hash}\n").into_bytes()
+}
+
+/// Whether a file is [`hash_file`] of a hash.
+pub fn is_hash_file(bytes: &[u8], hash: Hash32) -> bool {
+    bytes.strip_suffix(b"\n").is_some_and(|digits| *digits == hash.digits())
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit, Mac};
+use ring::hmac;
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -103,11 +102,11 @@ impl Role {
 }
 
 fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of every length");
+    let mut mac = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, key));
     for part in parts {
         mac.update(part);
     }
-    mac.finalize().into_bytes().into()
+    mac.sign().as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes")
 }
 
 /// The key that opens one role of one exchange: `HMAC-SHA256(salt, "gently/1/" ‖ role)`.

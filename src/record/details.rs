@@ -7,6 +7,7 @@
 //! Only `%`, `|`, `,` and bytes outside printable ASCII are escaped, in upper case; one value has one
 //! spelling. An empty list is `-`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::block::Header;
@@ -26,6 +27,9 @@ fn is_plain(byte: u8) -> bool {
 /// Appends `value` percent-encoded.
 fn escape(value: &str, out: &mut String) {
     const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+    if value.bytes().all(is_plain) {
+        return out.push_str(value);
+    }
     for byte in value.bytes() {
         if is_plain(byte) {
             out.push(char::from(byte));
@@ -54,11 +58,24 @@ pub(crate) fn print<K: AsRef<str>, V: AsRef<str>>(pairs: &[(K, V)]) -> String {
     out
 }
 
+/// A value of a text, as DETAILS spell it.
+pub(crate) fn spelled(value: &str) -> Cow<'_, str> {
+    if value.bytes().all(is_plain) {
+        return Cow::Borrowed(value);
+    }
+    let mut out = String::new();
+    escape(value, &mut out);
+    Cow::Owned(out)
+}
+
+/// A key and its decoded value, which mostly stands in the line as it is.
+pub(crate) type Pair<'a> = (&'a str, Cow<'a, str>);
+
 /// Reads DETAILS into pairs of key and decoded value, in their order.
 ///
 /// Refuses keys outside `[a-z_]+`, a key that stands twice, empty values, needless, lower-case or cut
 /// escapes, and values that are not UTF-8.
-pub(crate) fn parse(details: &str) -> Result<Vec<(String, String)>, EntryError> {
+pub(crate) fn parse(details: &str) -> Result<Vec<Pair<'_>>, EntryError> {
     if details == NONE {
         return Ok(Vec::new());
     }
@@ -75,7 +92,7 @@ pub(crate) fn parse(details: &str) -> Result<Vec<(String, String)>, EntryError> 
         if value.is_empty() {
             return Err(EntryError::Empty { key: excerpt(key) });
         }
-        pairs.push((key.to_owned(), unescape(key, value)?));
+        pairs.push((key, unescape(key, value)?));
     }
     Ok(pairs)
 }
@@ -95,7 +112,10 @@ fn is_code(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'))
 }
 
-fn unescape(key: &str, value: &str) -> Result<String, EntryError> {
+fn unescape<'a>(key: &str, value: &'a str) -> Result<Cow<'a, str>, EntryError> {
+    if value.bytes().all(is_plain) {
+        return Ok(Cow::Borrowed(value));
+    }
     let wrong = || EntryError::Escape { key: excerpt(key), actual: excerpt(value) };
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
@@ -115,7 +135,7 @@ fn unescape(key: &str, value: &str) -> Result<String, EntryError> {
             return Err(wrong());
         }
     }
-    String::from_utf8(bytes).map_err(|_| EntryError::Utf8 { key: excerpt(key), actual: excerpt(value) })
+    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| EntryError::Utf8 { key: excerpt(key), actual: excerpt(value) })
 }
 
 fn digit(byte: u8) -> Option<u8> {
@@ -131,13 +151,13 @@ pub(crate) struct Fields<'a> {
     /// EVENT_TYPE, for the error.
     pub(crate) event: &'a str,
     /// In the order of the line.
-    pub(crate) pairs: Vec<(String, String)>,
+    pub(crate) pairs: Vec<Pair<'a>>,
 }
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
     /// Hands out the values when the keys are exactly `keys` in this order.
-    pub(crate) fn take<const N: usize>(self, keys: [&'static str; N]) -> Result<[Field; N], EntryError> {
-        let found = || self.pairs.iter().map(|(key, _)| key.as_str());
+    pub(crate) fn take<const N: usize>(self, keys: [&'static str; N]) -> Result<[Field<'a>; N], EntryError> {
+        let found = || self.pairs.iter().map(|(key, _)| *key);
         if !found().eq(keys) {
             return Err(EntryError::Keys {
                 event: self.event.to_owned(),
@@ -151,12 +171,12 @@ impl Fields<'_> {
 }
 
 /// One value of a known event, read as what the table says it is.
-pub(crate) struct Field {
+pub(crate) struct Field<'a> {
     key: &'static str,
-    value: String,
+    value: Cow<'a, str>,
 }
 
-impl Field {
+impl Field<'_> {
     fn wrong(&self, expected: &'static str) -> EntryError {
         EntryError::Value { key: self.key, expected, actual: excerpt(&self.value) }
     }
@@ -166,7 +186,7 @@ impl Field {
     }
 
     fn kept_if(self, holds: bool, expected: &'static str) -> Result<String, EntryError> {
-        if holds { Ok(self.value) } else { Err(self.wrong(expected)) }
+        if holds { Ok(self.value.into_owned()) } else { Err(self.wrong(expected)) }
     }
 
     pub(crate) fn hash(self) -> Result<Hash32, EntryError> {
@@ -218,7 +238,7 @@ impl Field {
 
     /// Free text; that it is not empty was seen when DETAILS were split.
     pub(crate) fn text(self) -> Result<String, EntryError> {
-        Ok(self.value)
+        Ok(self.value.into_owned())
     }
 }
 
@@ -251,7 +271,9 @@ mod tests {
             let pairs = vec![("k_x".to_owned(), value.to_owned()), ("z".to_owned(), "1".to_owned())];
             let text = print(&pairs);
             assert_eq!(text, format!("k_x:{spelled},z:1"));
-            assert_eq!(parse(&text), Ok(pairs));
+            let read = parse(&text).unwrap().into_iter().map(|(key, value)| (key.to_owned(), value.into_owned()));
+            assert_eq!(read.collect::<Vec<_>>(), pairs);
+            assert_eq!(super::spelled(value), spelled);
         }
         assert_eq!(print::<&str, &str>(&[]), "-");
         assert_eq!(parse("-"), Ok(Vec::new()));

@@ -238,9 +238,13 @@ impl Line {
     /// Whether a text is what [`Line::text`] prints; compared piece by piece, and nothing is kept.
     fn is_spelled(&self, text: &str) -> bool {
         let (Line { hash, height, time, event, .. }, name) = (self, self.event.name());
-        let session = self.session.map_or_else(|| details::NONE.to_owned(), |id| id.to_string());
         let mut left = Left(text.as_bytes());
-        write!(left, "{hash}|{height}|{time}|{name}|{session}|{}", event.details()).is_ok() && left.0.is_empty()
+        let begins = write!(left, "{hash}|{height}|{time}|{name}|").is_ok();
+        let names = match self.session {
+            Some(session) => write!(left, "{session}|"),
+            None => write!(left, "{}|", details::NONE),
+        };
+        begins && names.is_ok() && event.write_details(&mut left).is_ok() && left.0.is_empty()
     }
 
     /// Whether HASH is that of a line after one with HASH `prev`.
@@ -299,6 +303,9 @@ mod tests {
         for text in VALID.lines() {
             let line = Line::parse(text.as_bytes()).unwrap();
             assert_eq!(line.text(), text);
+            let mut details = Vec::new();
+            line.event.write_details(&mut details).unwrap();
+            assert_eq!(details, line.event.details().as_bytes());
             assert!(line.follows(prev), "{text}");
             assert_eq!(line.check(), Ok(()));
             let again = Line::new(prev, line.height, line.time, line.session, line.event.clone());

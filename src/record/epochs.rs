@@ -48,6 +48,19 @@ pub fn rule(height: u32) -> Rule {
     }
 }
 
+/// Whether a height beyond the table is claimed with less than a sixteenth of the work of the table's last epoch.
+///
+/// Difficulty can have fallen so far in two epochs, and never did. Who names a height of his own choice finds one where
+/// the bound of [`rule`] asks for next to nothing; this much work nobody makes for a lie of that kind.
+pub fn is_cheap(height: u32, bits: u32) -> bool {
+    match (rule(height), EPOCHS.last()) {
+        (Rule::AtMost(_), Some(last)) => {
+            Target::from_compact(CompactTarget::from_consensus(bits)) > eased(last.bits, 2)
+        }
+        _ => false,
+    }
+}
+
 /// The hash of the block at this height, when it is the last of an epoch whose last hash is in the table.
 pub fn last_hash(height: u32) -> Option<Hash32> {
     if height % EPOCH_BLOCKS != EPOCH_BLOCKS - 1 {
@@ -144,6 +157,26 @@ mod tests {
         assert_ne!(rule(955_584 + 22 * EPOCH_BLOCKS), limit);
         assert_eq!(rule(955_584 + 24 * EPOCH_BLOCKS), limit);
         assert_eq!(rule(u32::MAX), limit);
+    }
+
+    #[test]
+    fn little_work_is_cheap_beyond_the_table_only() {
+        // 16 × the last target, and the next one up.
+        let (last, sixteen) = (0x1702_40c3, target(0x1702_40c3).to_compact_lossy().to_consensus());
+        assert_eq!(last, sixteen);
+        let most = fourfold(fourfold(target(last))).to_compact_lossy().to_consensus();
+        for (height, bits, cheap) in [
+            (955_584, last, false),
+            (955_584, most, false),
+            (955_584, most + 1, true),
+            (1_003_968, most + 1, true),
+            (1_003_968, MAINNET_LIMIT, true),
+            (u32::MAX, MAINNET_LIMIT, true),
+            (955_583, MAINNET_LIMIT, false),
+            (0, MAINNET_LIMIT, false),
+        ] {
+            assert_eq!(is_cheap(height, bits), cheap, "{height} {bits:08x}");
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The events of the log, each with its DETAILS (format, section 3, table).
 
+use std::io::{self, Write};
+
 use serde::{Deserialize, Serialize};
 
 use super::block::Header;
-use super::details::{self, Fields};
+use super::details::{self, Fields, Pair};
 use super::entry::{EntryError, excerpt};
 use super::hash::Hash32;
 use super::time::Seconds;
@@ -172,6 +174,18 @@ impl Event {
         }
     }
 
+    /// Writes [`Event::details`]; most lines are of two kinds, of which no copy is made.
+    pub(crate) fn write_details(&self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Event::Prompt { hash, seq } => write!(out, "hash:{hash},seq:{seq}"),
+            Event::Response { hash, seq, model, chain, record } => {
+                let model = details::spelled(model);
+                write!(out, "hash:{hash},seq:{seq},model:{model},chain:{chain},record:{record}")
+            }
+            other => out.write_all(other.details().as_bytes()),
+        }
+    }
+
     /// Keys and decoded values of DETAILS, in their order.
     pub fn fields(&self) -> Vec<(String, String)> {
         match self {
@@ -253,7 +267,7 @@ impl Event {
 
     /// Reads an event from its type and its pairs: exactly the keys of the table in their order, and
     /// values of the right form.
-    pub(crate) fn read(name: &str, pairs: Vec<(String, String)>) -> Result<Event, EntryError> {
+    pub(crate) fn read(name: &str, pairs: Vec<Pair<'_>>) -> Result<Event, EntryError> {
         let f = Fields { event: name, pairs };
         Ok(match name {
             "genesis" => {
@@ -357,7 +371,10 @@ impl Event {
                 let [to] = f.take(["to"])?;
                 Event::ClockSet { to: to.time()? }
             }
-            other if details::is_event_type(other) => Event::Unknown { event_type: other.to_owned(), details: f.pairs },
+            other if details::is_event_type(other) => {
+                let details = f.pairs.into_iter().map(|(key, value)| (key.to_owned(), value.into_owned())).collect();
+                Event::Unknown { event_type: other.to_owned(), details }
+            }
             other => return Err(EntryError::EventType { actual: excerpt(other) }),
         })
     }

@@ -3,15 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ring::digest::{Context, Digest, SHA256};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sha2::{Digest, Sha256};
 
 /// A SHA-256 value: 32 bytes, spelled as 64 lower-case hexadecimal digits (format, notation).
 ///
 /// One value has one spelling: upper case, other lengths and white space do not parse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash32([u8; 32]);
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Why a text is not a hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,21 +49,34 @@ impl Hash32 {
 
     /// Hashes one byte string.
     pub fn digest(bytes: &[u8]) -> Self {
-        Hash32(Sha256::digest(bytes).into())
+        Hash32::of(&ring::digest::digest(&SHA256, bytes))
     }
 
     /// Hashes the parts joined without separators.
     pub fn of_parts(parts: &[&[u8]]) -> Self {
-        let mut hasher = Sha256::new();
+        let mut hasher = Context::new(&SHA256);
         for part in parts {
             hasher.update(part);
         }
-        Hash32(hasher.finalize().into())
+        Hash32::of(&hasher.finish())
+    }
+
+    fn of(digest: &Digest) -> Self {
+        Hash32(digest.as_ref().try_into().expect("SHA-256 gives 32 bytes"))
     }
 
     /// The raw bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// The 64 digits, where they are compared or written and nothing is kept: a check of a whole ledger spells millions.
+    pub fn digits(&self) -> [u8; 64] {
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        digits
     }
 
     /// The first 16 hexadecimal digits, as commit subjects carry them.
@@ -77,10 +92,7 @@ impl Hash32 {
 
 impl fmt::Display for Hash32 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // On the stack: a check of a whole ledger prints millions.
-        let mut digits = [0; 64];
-        hex::encode_to_slice(self.0, &mut digits).map_err(|_| fmt::Error)?;
-        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
+        f.write_str(std::str::from_utf8(&self.digits()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -97,18 +109,38 @@ impl FromStr for Hash32 {
         if text.len() != 64 {
             return Err(HashError::Length { actual: text.len() });
         }
-        if let Some(at) = text.bytes().position(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        let mut bytes = [0; 32];
+        let mut wrong = 0;
+        for (byte, [high, low]) in bytes.iter_mut().zip(text.as_bytes().as_chunks().0) {
+            let (high, low) = (VALUES[usize::from(*high)], VALUES[usize::from(*low)]);
+            wrong |= high | low;
+            *byte = high << 4 | low & 15;
+        }
+        if wrong == NO_DIGIT {
+            let at = text.bytes().position(|b| VALUES[usize::from(b)] == NO_DIGIT).unwrap_or_default();
             return Err(HashError::Digit { at });
         }
-        let mut bytes = [0; 32];
-        hex::decode_to_slice(text, &mut bytes).map_err(|_| HashError::Length { actual: text.len() })?;
         Ok(Hash32(bytes))
     }
 }
 
+/// What stands in [`VALUES`] for a byte that is no digit.
+const NO_DIGIT: u8 = 0xff;
+
+/// The value of each byte as a digit.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[DIGITS[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
+
 impl Serialize for Hash32 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.digits()).map_err(serde::ser::Error::custom)?)
     }
 }
 

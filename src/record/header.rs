@@ -6,7 +6,7 @@
 //! ```
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{CompactTarget, Target, TxMerkleNode};
+use bitcoin::{BlockHash, CompactTarget, Target, TxMerkleNode};
 
 use super::block::{Block, Network};
 use super::epochs::{self, MAINNET_LIMIT, Rule};
@@ -43,7 +43,7 @@ impl Header {
 
     /// The block's hash: double SHA-256, byte-reversed.
     pub fn hash(&self) -> Hash32 {
-        displayed(self.parsed().block_hash().to_byte_array())
+        displayed(*Hash32::digest(Hash32::digest(&self.0).as_bytes()).as_bytes())
     }
 
     /// Reads the fields; every 80 bytes have them.
@@ -223,23 +223,25 @@ pub fn check_header(header: &Header, block: &Block, ledger_network: Network) -> 
     if fields.time != block.time {
         return Err(HeaderFault::Time { expected: block.time, actual: fields.time });
     }
-    let target = check_work(header, block.network)?;
+    let target = check_bits(fields.bits, block.network)?;
+    check_work(hash, fields.bits, target)?;
     if block.network == Network::Bitcoin { check_epoch(block.height, hash, fields.bits, target) } else { Ok(()) }
 }
 
-/// The target that a header's hash meets; a fault when its `bits` are no target of the network, or it has no work.
-pub(super) fn check_work(header: &Header, network: Network) -> Result<Target, HeaderFault> {
-    let parsed = header.parsed();
-    let bits = parsed.bits.to_consensus();
-    let target = target_of(bits)?;
-    let limit = limit_of(network);
+/// The target of `bits`; a fault when they are no target of the network.
+pub(super) fn check_bits(bits: u32, network: Network) -> Result<Target, HeaderFault> {
+    let (target, limit) = (target_of(bits)?, limit_of(network));
     if target > target_of(limit)? {
         return Err(HeaderFault::Limit { network, limit, actual: bits });
     }
-    if !target.is_met_by(parsed.block_hash()) {
-        return Err(HeaderFault::Work { hash: header.hash(), bits });
-    }
     Ok(target)
+}
+
+/// Whether a header's hash meets its target.
+pub(super) fn check_work(hash: Hash32, bits: u32, target: Target) -> Result<(), HeaderFault> {
+    let mut bytes = *hash.as_bytes();
+    bytes.reverse();
+    if target.is_met_by(BlockHash::from_byte_array(bytes)) { Ok(()) } else { Err(HeaderFault::Work { hash, bits }) }
 }
 
 /// Checks a block with or without a header: a real block needs one that [`check_header`] accepts, a

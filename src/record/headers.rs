@@ -5,14 +5,14 @@
 //! the time that the last 2016 took. On testnet4, whose rule about `bits` has exceptions, `bits` are only held
 //! against the network's limit.
 
-use bitcoin::CompactTarget;
 use bitcoin::consensus::Params;
 use bitcoin::constants::genesis_block;
+use bitcoin::{CompactTarget, Target};
 
 use super::block::Network;
 use super::epochs::{self, EPOCH_BLOCKS};
 use super::hash::Hash32;
-use super::header::{Fields, Header, HeaderFault, check_work};
+use super::header::{Fields, Header, HeaderFault, check_bits, check_work};
 
 /// Why a chain can't start, or does not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +90,8 @@ pub struct HeaderChain {
     before: Option<Fields>,
     /// Time of the first header of the running 2016, once there is one.
     epoch_start: Option<u64>,
+    /// The last `bits` that were a target of the network, and it: 2016 headers share one.
+    target: Option<(u32, Target)>,
 }
 
 impl HeaderChain {
@@ -103,7 +105,7 @@ impl HeaderChain {
         let or_a_multiple =
             if network == Network::Bitcoin { ", or a multiple of 2016 that the built-in table reaches" } else { "" };
         let last = known.ok_or(ChainFault::Start { network, height, or_a_multiple })?;
-        Ok(HeaderChain { network, next: height, last, before: None, epoch_start: None })
+        Ok(HeaderChain { network, next: height, last, before: None, epoch_start: None, target: None })
     }
 
     /// Height of the next header.
@@ -128,7 +130,11 @@ impl HeaderChain {
             }
             _ => {}
         }
-        check_work(header, self.network).map_err(|fault| ChainFault::Work { height, fault })?;
+        let work = |fault| ChainFault::Work { height, fault };
+        let known = self.target.filter(|(bits, _)| *bits == fields.bits);
+        let target =
+            known.map_or_else(|| check_bits(fields.bits, self.network), |(_, target)| Ok(target)).map_err(work)?;
+        check_work(hash, fields.bits, target).map_err(work)?;
         match self.expected_bits() {
             Some(expected) if fields.bits != expected => {
                 return Err(ChainFault::Difficulty { height, expected, actual: fields.bits });
@@ -142,6 +148,7 @@ impl HeaderChain {
             self.epoch_start = Some(fields.time.get());
         }
         (self.before, self.last, self.next) = (Some(fields), Some(hash), height + 1);
+        self.target = Some((fields.bits, target));
         Ok(hash)
     }
 

@@ -25,6 +25,7 @@ pub mod note;
 pub mod opening;
 pub mod ots;
 pub mod params;
+mod plain;
 pub mod policy;
 pub mod proof;
 pub mod receipt;

@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::note::{KeyKind, VerifierKey};
+use super::note::{CosignedNote, KeyKind, VerifierKey};
+use super::tree::SignedNote;
 
 /// Largest policy, in bytes.
 pub const MAX_POLICY: usize = 256 * 1024;
@@ -177,6 +178,35 @@ impl Policy {
     /// All witnesses that it names.
     pub fn witnesses(&self) -> &[Witness] {
         &self.witnesses
+    }
+
+    /// The lines of a note that are in the name and with the key id of a witness: the witness, and when it cosigned by
+    /// its own clock; none for a line that its key did not sign.
+    pub fn cosigners<'a>(&'a self, note: &'a CosignedNote) -> impl Iterator<Item = (&'a Witness, Option<u64>)> {
+        self.witnesses.iter().flat_map(move |witness| {
+            let id = witness.key.id();
+            let claims = move |line: &&super::note::NoteSignature| line.name == witness.key.name && line.key_id == id;
+            let lines = note.others.iter().filter(claims);
+            lines.map(move |line| (witness, line.cosigned_at(&note.head, &witness.key)))
+        })
+    }
+
+    /// Whether it is about the log that signed a tree head: a listed one, or any when none is listed.
+    pub fn knows(&self, head: &SignedNote) -> bool {
+        self.logs.is_empty() || self.logs.iter().any(|log| log.name == head.origin && head.verify(&log.key))
+    }
+
+    /// The earliest time by which enough had cosigned, of witnesses' names and times; those before `from` don't count.
+    pub fn reached_at(&self, cosigned: &[(&str, u64)], from: u64) -> Option<u64> {
+        let mut times: Vec<(u64, &str)> = cosigned.iter().map(|(name, time)| (*time, *name)).collect();
+        times.retain(|(time, _)| *time >= from);
+        times.sort_unstable();
+        let mut names = BTreeSet::new();
+        let enough = times.into_iter().find(|(_, name)| {
+            names.insert(*name);
+            self.asks_somebody() && self.is_reached_by(&names)
+        });
+        enough.map(|(time, _)| time)
     }
 
     /// Whether it asks for a cosignature at all.

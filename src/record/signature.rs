@@ -14,8 +14,8 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ed25519_dalek::VerifyingKey;
+use ring::digest::{SHA512, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sha2::{Digest, Sha512};
 
 /// The namespace of git's signatures.
 pub const GIT_NAMESPACE: &str = "git";
@@ -153,7 +153,7 @@ pub fn signed_data(message: &[u8]) -> Vec<u8> {
     put(&mut out, GIT_NAMESPACE.as_bytes());
     put(&mut out, b"");
     put(&mut out, b"sha512");
-    put(&mut out, &Sha512::digest(message));
+    put(&mut out, digest(&SHA512, message).as_ref());
     out
 }
 

@@ -124,7 +124,7 @@ pub enum RecorderError {
         session: Hash32,
     },
     /// A rotation while sessions are open.
-    #[error("{open} sessions are open; a signing key changes only between sessions: gently session close")]
+    #[error("sessions that are open: {open}; a signing key changes only between sessions: gently session close")]
     SessionsOpen {
         /// How many.
         open: usize,

@@ -10,7 +10,7 @@ use super::RecorderError;
 /// How long another writer is waited for; a batch takes milliseconds.
 pub const WAIT: Duration = Duration::from_secs(10);
 /// How often the lock is tried.
-const POLL: Duration = Duration::from_millis(5);
+pub const POLL: Duration = Duration::from_millis(5);
 
 /// The writer's lock, released when dropped (or when the process ends, however it ends).
 #[derive(Debug)]

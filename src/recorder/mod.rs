@@ -5,13 +5,15 @@
 //! and needs no key; the mark *applied* moves only after git and log are synced. Every batch begins by
 //! applying what an earlier one, or a process that died, left unapplied, with the same code.
 //!
-//! The recorder owns a thread. Records that wait at the same moment are committed together. The
-//! writer's lock covers one batch, never a model call. A caller gets its result when the record is
+//! The recorder owns a thread. Records that wait at the same moment are committed together; while more wait, a second
+//! thread applies one batch and the next is committed. The writer's lock covers one batch, or a second of batches that
+//! follow each other, never a model call. A caller gets its result when the record is
 //! durable in the database and written to git and log; the sync of those two, and the mark, follow
 //! while the model thinks or the person reads, and end before the recorder does.
 
 mod actions;
 mod adopt;
+mod applier;
 mod apply;
 mod artifacts;
 mod auth;
@@ -25,6 +27,7 @@ mod first;
 mod in_flight;
 mod injected;
 mod interaction;
+mod job;
 mod keeping;
 mod kernel;
 mod lock;
@@ -32,6 +35,7 @@ mod notes;
 mod numbers;
 mod rebuild;
 mod receipts;
+mod relay;
 mod restored;
 mod rotate;
 mod sessions;
@@ -81,15 +85,17 @@ pub use turn::{
 
 use draft::Draft;
 use in_flight::Prompts;
+use job::Message;
 use keeping::Told;
-use writer::{Job, Writer};
+use relay::Relay;
+use writer::Writer;
 
 /// The handle of the one writer; every method records something, durably, or says why not.
 ///
 /// A method that returns `Ok` promises: the record is durable in the database, and readable in git and
 /// log. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
 pub struct Recorder {
-    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+    jobs: Option<mpsc::Sender<Message>>,
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
@@ -143,10 +149,11 @@ impl Recorder {
         let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
         writer.heal(now)?;
         erase::finish(&mut writer.store)?;
-        let (jobs, queue) = mpsc::channel();
+        let (jobs, inbox) = mpsc::channel();
+        let relay = Relay::new(writer, inbox, jobs.clone());
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn(move || writer.run(&queue))
+            .spawn(move || relay.run())
             .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
         let prompts = Prompts::new(paths.in_flight());
         Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, told, key })
@@ -337,9 +344,9 @@ impl Recorder {
         work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {
         let (reply, answer) = oneshot::channel();
-        let job = writer::Task::new(now, is_outcome, work, reply);
+        let job = job::Task::new(now, is_outcome, work, reply);
         let jobs = self.jobs.as_ref().ok_or(RecorderError::Stopped)?;
-        jobs.send(Box::new(job)).map_err(|_| RecorderError::Stopped)?;
+        jobs.send(Message::Job(Box::new(job))).map_err(|_| RecorderError::Stopped)?;
         answer.await.map_err(|_| RecorderError::Stopped)?
     }
 
@@ -358,7 +365,9 @@ impl Recorder {
 impl Drop for Recorder {
     /// Waits for the sync of what was recorded.
     fn drop(&mut self) {
-        self.jobs = None;
+        if let Some(jobs) = self.jobs.take() {
+            let _ = jobs.send(Message::Close);
+        }
         if let Some(thread) = self.thread.take() {
             // A panic there was reported by the thread itself; the next open heals.
             let _ = thread.join();

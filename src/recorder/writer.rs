@@ -1,10 +1,7 @@
-//! The thread behind the door: batches, one transaction each, applied, answered, synced, marked.
+//! What is done with a batch: one transaction, applied, answered, synced, marked.
 
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
-
-use tokio::sync::oneshot;
+use std::time::Duration;
 
 use crate::keys::Signer;
 use crate::record::documents::Genesis;
@@ -12,103 +9,18 @@ use crate::record::entry::Event;
 use crate::record::time::Seconds;
 use crate::record::{canon, signature::PublicKey};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Head, Read, Store, StoreError};
+use crate::store::{Applied, Head, Read, Store, StoreError};
 
 use super::RecorderError;
 use super::apply::{self, Paths, Written};
 use super::draft::Draft;
+use super::job::{BatchFault, Job, finish_all};
 use super::keeping::Told;
 use super::lock::WriterLock;
 use super::step::{Step, Watch, pass};
 
-/// How many records are committed together; a transaction stays small enough to be quick.
-const MAX_BATCH: usize = 256;
-/// How long a batch waits for as many records as the one before it had: its answers set askers free who are about
-/// to bring more, and a batch of one costs as many syncs as a batch of a hundred. Who is alone never waits.
-const LINGER: Duration = Duration::from_millis(2);
-/// Pages of the database's write-ahead log from which on it is copied back, when nobody waits.
-const WAL_PAGES: u32 = 1000;
 /// Auth failures are gathered for this many seconds (format, section 3).
 const GATHER_SECONDS: u64 = 60;
-
-/// One thing to record.
-pub trait Job: Send {
-    /// The clock of whoever asked.
-    fn now(&self) -> Seconds;
-    /// Whether this is the outcome of a prompt on record: worth keeping in the database even while git
-    /// and log are out of reach. Anything else is refused then, before a model is called for nothing.
-    fn is_outcome(&self) -> bool;
-    /// Fills the draft; keeps its value until [`Job::finish`].
-    fn run(&mut self, draft: &mut Draft<'_>);
-    /// Whether [`Job::run`] failed, so that the draft has to be restored.
-    fn failed(&self) -> bool;
-    /// Answers: with the value, or with why the batch failed.
-    fn finish(self: Box<Self>, batch: Result<(), BatchFault>);
-}
-
-/// Why a whole batch failed; every job of it is told.
-#[derive(Clone, Debug)]
-pub enum BatchFault {
-    /// Nothing was written.
-    NotRecorded(Arc<RecorderError>),
-    /// Written to the database, and not to git and log.
-    Unapplied(Arc<RecorderError>),
-}
-
-impl From<BatchFault> for RecorderError {
-    fn from(fault: BatchFault) -> Self {
-        match fault {
-            BatchFault::NotRecorded(cause) => RecorderError::NotRecorded(cause),
-            BatchFault::Unapplied(cause) => RecorderError::Unfinished(cause),
-        }
-    }
-}
-
-/// A job that sends a value to whoever waits.
-pub struct Task<T, W> {
-    now: Seconds,
-    is_outcome: bool,
-    work: W,
-    value: Option<Result<T, RecorderError>>,
-    reply: oneshot::Sender<Result<T, RecorderError>>,
-}
-
-impl<T, W> Task<T, W> {
-    /// Wraps work and the place of its answer.
-    pub fn new(now: Seconds, is_outcome: bool, work: W, reply: oneshot::Sender<Result<T, RecorderError>>) -> Self {
-        Task { now, is_outcome, work, value: None, reply }
-    }
-}
-
-impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job for Task<T, W> {
-    fn now(&self) -> Seconds {
-        self.now
-    }
-
-    fn is_outcome(&self) -> bool {
-        self.is_outcome
-    }
-
-    fn run(&mut self, draft: &mut Draft<'_>) {
-        self.value = Some((self.work)(draft));
-    }
-
-    fn failed(&self) -> bool {
-        !matches!(self.value, Some(Ok(_)))
-    }
-
-    fn finish(self: Box<Self>, batch: Result<(), BatchFault>) {
-        let answer = match (batch, self.value) {
-            (Ok(()), Some(value)) => value,
-            // What the job itself found wrong says more than what became of its batch.
-            (Err(_), Some(Err(own))) => Err(own),
-            (Err(fault), _) => Err(fault.into()),
-            (Ok(()), None) => Err(RecorderError::Stopped),
-        };
-        // Whoever asked may be gone (Ctrl-C); the record stands all the same.
-        let _ = self.reply.send(answer);
-    }
-}
 
 /// The writer of one home.
 pub struct Writer {
@@ -143,52 +55,28 @@ impl Writer {
     /// Finishes what a crash left unapplied, and says so in the log.
     pub fn heal(&mut self, now: Seconds) -> Result<(), RecorderError> {
         let _lock = WriterLock::acquire_within(&self.paths.lock(), self.wait)?;
-        self.catch_up(now)
+        self.catch_up(now).map(|_| ())
     }
 
-    /// Takes jobs until every handle is gone.
-    pub fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
-        let mut company = 0;
-        while let Ok(first) = jobs.recv() {
-            let mut batch = vec![first];
-            let until = Instant::now() + if company > 1 { LINGER } else { Duration::ZERO };
-            while batch.len() < MAX_BATCH {
-                let wait = if batch.len() < company {
-                    until.saturating_duration_since(Instant::now())
-                } else {
-                    Duration::ZERO
-                };
-                let Ok(next) = jobs.recv_timeout(wait) else { break };
-                batch.push(next);
-            }
-            company = batch.len();
-            // More wait when more came together; a longer log is read again by the next process only.
-            let alone = batch.len() == 1;
-            self.batch(batch);
-            if alone {
-                self.shorten_wal();
-            }
-        }
-        self.shorten_wal();
-    }
-
-    /// What fails here is tried again next time, and costs nobody a record.
-    fn shorten_wal(&self) {
-        let _ = self.store.shorten_wal(WAL_PAGES);
-    }
-
-    fn batch(&mut self, jobs: Vec<Box<dyn Job>>) {
-        let lock = match WriterLock::acquire_within(&self.paths.lock(), self.wait) {
-            Ok(lock) => lock,
-            Err(e) => return finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
-        };
+    /// One batch from end to end.
+    pub(super) fn batch(&mut self, jobs: Vec<Box<dyn Job>>) {
         let now = jobs.iter().map(|job| job.now()).max().unwrap_or(Seconds::ZERO);
-        match pass(&self.watch, Step::Lock).and_then(|()| self.catch_up(now)) {
-            Ok(()) => self.record_and_apply(jobs, now),
-            Err(e @ RecorderError::Unapplied { .. }) => self.record_outcomes(jobs, now, e),
-            Err(e) => finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
+        match self.begin(now) {
+            Ok((_lock, _)) => self.record_and_apply(jobs, now),
+            Err((Some(_lock), e @ RecorderError::Unapplied { .. })) => self.record_outcomes(jobs, now, e),
+            Err((_, e)) => finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
         }
-        drop(lock);
+    }
+
+    /// Takes the lock and applies what is behind; returns the lock with what is applied then.
+    ///
+    /// With an error comes the lock, when it was to be had.
+    pub(super) fn begin(&mut self, now: Seconds) -> Result<(WriterLock, Applied), (Option<WriterLock>, RecorderError)> {
+        let lock = WriterLock::acquire_within(&self.paths.lock(), self.wait).map_err(|e| (None, e))?;
+        match pass(&self.watch, Step::Lock).and_then(|()| self.catch_up(now)) {
+            Ok(applied) => Ok((lock, applied)),
+            Err(e) => Err((Some(lock), e)),
+        }
     }
 
     fn record_and_apply(&mut self, mut jobs: Vec<Box<dyn Job>>, now: Seconds) {
@@ -204,7 +92,7 @@ impl Writer {
 
     /// Git or log are out of reach: what models have answered is kept in the database and applied later,
     /// everything else is refused.
-    fn record_outcomes(&mut self, jobs: Vec<Box<dyn Job>>, now: Seconds, cause: RecorderError) {
+    pub(super) fn record_outcomes(&mut self, jobs: Vec<Box<dyn Job>>, now: Seconds, cause: RecorderError) {
         let cause = Arc::new(cause);
         let (mut outcomes, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.is_outcome());
         finish_all(others, Err(BatchFault::NotRecorded(cause.clone())));
@@ -215,7 +103,7 @@ impl Writer {
     }
 
     /// The commit point: everything before it leaves no trace, everything after it is finished sooner or later.
-    fn commit(&mut self, jobs: &mut [Box<dyn Job>], now: Seconds) -> Result<Head, BatchFault> {
+    pub(super) fn commit(&mut self, jobs: &mut [Box<dyn Job>], now: Seconds) -> Result<Head, BatchFault> {
         // Asked before a model is: an agent that has lost the key would have nothing to sign the answer with.
         if jobs.iter().any(|job| !job.is_outcome()) {
             self.key.ready().map_err(|e| BatchFault::NotRecorded(Arc::new(e.into())))?;
@@ -276,17 +164,7 @@ impl Writer {
     fn apply(&mut self, head: &Head) -> Result<Written, BatchFault> {
         let behind = |e: RecorderError| BatchFault::Unapplied(Arc::new(e));
         pass(&self.watch, Step::AfterCommit).map_err(behind)?;
-        self.reading(|store| apply::apply(store, head, &self.paths, &self.watch)).map_err(behind)
-    }
-
-    /// Runs many queries on one state, without a lock of the file for each.
-    fn reading<T>(&self, work: impl FnOnce(&Sqlite) -> Result<T, RecorderError>) -> Result<T, RecorderError> {
-        self.store.begin_read()?;
-        let done = work(&self.store);
-        let ended = self.store.end_read();
-        let value = done?;
-        ended?;
-        Ok(value)
+        self.store.reading(|store| apply::apply(store, head, &self.paths, &self.watch)).map_err(behind)
     }
 
     /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies again.
@@ -297,36 +175,41 @@ impl Writer {
     }
 
     fn sync_and_mark(&mut self, written: &mut Written, head: &Head) -> Result<(), RecorderError> {
-        let failed = |e: RecorderError| RecorderError::Unapplied { what: "syncing", reason: e.to_string() };
         written.sync(&self.watch)?;
+        self.mark(&apply::all_applied(head))
+    }
+
+    /// Moves the mark, after git and log are synced up to it.
+    pub(super) fn mark(&mut self, applied: &Applied) -> Result<(), RecorderError> {
+        let failed = |e: RecorderError| RecorderError::Unapplied { what: "syncing", reason: e.to_string() };
         pass(&self.watch, Step::AfterSync).map_err(failed)?;
-        self.store.mark_applied(&apply::all_applied(head))?;
+        self.store.mark_applied(applied)?;
         pass(&self.watch, Step::AfterMark).map_err(failed)
     }
 
     /// Applies everything up to a head, durably; returns how much was missing.
     pub(super) fn finish(&mut self, head: &Head) -> Result<u64, RecorderError> {
-        let mut written = self.reading(|store| apply::apply(store, head, &self.paths, &self.watch))?;
+        let mut written = self.store.reading(|store| apply::apply(store, head, &self.paths, &self.watch))?;
         let missing = written.missing;
         self.sync_and_mark(&mut written, head)?;
         Ok(missing)
     }
 
-    /// Applies what is behind the head, and logs `recover` when something was missing.
-    fn catch_up(&mut self, now: Seconds) -> Result<(), RecorderError> {
-        let (head, in_place) = self.reading(|store| {
+    /// Applies what is behind the head, and logs `recover` when something was missing; returns what is applied then.
+    fn catch_up(&mut self, now: Seconds) -> Result<Applied, RecorderError> {
+        let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
             let head = store.head()?;
             let applied = head.applied == apply::all_applied(&head);
             let in_place = applied && apply::is_in_place(store, &head, &self.paths)?;
             Ok((head, in_place))
         })?;
         if in_place {
-            return Ok(());
+            return Ok(head.applied);
         }
         apply::set_aside_torn(&self.paths)?;
         let missing = self.finish(&head)?;
         if missing == 0 {
-            return Ok(());
+            return Ok(apply::all_applied(&head));
         }
         let watch = self.watch.clone();
         let head = self.transact(|draft| {
@@ -335,13 +218,7 @@ impl Writer {
             draft.line_at(time, height, None, Event::Recover { applied: missing })?;
             pass(&watch, Step::BeforeCommit)
         })?;
-        self.finish(&head).map(|_| ())
-    }
-}
-
-fn finish_all(jobs: Vec<Box<dyn Job>>, outcome: Result<(), BatchFault>) {
-    for job in jobs {
-        job.finish(outcome.clone());
+        self.finish(&head).map(|_| apply::all_applied(&head))
     }
 }
 

@@ -7,11 +7,13 @@ use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
+use crate::recorder::Paths;
+use crate::store::Read;
 
 use super::{Head, StampError, Stamper};
 
 /// From this age on a pending proof is named: calendars need hours.
-const LATE: u64 = 48 * 60 * 60;
+pub(super) const LATE: u64 = 48 * 60 * 60;
 
 /// The ledger's notes, and the heads that they are on.
 pub(super) struct Stamped {
@@ -24,22 +26,26 @@ pub(super) struct Stamped {
 }
 
 impl Stamper<'_> {
-    /// Reads heads from the database and notes from the ledger.
     pub(super) fn stamped(&self) -> Result<Stamped, StampError> {
-        let heads = self.store.heads()?.into_iter().map(|(id, log)| Ok(Head { commit: id.parse()?, log }));
+        Stamped::read(self.paths, self.store)
+    }
+}
+
+impl Stamped {
+    /// Reads heads from the database and notes from the ledger.
+    pub fn read(paths: &Paths, store: &dyn Read) -> Result<Stamped, StampError> {
+        let heads = store.heads()?.into_iter().map(|(id, log)| Ok(Head { commit: id.parse()?, log }));
         let heads = heads.collect::<Result<Vec<_>, StampError>>()?;
-        let repository = Repository::open(&self.paths.ledger()).map_err(|e| StampError::Notes(e.to_string()))?;
+        let repository = Repository::open(&paths.ledger()).map_err(|e| StampError::Notes(e.to_string()))?;
         // As strictly as a writer reads it: a torn ref is no missing one.
-        let tip = match Ledger::open(&self.paths.ledger())?.tip(NOTES_OTS) {
+        let tip = match Ledger::open(&paths.ledger())?.tip(NOTES_OTS) {
             Err(LedgerError::TornRef { found, .. }) => return Err(torn(&found)),
             tip => tip?,
         };
         let notes = tip.map(|tip| repository.notes(&tip)).transpose().map_err(|fault| unreadable(&fault))?;
         Ok(Stamped { repository, tip, notes: notes.unwrap_or_default(), heads })
     }
-}
 
-impl Stamped {
     /// The proof that a head's note is; none when it is no proof of this head.
     pub fn proof(&self, head: &Head) -> Result<Option<Proof>, StampError> {
         let Some(blob) = self.notes.get(&head.commit) else { return Ok(None) };
@@ -52,6 +58,13 @@ impl Stamped {
         let Some(tip) = self.tip else { return Ok(Notes::new()) };
         let then = now.get().saturating_sub(LATE);
         self.repository.notes_at(&tip, then).map_err(|fault| unreadable(&fault))
+    }
+
+    /// When a head's note first stood there.
+    pub fn noted_since(&self, head: &Head) -> Result<Option<Seconds>, StampError> {
+        let Some(tip) = self.tip else { return Ok(None) };
+        let time = self.repository.noted_since(&tip, &head.commit).map_err(|fault| unreadable(&fault))?;
+        Ok(time.and_then(|time| Seconds::new(time).ok()))
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod heads;
 mod stamping;
+mod standing;
 mod upgrading;
 
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::recorder::{Paths, RecorderError};
 use crate::store::{Read, StoreError};
 
 pub use stamping::Stamping;
+pub use standing::Standing;
 pub use upgrading::{Completed, Upgrading};
 
 /// What everything at a session's close may take together.

@@ -23,12 +23,22 @@ pub struct Stamping {
     pub stamped: Vec<Head>,
     /// Heads that still have none.
     pub left: usize,
-    /// Calendars that accepted.
-    pub accepted: Vec<String>,
-    /// How many had to.
+    /// How many calendars had to accept.
     pub quorum: usize,
+    /// The calendars that were asked, in the order of configuration, and why one did not accept.
+    pub answers: Vec<(String, Option<SourceFault>)>,
+}
+
+impl Stamping {
+    /// Calendars that accepted.
+    pub fn accepted(&self) -> impl Iterator<Item = &str> {
+        self.answers.iter().filter(|(_, fault)| fault.is_none()).map(|(name, _)| name.as_str())
+    }
+
     /// Why the others did not.
-    pub faults: Vec<SourceFault>,
+    pub fn faults(&self) -> impl Iterator<Item = &SourceFault> {
+        self.answers.iter().filter_map(|(_, fault)| fault.as_ref())
+    }
 }
 
 impl Stamper<'_> {
@@ -55,12 +65,12 @@ impl Stamper<'_> {
             match answer {
                 Ok(tree) => {
                     promises.merge(tree);
-                    done.accepted.push(name.to_owned());
+                    done.answers.push((name.to_owned(), None));
                 }
-                Err(fault) => done.faults.push(fault),
+                Err(fault) => done.answers.push((name.to_owned(), Some(fault))),
             }
         }
-        if done.accepted.len() < self.quorum.max(1) {
+        if done.accepted().count() < self.quorum.max(1) {
             return Ok(done);
         }
         let mut notes = BTreeMap::new();

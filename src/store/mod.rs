@@ -20,8 +20,8 @@ pub use rows::{
     PlaceholderRow, PlaceholderRows, RowCounts, SessionProgress, SessionRow, TurnRow, Unkept,
 };
 
-pub use threads::{ContextRefRow, EventRow, PutThreads, ReferredText, ThreadRow, ThreadTurnRow, Threads};
-pub use witnesses::WitnessState;
+pub use threads::{ContextRefRow, EventRow, IntentRow, PutThreads, ReferredText, ThreadRow, ThreadTurnRow, Threads};
+pub use witnesses::{CalendarState, WitnessState};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -133,9 +133,6 @@ pub trait Read: Threads {
     fn artifact_refs(&self, exchange: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError>;
     /// Drift of an exchange, in the order of its lines.
     fn drift(&self, exchange: Uuid) -> Result<Vec<DriftRow>, StoreError>;
-    /// Up to `most` drift events that a person was told of (their check's level is not `info`) and that nobody has
-    /// closed, newest first: what continuity puts before a model.
-    fn open_drift(&self, most: u32) -> Result<Vec<DriftState>, StoreError>;
     /// Checks of an exchange, in the order in which they were made.
     fn assertions(&self, exchange: Uuid) -> Result<Vec<AssertionRow>, StoreError>;
     /// Every artifact, in the order of lines.

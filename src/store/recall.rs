@@ -51,7 +51,7 @@ pub trait Recall: Find {
     fn last_turns(&self, session: Uuid, most: u32) -> Result<Vec<TurnRow>, StoreError>;
     /// Up to `most` turns of any session that fit the words, best first.
     fn turns_like(&self, words: &[String], most: u32) -> Result<Vec<(TurnRow, u64)>, StoreError>;
-    /// Up to `most` open drift events of one session, and of exchanges whose question fits the words, newest first;
-    /// looked for among the newest 200 that are open.
+    /// Up to `most` open drift events that a person was told of (their check's level is not `info`): of exchanges whose
+    /// question fits the words, best first, then of the last thousand exchanges of one session, newest first.
     fn drift_about(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError>;
 }

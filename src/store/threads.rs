@@ -77,6 +77,19 @@ pub struct EventRow {
     pub digest: Option<Hash32>,
 }
 
+/// As much of an INTENT as policy counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntentRow {
+    /// Its thread.
+    pub thread: Uuid,
+    /// Number of its log line.
+    pub line: u64,
+    /// Time of that line.
+    pub created_at: Seconds,
+    /// Length of its text.
+    pub bytes: Option<u64>,
+}
+
 /// One resolved reference of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextRefRow {
@@ -133,6 +146,8 @@ pub trait Threads {
         thread: Uuid,
         each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError>;
+    /// The INTENTs of all threads, in no order.
+    fn intents(&self) -> Result<Vec<IntentRow>, StoreError>;
     /// The index that the next event of a thread gets.
     fn next_index(&self, thread: Uuid) -> Result<u64, StoreError>;
     /// What a turn refers to, by index.

@@ -1,4 +1,4 @@
-//! What came of asking witnesses: no evidence, only what the next question begins with.
+//! What came of asking witnesses and calendars: no evidence, only what a person, or the next question, wants to know.
 
 use crate::record::time::Seconds;
 
@@ -16,5 +16,18 @@ pub struct WitnessState {
     /// Size of the tree head that it was asked about.
     pub asked_lines: u64,
     /// Why it did not cosign then; none when it did.
+    pub said: Option<String>,
+}
+
+/// One calendar, as it was last asked to stamp a head of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalendarState {
+    /// Its address, without a slash at its end.
+    pub address: String,
+    /// When it was last asked.
+    pub asked_at: Seconds,
+    /// When it last accepted; none when it never did.
+    pub accepted_at: Option<Seconds>,
+    /// Why it did not accept when it was last asked; none when it did. Secrets are removed.
     pub said: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! The files of all commits, read by two threads and handed out in the order in which they are checked.
 //!
-//! Commits are taken in portions. A second thread reads portions ahead of the check; the checking thread
-//! reads the next one itself when nobody has begun it, so neither waits while there is something to read.
+//! Commits are taken in portions. A second thread reads portions ahead of the check. The checking thread reads too
+//! while the portion that it needs is not there, so neither waits while there is something to read.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::Path;
@@ -12,6 +12,7 @@ use crate::ledger::read::{ObjectFault, Repository, TreeEntry};
 
 use crate::record::commit::CommitKind;
 
+use super::answered::{Answered, Answers};
 use super::history::History;
 
 /// Commits of one portion.
@@ -21,15 +22,23 @@ const WINDOW: usize = 32;
 /// The largest tree of a commit has five files.
 pub(super) const MAX_FILES: usize = 16;
 
+/// What a commit's tree holds.
+pub(super) enum Fetched {
+    /// An answer that is right in itself.
+    Answer(Box<Answered>),
+    /// Anything else, and what nobody has looked at yet.
+    Files(FetchedFiles),
+}
+
 /// The tree of a commit, and those of its files that were asked for.
-pub(super) struct Fetched {
+pub(super) struct FetchedFiles {
     pub entries: Result<Vec<TreeEntry>, ObjectFault>,
     /// By the place of their entry.
     pub files: Vec<(usize, Result<Vec<u8>, ObjectFault>)>,
 }
 
 /// Reads one commit's tree and files; of a tree whose segment was checked before, not the segment.
-fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> Fetched {
+fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> FetchedFiles {
     let skip: &[&str] = if checked.contains(tree) { &["audit.log", "checkpoint"] } else { &[] };
     let entries = repository.tree(tree);
     let ours = |name: &str| CommitKind::ALL.iter().any(|kind| kind.files(true).contains(&name));
@@ -37,7 +46,7 @@ fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> Fetched
         |entry: &TreeEntry| entry.mode == "100644" && !skip.contains(&entry.name.as_str()) && ours(&entry.name);
     let files = entries.iter().flatten().enumerate().filter(|(_, entry)| wanted(entry)).take(MAX_FILES);
     let files = files.map(|(at, entry)| (at, repository.blob(&entry.id))).collect();
-    Fetched { entries, files }
+    FetchedFiles { entries, files }
 }
 
 /// What both threads see.
@@ -75,10 +84,19 @@ impl<'a> Ahead<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self, repository: &Repository, portion: usize) -> VecDeque<Fetched> {
+    fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<Fetched> {
         let commits = self.portions.get(portion).copied().unwrap_or_default();
-        let trees = commits.iter().filter_map(|at| self.history.nodes.tree(*at as usize));
-        trees.map(|tree| fetch(repository, &tree, self.checked)).collect()
+        commits.iter().filter_map(|at| self.read_one(eyes, *at as usize)).collect()
+    }
+
+    fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<Fetched> {
+        let tree = self.history.nodes.tree(at)?;
+        let claimed = self.history.nodes.answer(at);
+        let answer = claimed.and_then(|(log, message)| eyes.answers.read(&tree, log, message));
+        Some(match answer {
+            Some(answer) => Fetched::Answer(Box::new(answer)),
+            None => Fetched::Files(fetch(eyes.repository, &tree, self.checked)),
+        })
     }
 
     /// Reads ahead until everything is begun; the second thread.
@@ -86,25 +104,36 @@ impl<'a> Ahead<'a> {
         let _end = End(self);
         // Whoever checks reads by himself when this thread can't.
         let Ok(repository) = Repository::open(path) else { return };
+        let mut eyes = Eyes::of(&repository);
         loop {
             let mut state = self.state();
-            while state.next >= state.taken + WINDOW && !state.over {
+            while !self.may_begin(&state) && state.next < self.portions.len() && !state.over {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            let portion = state.next;
-            if state.over || portion >= self.portions.len() {
+            if state.over || state.next >= self.portions.len() {
                 return;
             }
-            state.next += 1;
-            drop(state);
-            let files = self.read(&repository, portion);
-            self.state().ready.insert(portion, files);
-            self.changed.notify_all();
+            self.begin(state, &mut eyes);
         }
     }
 
-    /// The next portion: as it was read ahead, or read here.
-    fn take(&self, repository: &Repository) -> VecDeque<Fetched> {
+    /// Whether there is a portion to read, and room for it.
+    fn may_begin(&self, state: &State) -> bool {
+        state.next < self.portions.len() && state.next < state.taken + WINDOW
+    }
+
+    /// Reads the next portion that nobody has begun, for whoever checks.
+    fn begin(&self, mut state: MutexGuard<'_, State>, eyes: &mut Eyes<'_>) {
+        let portion = state.next;
+        state.next += 1;
+        drop(state);
+        let files = self.read(eyes, portion);
+        self.state().ready.insert(portion, files);
+        self.changed.notify_all();
+    }
+
+    /// The next portion: as it was read ahead, or read here; while another thread reads it, those after it are read.
+    fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<Fetched> {
         let mut state = self.state();
         let portion = state.taken;
         state.taken += 1;
@@ -116,15 +145,32 @@ impl<'a> Ahead<'a> {
             if state.next <= portion || state.over {
                 state.next = state.next.max(portion + 1);
                 drop(state);
-                return self.read(repository, portion);
+                return self.read(eyes, portion);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            if self.may_begin(&state) {
+                self.begin(state, eyes);
+                state = self.state();
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
         }
     }
 
     /// Hands out one commit's files after the other.
     pub fn taker<'b>(&'b self, repository: &'b Repository) -> Taker<'a, 'b> {
-        Taker { ahead: self, repository, current: VecDeque::new(), _end: End(self) }
+        Taker { ahead: self, eyes: Eyes::of(repository), current: VecDeque::new(), _end: End(self) }
+    }
+}
+
+/// What one thread reads with.
+struct Eyes<'a> {
+    repository: &'a Repository,
+    answers: Answers<'a>,
+}
+
+impl<'a> Eyes<'a> {
+    fn of(repository: &'a Repository) -> Self {
+        Eyes { repository, answers: Answers::new(repository) }
     }
 }
 
@@ -141,7 +187,7 @@ impl Drop for End<'_, '_> {
 /// The checking thread's end.
 pub(super) struct Taker<'a, 'b> {
     ahead: &'b Ahead<'a>,
-    repository: &'b Repository,
+    eyes: Eyes<'b>,
     current: VecDeque<Fetched>,
     _end: End<'a, 'b>,
 }
@@ -150,7 +196,7 @@ impl Taker<'_, '_> {
     /// The files of the next commit.
     pub fn next(&mut self) -> Option<Fetched> {
         if self.current.is_empty() {
-            self.current = self.ahead.take(self.repository);
+            self.current = self.ahead.take(&mut self.eyes);
         }
         self.current.pop_front()
     }

@@ -10,7 +10,7 @@ use crate::record::documents::{Genesis, origin_is_valid};
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
-use super::ahead::{Ahead, Fetched, Taker};
+use super::ahead::{Ahead, FetchedFiles, Taker};
 use super::artifacts::Tombstones;
 use super::blocks::Named;
 use super::database::DatabaseCounts;
@@ -319,8 +319,8 @@ impl<'a> Checker<'a> {
     }
 
     /// The entries and files of a commit; what could not be read is a finding.
-    pub fn take_files(&mut self, node: &Node, fetched: Option<Fetched>) -> Option<(Vec<TreeEntry>, Files)> {
-        let Fetched { entries, files: read } = fetched?;
+    pub fn take_files(&mut self, node: &Node, fetched: FetchedFiles) -> Option<(Vec<TreeEntry>, Files)> {
+        let FetchedFiles { entries, files: read } = fetched;
         let entries = match entries {
             Ok(entries) => entries,
             Err(fault) => {

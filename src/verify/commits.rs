@@ -29,7 +29,16 @@ impl Checker<'_> {
         }
         self.check_signature(node, number);
         self.check_parents(history, node, kind, number);
-        let Some((entries, files)) = self.take_files(node, fetched) else { return self.not_looked_at(kind) };
+        let fetched = match fetched {
+            // Names, files, message: all that is left is what it has to agree with.
+            Some(Fetched::Answer(answered)) if kind == CommitKind::Interaction => {
+                return self.check_answered(node, *answered, line.as_ref());
+            }
+            Some(Fetched::Files(files)) => Some(files),
+            _ => None,
+        };
+        let files = fetched.and_then(|fetched| self.take_files(node, fetched));
+        let Some((entries, files)) = files else { return self.not_looked_at(kind) };
         let anchored = self.check_document(node, kind, &files, line.as_ref());
         if anchored.is_none() {
             self.not_looked_at(kind);
@@ -235,7 +244,7 @@ impl Checker<'_> {
     /// A file of one hash and a newline.
     pub fn check_hash_file(&mut self, node: &Node, files: &Files, name: &str, hash: Hash32) {
         let Some(bytes) = files.get(name) else { return };
-        if *bytes != crate::record::commit::hash_file(hash) {
+        if !crate::record::commit::is_hash_file(bytes, hash) {
             let actual = String::from_utf8_lossy(bytes).chars().take(80).collect::<String>();
             let (expected, actual) = (format!("'{hash}\\n'"), format!("'{}'", actual.escape_debug()));
             self.findings.add(Question::Consistent, node.session, node.file(name), expected, actual);

@@ -5,15 +5,17 @@ use serde::de::DeserializeOwned;
 
 use crate::record::block::Block;
 use crate::record::canon::{self, CanonError};
+use crate::record::chain::chain_entry;
 use crate::record::commit::{CommitKind, Subject};
 use crate::record::documents::{CheckpointDoc, Close, Genesis, Record, Rotate, SessionDoc};
 use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
+use super::answered::Answered;
 use super::checker::{Checker, Files};
 use super::history::Node;
-use super::records::{Claimed, RecordLine};
+use super::records::{Claimed, RecordLine, Said};
 use super::report::Question;
 
 impl Checker<'_> {
@@ -124,7 +126,7 @@ impl Checker<'_> {
         Some((subject, !document.block.is_local()))
     }
 
-    /// A record against its line; of a packed line the digest tells whether they agree.
+    /// A record with its files, against its line and its session.
     fn record_document(
         &mut self,
         node: &Node,
@@ -134,44 +136,81 @@ impl Checker<'_> {
         claimed: Option<&Claimed>,
     ) -> Option<Subject> {
         let kind = CommitKind::Interaction;
-        let parsed = canon::parse_in_order::<Record>(bytes);
-        let before = self.findings.count(Question::Consistent);
-        let (agrees, unpacked) = match (claimed, &parsed) {
-            (Some(Claimed::Packed(answer)), Ok(document)) if answer.agrees(document, record) => (true, None),
-            (Some(Claimed::Packed(answer)), _) => (false, self.lines.records.unpack(self.repository, answer)),
-            (Some(Claimed::Whole(line)), _) => (true, Some((**line).clone())),
-            (None, _) => (true, None),
-        };
-        if let Some(named) = unpacked.as_ref().and_then(|line| line.line.event.record()) {
-            self.findings.same(node.session, || node.file(kind.document()), "SHA-256", &named, &record);
-        }
-        let document = match parsed {
+        let document = match canon::parse_in_order::<Record>(bytes) {
             Ok(document) => document,
             Err(error) => {
+                let unpacked = claimed.and_then(|claimed| self.whole_line(claimed));
+                self.check_named(node, unpacked.as_ref(), record);
                 self.not_canonical(node, kind, &error);
                 return None;
             }
         };
-        if let Some(line) = &unpacked {
-            self.record_against_line(node, &document, line);
-        }
-        if !agrees && self.findings.count(Question::Consistent) == before {
-            let (expected, actual) = ("what its response line says", "something else");
-            self.findings.add(Question::Consistent, node.session, node.file(kind.document()), expected, actual);
-        }
-        if claimed.is_some() {
-            self.check_drift(node, &document);
-        }
+        self.check_against_line(node, &document, record, Said::by(&document, record), claimed);
         self.check_hash_file(node, files, "prompt_hash", document.prompt_hash);
         self.check_hash_file(node, files, "response_hash", document.response_hash);
         self.check_hash_file(node, files, "chain_entry", document.chain_entry);
         self.check_hash_file(node, files, "session", document.session_id);
-        self.answer(node, &document);
+        let (prev, prompt, response) = (document.prev, document.prompt_hash, document.response_hash);
+        self.answer(node, &document, chain_entry(prev, prompt, response, document.timestamp));
+        self.keep_exchange(record, &document);
+        let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
+        Some(Subject::Interaction { session, seq, chain })
+    }
+
+    /// An answer that is right in itself, against its line and its session.
+    pub fn check_answered(&mut self, node: &Node, answered: Answered, claimed: Option<&Claimed>) {
+        let Answered { document, record, said } = answered;
+        self.check_against_line(node, &document, record, said, claimed);
+        self.answer(node, &document, document.chain_entry);
+        self.keep_exchange(record, &document);
+    }
+
+    fn keep_exchange(&mut self, record: Hash32, document: &Record) {
         if self.has_database {
             self.exchange_hashes.insert(record, document.exchange_hash);
         }
-        let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
-        Some(Subject::Interaction { session, seq, chain })
+    }
+
+    /// The line that a commit claims; of a packed one read again.
+    fn whole_line(&self, claimed: &Claimed) -> Option<RecordLine> {
+        match claimed {
+            Claimed::Whole(line) => Some((**line).clone()),
+            Claimed::Packed(answer) => self.lines.records.unpack(self.repository, answer),
+        }
+    }
+
+    /// A record against its line; of a packed line the digest tells whether they agree.
+    fn check_against_line(
+        &mut self,
+        node: &Node,
+        document: &Record,
+        record: Hash32,
+        said: Said,
+        claimed: Option<&Claimed>,
+    ) {
+        let Some(claimed) = claimed else { return };
+        let agrees = if let Claimed::Packed(answer) = claimed { Some(answer.agrees(said)) } else { None };
+        let before = self.findings.count(Question::Consistent);
+        if agrees != Some(true)
+            && let Some(line) = self.whole_line(claimed)
+        {
+            self.check_named(node, Some(&line), record);
+            self.record_against_line(node, document, &line);
+        }
+        if agrees == Some(false) && self.findings.count(Question::Consistent) == before {
+            let place = node.file(CommitKind::Interaction.document());
+            let (expected, actual) = ("what its response line says", "something else");
+            self.findings.add(Question::Consistent, node.session, place, expected, actual);
+        }
+        self.check_drift(node, document);
+    }
+
+    /// The document is the one that its line names.
+    fn check_named(&mut self, node: &Node, line: Option<&RecordLine>, record: Hash32) {
+        let place = || node.file(CommitKind::Interaction.document());
+        if let Some(named) = line.and_then(|line| line.line.event.record()) {
+            self.findings.same(node.session, place, "SHA-256", &named, &record);
+        }
     }
 
     fn record_against_line(&mut self, node: &Node, document: &Record, line: &RecordLine) {

@@ -123,7 +123,7 @@ impl<'a> Rows<'a> {
     }
 
     /// What the document commits to in the place of texts: made from them, or as it is stored where they are not kept.
-    fn texts(&self, commit_to: &dyn Fn(Role, &str) -> Hash32) -> Result<Texts, String> {
+    fn texts(&self, commit_to: &dyn Fn(Role, &str) -> Hash32, compiled: Option<&str>) -> Result<Texts, String> {
         if let Some(asked) = self.exchange.unkept {
             let aurora_text = self.exchange.outcome.as_ref().and_then(|outcome| outcome.aurora_text);
             return Ok(Texts { asked, aurora_text });
@@ -133,16 +133,24 @@ impl<'a> Rows<'a> {
         let asked = Unkept {
             user_text: commit_to(Role::UserText, user),
             bundle: self.exchange.bundle_json.as_deref().map(|json| commit_to(Role::Bundle, json)),
-            compiled_prompt: self.compiled(user)?.map(|text| commit_to(Role::CompiledPrompt, &text)),
+            compiled_prompt: match compiled {
+                Some(compiled) => Some(commit_to(Role::CompiledPrompt, compiled)),
+                None => self.compiled(user)?.map(|text| commit_to(Role::CompiledPrompt, &text)),
+            },
         };
         Ok(Texts { asked, aurora_text: aurora.transpose()?.map(|text| commit_to(Role::AuroraText, text)) })
     }
 
     /// The exchange document that they give.
     pub fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
+        self.document_with(scheme, salt, None)
+    }
+
+    /// The same, where these rows were compiled before: rendering is the dearest part of it.
+    pub fn document_with(&self, scheme: Scheme, salt: &Salt, compiled: Option<&str>) -> Result<ExchangeDoc, String> {
         let outcome = self.exchange.outcome.as_ref().ok_or("the exchange has no outcome")?;
         let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
-        let texts = self.texts(&commit_to)?;
+        let texts = self.texts(&commit_to, compiled)?;
         let exclusions: Vec<Exclusion> =
             canon::parse(self.exchange.exclusions.as_bytes()).map_err(|e| e.to_string())?;
         let validator = outcome.validator_summary.as_deref().map(serde_json::from_str).transpose();

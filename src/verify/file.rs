@@ -103,6 +103,15 @@ impl LogFile {
         Ok(Some(line))
     }
 
+    /// Whether the file goes on with exactly these bytes, which are so many whole lines; if not, nothing is passed over.
+    pub fn compare_whole(&mut self, lines: &[u8], count: u64) -> Result<bool, ReadError> {
+        let same = matches!(self.state, State::Same) && self.reader.pass_same(lines, count)?;
+        if same {
+            self.last += count;
+        }
+        Ok(same)
+    }
+
     /// Compares the next line of the file with the next line of the segments.
     pub fn compare(&mut self, segment_line: &[u8], number: u64, findings: &mut Findings) -> Result<(), ReadError> {
         if matches!(self.state, State::Ended) {

@@ -9,6 +9,7 @@
 //! held against them, then every commit is held against its line, and every session against its chain.
 
 mod ahead;
+mod answered;
 mod artifacts;
 mod assertions;
 mod blocks;
@@ -19,6 +20,7 @@ pub mod contexts;
 mod continuity;
 mod database;
 mod documents;
+mod equation;
 mod exchange_rows;
 mod exchanges;
 mod file;
@@ -60,7 +62,7 @@ use crate::store::{Read, StoreError};
 use since::{Lies, Start};
 
 pub use bracket::{Bound, Bracket, Span};
-pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening};
+pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening, wanted_headers};
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};
 pub use proofs::{FindHeaders, Headers, Wanted};

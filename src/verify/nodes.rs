@@ -181,6 +181,12 @@ impl Nodes {
         })
     }
 
+    /// `Log` and half of H of the message of a commit that calls itself an answer's.
+    pub fn answer(&self, at: usize) -> Option<(Hash32, Half)> {
+        let packed = self.packed(at).filter(|packed| packed.kind == Some(CommitKind::Interaction))?;
+        Some((packed.log?, packed.message))
+    }
+
     pub fn tree(&self, at: usize) -> Option<Oid> {
         self.packed(at).map(|packed| packed.tree)
     }

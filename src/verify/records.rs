@@ -83,20 +83,25 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether a document whose bytes have this hash says what the line says.
-    pub fn agrees(&self, document: &Record, record: Hash32) -> bool {
-        let facts = Facts {
-            hashes: [
-                &document.session_id,
-                &document.response_hash,
-                &document.chain_entry,
-                &record,
-                &document.prompt_hash,
-            ],
+    /// Whether a document says what the line says.
+    pub fn agrees(&self, said: Said) -> bool {
+        said.0 == self.digest
+    }
+}
+
+/// The digest of what a document says that its line has to say too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Said(Half);
+
+impl Said {
+    /// By a document whose bytes have this hash.
+    pub fn by(document: &Record, record: Hash32) -> Self {
+        let (session, response) = (&document.session_id, &document.response_hash);
+        Said(digest(&Facts {
+            hashes: [session, response, &document.chain_entry, &record, &document.prompt_hash],
             numbers: [document.timestamp.get(), document.seq, document.asked_at.get()],
             model: &document.model,
-        };
-        digest(&facts) == self.digest
+        }))
     }
 }
 

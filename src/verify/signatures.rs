@@ -1,20 +1,19 @@
 //! Many signatures, checked in batches: all at once first, each by itself when that fails.
 //!
-//! The batch equation of Ed25519 is another predicate than the strict check: a sum of random multiples of
-//! all signatures, which names no culprit. It can only be wider, and only by what a key's own holder makes
-//! on purpose (a small-order part in R), now and then. So keys of small order are never put into a batch,
-//! and whatever a batch refuses is decided by the strict check, one by one.
+//! The equation over a batch ([`super::equation`]) is another predicate than the strict check: a sum of random
+//! multiples of all signatures, which names no culprit. It can only be wider, and only by what a key's own holder
+//! makes on purpose (a small-order part in R), now and then. Keys with such a part are never put into a batch, and
+//! whatever a batch refuses is decided by the strict check, one by one.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use ed25519_dalek::{Signature as Dalek, VerifyingKey, verify_batch};
-
 use crate::record::signature::{PublicKey, Signature, signed_data};
 
+use super::equation::{Equation, weights};
 use super::progress::Progress;
 
-/// Signatures of one batch; one of a batch of 512 costs about half of one in a batch of 64, larger ones gain little.
+/// Signatures of one batch; larger ones gain little.
 const BATCH: usize = 512;
 /// A batch that fails is divided into so many, until a part has so few that each is checked by itself.
 const PARTS: usize = 8;
@@ -31,56 +30,36 @@ pub(super) struct Claim {
     pub payload: Vec<u8>,
 }
 
-/// Checks signatures in batches; remembers the last key, which mostly is the next one's too.
-#[derive(Default)]
-pub(super) struct Signatures {
-    known: Option<(PublicKey, Option<VerifyingKey>)>,
+/// Checks some signatures; returns who asked for those that are bad, in their order.
+fn check(claims: &[Claim]) -> Vec<u32> {
+    let messages: Vec<Vec<u8>> = claims.iter().map(|claim| signed_data(&claim.payload)).collect();
+    let mut bad = Vec::new();
+    check_part(claims, &messages, &mut bad);
+    bad
 }
 
-impl Signatures {
-    /// Checks some signatures; returns who asked for those that are bad, in their order.
-    pub fn check(&mut self, claims: &[Claim]) -> Vec<u32> {
-        let messages: Vec<Vec<u8>> = claims.iter().map(|claim| signed_data(&claim.payload)).collect();
-        let mut bad = Vec::new();
-        self.check_part(claims, &messages, &mut bad);
-        bad
+fn check_part(claims: &[Claim], messages: &[Vec<u8>], bad: &mut Vec<u32>) {
+    if claims.is_empty() || all_hold(claims, messages) {
+        return;
     }
+    if claims.len() <= PARTS * PARTS {
+        let each = claims.iter().zip(messages);
+        let refused = each.filter(|(claim, message)| !claim.key.verifies(message, &claim.signature));
+        return bad.extend(refused.map(|(claim, _)| claim.of));
+    }
+    let size = claims.len().div_ceil(PARTS);
+    for (claims, messages) in claims.chunks(size).zip(messages.chunks(size)) {
+        check_part(claims, messages, bad);
+    }
+}
 
-    fn check_part(&mut self, claims: &[Claim], messages: &[Vec<u8>], bad: &mut Vec<u32>) {
-        if claims.is_empty() || self.all_hold(claims, messages) {
-            return;
-        }
-        if claims.len() <= PARTS * PARTS {
-            let each = claims.iter().zip(messages);
-            let refused = each.filter(|(claim, message)| !claim.key.verifies(message, &claim.signature));
-            return bad.extend(refused.map(|(claim, _)| claim.of));
-        }
-        let size = claims.len().div_ceil(PARTS);
-        for (claims, messages) in claims.chunks(size).zip(messages.chunks(size)) {
-            self.check_part(claims, messages, bad);
-        }
-    }
-
-    /// Whether the batch as a whole holds; false also when it can't be asked.
-    fn all_hold(&mut self, claims: &[Claim], messages: &[Vec<u8>]) -> bool {
-        let keys: Option<Vec<VerifyingKey>> = claims.iter().map(|claim| self.strong(&claim.key)).collect();
-        let Some(keys) = keys else { return false };
-        let signatures: Vec<Dalek> = claims.iter().map(|claim| Dalek::from_bytes(claim.signature.as_bytes())).collect();
-        let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
-        verify_batch(&messages, &signatures, &keys).is_ok()
-    }
-
-    /// A key that may stand in a batch.
-    fn strong(&mut self, key: &PublicKey) -> Option<VerifyingKey> {
-        if let Some((known, strong)) = &self.known
-            && known == key
-        {
-            return *strong;
-        }
-        let strong = VerifyingKey::from_bytes(key.as_bytes()).ok().filter(|key| !key.is_weak());
-        self.known = Some((*key, strong));
-        strong
-    }
+/// Whether the batch as a whole holds; false also when it can't be asked.
+fn all_hold(claims: &[Claim], messages: &[Vec<u8>]) -> bool {
+    let Some(weights) = weights(claims.len()) else { return false };
+    let mut equation = Equation::default();
+    let mut parts = claims.iter().zip(messages).zip(weights);
+    let all = parts.all(|((claim, message), weight)| equation.add(&claim.key, message, &claim.signature, weight));
+    all && equation.holds()
 }
 
 /// Batches that wait for whichever thread is free.
@@ -105,7 +84,7 @@ impl Queue {
     }
 
     /// Takes a batch for whoever is free; checks it here and now when too many wait.
-    pub fn put(&self, batch: Vec<Claim>, own: &mut Signatures) {
+    pub fn put(&self, batch: Vec<Claim>) {
         let mut waiting = self.waiting();
         if waiting.batches.len() < WAITING {
             waiting.batches.push_back(batch);
@@ -113,12 +92,12 @@ impl Queue {
             self.changed.notify_one();
         } else {
             drop(waiting);
-            self.check(&batch, own);
+            self.check(&batch);
         }
     }
 
-    fn check(&self, batch: &[Claim], own: &mut Signatures) {
-        let bad = own.check(batch);
+    fn check(&self, batch: &[Claim]) {
+        let bad = check(batch);
         self.waiting().bad.extend(bad);
     }
 
@@ -130,7 +109,6 @@ impl Queue {
 
     /// Checks batches until none is left and none will come.
     pub fn help(&self) {
-        let mut own = Signatures::default();
         loop {
             let mut waiting = self.waiting();
             let batch = loop {
@@ -143,7 +121,7 @@ impl Queue {
                 waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
             };
             drop(waiting);
-            self.check(&batch, &mut own);
+            self.check(&batch);
         }
     }
 
@@ -166,13 +144,12 @@ impl Drop for Closing<'_> {
 pub(super) struct Outbox<'a> {
     batch: Vec<Claim>,
     queue: &'a Queue,
-    own: Signatures,
     progress: Option<&'a Progress>,
 }
 
 impl<'a> Outbox<'a> {
     pub fn new(queue: &'a Queue) -> Self {
-        Outbox { batch: Vec::with_capacity(BATCH), queue, own: Signatures::default(), progress: None }
+        Outbox { batch: Vec::with_capacity(BATCH), queue, progress: None }
     }
 
     /// Each claim is a step.
@@ -196,7 +173,7 @@ impl<'a> Outbox<'a> {
     pub fn send(&mut self) {
         if !self.batch.is_empty() {
             let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-            self.queue.put(batch, &mut self.own);
+            self.queue.put(batch);
         }
     }
 }
@@ -217,7 +194,7 @@ mod tests {
         let key = PublicKey::from_bytes(signer.verifying_key().to_bytes());
         let good = |payload: &[u8]| signer.sign(&signed_data(payload)).to_bytes();
         let honest: Vec<Claim> = (0..64u8).map(|n| claim(n.into(), key, good(&[n]), &[n])).collect();
-        assert_eq!(Signatures::default().check(&honest), [] as [u32; 0]);
+        assert_eq!(check(&honest), [] as [u32; 0]);
 
         // Another text; each bit of a signature; s + l, the same point in another spelling.
         let mut claims = honest;
@@ -247,12 +224,12 @@ mod tests {
         let refused = |claim: &&Claim| !claim.key.verifies(&signed_data(&claim.payload), &claim.signature);
         let expected: Vec<u32> = claims.iter().filter(refused).map(|claim| claim.of).collect();
         assert_eq!(expected.len(), claims.len() - 64);
-        assert_eq!(Signatures::default().check(&claims), expected);
+        assert_eq!(check(&claims), expected);
         // One bad signature, alone among good ones.
         for bad in claims.iter().skip(64).step_by(37) {
             let mut batch: Vec<Claim> = (0..8u8).map(|n| claim(n.into(), key, good(&[n]), &[n])).collect();
             batch.insert(3, claim(bad.of, bad.key, *bad.signature.as_bytes(), &bad.payload));
-            assert_eq!(Signatures::default().check(&batch), [bad.of]);
+            assert_eq!(check(&batch), [bad.of]);
         }
     }
 }

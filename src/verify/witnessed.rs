@@ -9,7 +9,7 @@ use crate::ledger::Oid;
 use crate::record::commit::NOTES_WITNESS;
 use crate::record::hash::Hash32;
 use crate::record::note::CosignedNote;
-use crate::record::policy::{Policy, Witness};
+use crate::record::policy::Policy;
 use crate::record::time::Seconds;
 
 use super::checker::Checker;
@@ -18,6 +18,9 @@ use super::report::{Answer, Question, Verdict, counted};
 
 /// A witness's clock may be behind the ledger's by so many seconds: what the writer of a log allows of its own.
 const CLOCKS_APART: u64 = 3600;
+
+/// What is there in place of a witness's cosignature.
+pub(super) const FORGED: &str = "a line in its name that its key did not sign";
 
 /// A tree head that somebody kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,22 +157,14 @@ impl Checker<'_> {
 
     /// Which witnesses of the policy cosigned, and when; none when a line is not what it claims: then nothing counts.
     fn cosigned(&mut self, place: &str, note: &CosignedNote) -> Option<Vec<(String, u64)>> {
-        let witnesses: &[Witness] = self.outside.policy.map_or(&[], Policy::witnesses);
         let (mut held, mut whole) = (Vec::new(), true);
-        for witness in witnesses {
-            let claims = |line: &&_| {
-                let line: &crate::record::note::NoteSignature = line;
-                line.name == witness.key.name && line.key_id == witness.key.id()
-            };
-            for line in note.others.iter().filter(claims) {
-                match line.cosigned_at(&note.head, &witness.key) {
-                    Some(time) => held.push((witness.name.clone(), time)),
-                    None => {
-                        whole = false;
-                        let expected = format!("a cosignature by the key of {}", witness.key.name);
-                        let actual = "a line in its name that its key did not sign";
-                        self.findings.add(Question::Unique, None, place, expected, actual);
-                    }
+        for (witness, time) in self.outside.policy.iter().flat_map(|policy| policy.cosigners(note)) {
+            match time {
+                Some(time) => held.push((witness.name.clone(), time)),
+                None => {
+                    whole = false;
+                    let expected = format!("a cosignature by the key of {}", witness.key.name);
+                    self.findings.add(Question::Unique, None, place, expected, FORGED);
                 }
             }
         }
@@ -211,14 +206,14 @@ impl Checker<'_> {
     fn take_covered(&mut self, note: &CosignedNote, cosigned: &[(String, u64)], is_newest: bool) {
         let Some(policy) = self.outside.policy else { return };
         let head = &note.head;
-        let listed = policy.logs().is_empty()
-            || policy.logs().iter().any(|log| log.name == head.origin && head.verify(&log.key));
-        let names: BTreeSet<&str> = cosigned.iter().map(|(name, _)| name.as_str()).collect();
+        let listed = policy.knows(head);
+        let cosigned: Vec<(&str, u64)> = cosigned.iter().map(|(name, time)| (name.as_str(), *time)).collect();
+        let names: BTreeSet<&str> = cosigned.iter().map(|(name, _)| *name).collect();
         let line = self.lines.sizes.roots.get(&head.size).map_or(Seconds::ZERO, |(_, time)| *time);
         let covered = Covered {
             size: head.size,
             reached: listed && policy.asks_somebody() && policy.is_reached_by(&names),
-            by: reached_by(policy, cosigned, line).filter(|_| listed),
+            by: reached_by(policy, &cosigned, line).filter(|_| listed),
             names: names.into_iter().map(str::to_owned).collect(),
         };
         if covered.reached && self.outside.covered.as_ref().is_none_or(|known| known.size < covered.size) {
@@ -274,14 +269,7 @@ impl Checker<'_> {
 }
 
 /// The earliest time by which enough had cosigned; a cosignature from long before the last line counts for no time.
-fn reached_by(policy: &Policy, cosigned: &[(String, u64)], line: Seconds) -> Option<Seconds> {
-    let mut times: Vec<(u64, &str)> = cosigned.iter().map(|(name, time)| (*time, name.as_str())).collect();
-    times.retain(|(time, _)| time.saturating_add(CLOCKS_APART) >= line.get());
-    times.sort_unstable();
-    let mut names = BTreeSet::new();
-    let enough = times.into_iter().find(|(_, name)| {
-        names.insert(*name);
-        policy.asks_somebody() && policy.is_reached_by(&names)
-    });
-    enough.and_then(|(time, _)| Seconds::new(time).ok())
+pub(super) fn reached_by(policy: &Policy, cosigned: &[(&str, u64)], line: Seconds) -> Option<Seconds> {
+    let from = line.get().saturating_sub(CLOCKS_APART);
+    policy.reached_at(cosigned, from).and_then(|time| Seconds::new(time).ok())
 }

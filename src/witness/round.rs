@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 use crate::anchor::witness::{Reply, Witness, WitnessFault};
+use crate::govern::sanitize::redact;
 use crate::record::note::NoteSignature;
 use crate::record::time::Seconds;
 use crate::recorder::Paths;
@@ -274,6 +275,7 @@ fn state_after(vkey: &str, before: &[WitnessState], heard: &Heard, size: u64, no
         cosigned_at,
         asked_at: before.filter(|_| !heard.asked).map_or(now, |state| state.asked_at),
         asked_lines: size,
-        said: (!heard.said.is_cosigned()).then(|| heard.said.to_string()),
+        // A witness's own words may be in it.
+        said: (!heard.said.is_cosigned()).then(|| redact(&heard.said.to_string()).clean.as_str().to_owned()),
     }
 }

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use gently::continuity::candidate::Recalled;
 use gently::continuity::compile::{Inputs, compile};
@@ -24,7 +25,7 @@ use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::params::Params;
 use gently::record::time::Seconds;
-use gently::recorder::{Prompt, Recorder, SessionTerms, thread_id, unwatched};
+use gently::recorder::{Judged, Prompt, RecordedPrompt, Recorder, SessionTerms, thread_id, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::sqlite::Sqlite;
@@ -188,6 +189,63 @@ impl House {
     }
 
     async fn ask(&self, session: Hash32) {
+        let prompt = self.recorder.prompt(self.compiled(session)).await.unwrap();
+        let judged = self.judged(&prompt).await;
+        self.recorder.answer(prompt, judged, self.now()).await.unwrap();
+    }
+
+    /// What the model says to a recorded prompt, judged.
+    async fn judged(&self, prompt: &RecordedPrompt) -> Judged {
+        let reply = self.model.invoke(prompt).await.unwrap();
+        reply.judge(&self.kernel, prompt)
+    }
+
+    /// Turns whose prompts are compiled, and whose replies judged, before they are recorded: what the recorder takes
+    /// by itself, with so many records at once.
+    pub async fn waves(&self, turns: u64, askers: u64) -> Duration {
+        let mut took = Duration::ZERO;
+        let mut left = turns;
+        while left > 0 {
+            let begun = Instant::now();
+            self.renew().await;
+            took += begun.elapsed();
+            let portion = left.min(SESSION_TURNS * SESSIONS as u64);
+            left -= portion;
+            let mut of_portion = portion;
+            while of_portion > 0 {
+                let wave = of_portion.min(askers);
+                of_portion -= wave;
+                took += self.wave(wave).await;
+            }
+        }
+        took
+    }
+
+    async fn wave(&self, turns: u64) -> Duration {
+        let open: Vec<Hash32> = self.open.borrow().iter().map(|session| session.id).collect();
+        let prompts: Vec<Prompt> =
+            (0..turns).map(|n| self.compiled(open[usize::try_from(n).unwrap() % open.len()])).collect();
+        let begun = Instant::now();
+        let recorded = futures_util::future::join_all(prompts.into_iter().map(|p| self.recorder.prompt(p))).await;
+        let mut took = begun.elapsed();
+        let mut judged = Vec::new();
+        for prompt in recorded {
+            let prompt = prompt.unwrap();
+            let reply = self.judged(&prompt).await;
+            judged.push((prompt, reply));
+        }
+        let now = self.now();
+        let begun = Instant::now();
+        let answers = judged.into_iter().map(|(prompt, judged)| self.recorder.answer(prompt, judged, now));
+        for answer in futures_util::future::join_all(answers).await {
+            answer.unwrap();
+        }
+        took += begun.elapsed();
+        took
+    }
+
+    /// The next question, compiled for a model.
+    fn compiled(&self, session: Hash32) -> Prompt {
         let n = self.asked.get() + 1;
         self.asked.set(n);
         if n.is_multiple_of(SIGHT_TURNS) {
@@ -211,7 +269,7 @@ impl House {
         let compiled = render(&self.kernel, &bundle, None, &text);
         // A request to act ("Restart …") becomes an artifact of its own, with a salt of its own.
         let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect();
-        let prompt = Prompt {
+        Prompt {
             session,
             text,
             bundle,
@@ -225,11 +283,7 @@ impl House {
             params: Params::default(),
             anchor: None,
             now,
-        };
-        let prompt = self.recorder.prompt(prompt).await.unwrap();
-        let reply = self.model.invoke(&prompt).await.unwrap();
-        let judged = reply.judge(&self.kernel, &prompt);
-        self.recorder.answer(prompt, judged, self.now()).await.unwrap();
+        }
     }
 }
 

@@ -19,6 +19,8 @@ use gently::recorder::{ArtifactId, Field, NewArtifact, Recorder, always, unwatch
 use gently::store::Find;
 use gently::store::sqlite::Sqlite;
 
+use crate::processor;
+
 /// How many artifacts wait at the same moment.
 const AT_ONCE: u64 = 500;
 /// Different words of all texts; the first of them stand in most.
@@ -128,7 +130,9 @@ fn item(kind: ItemKind, numbers: &mut Numbers, now: Seconds) -> NewArtifact {
 }
 
 /// Compiles the contexts of so many questions, with the last turns of a session; plain and deep.
-pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>)> {
+///
+/// Of each kind its name, the times of the wall clock, and those of the processor.
+pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Vec<Duration>)> {
     let home = Home::open(root).unwrap().unwrap();
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     // Sight is looked at before, and is no part of a compile.
@@ -141,11 +145,11 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>)> {
     for (name, deep, words) in [("6 words", false, 6), ("24 words", false, 24), ("6 words, deep", true, 6)] {
         let declared = Declared { refs: vec![Reference::Last(6)], ..Declared::default() };
         let mut numbers = Numbers(7);
-        let mut times = Vec::new();
+        let (mut times, mut used) = (Vec::new(), Vec::new());
         for _ in 0..runs {
             let asked: Vec<String> = (0..words).map(|_| numbers.word()).collect();
             let text = redact(&format!("{} of this machine?", asked.join(" "))).clean;
-            let begun = Instant::now();
+            let (begun, before) = (Instant::now(), processor::thread());
             let rules = (&kernel, &config);
             let referred = refer(&store, rules, Some(&session), Standing::default(), &declared).unwrap();
             let recalled = recall(&store, &kernel, Some(session.uuid), &text, &referred, deep).unwrap();
@@ -161,10 +165,11 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>)> {
             })
             .unwrap();
             times.push(begun.elapsed());
+            used.push(processor::thread() - before);
             let rings = kernel.rules().rings;
             assert!(bundle.bundle().facts.len() as u64 <= rings.ring1.items + rings.ring2.items);
         }
-        measured.push((name, times));
+        measured.push((name, times, used));
     }
     measured
 }

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use gently::anchor::headers_store::HeadersStore;
 use gently::record::block::{Header, Network};
 
+use crate::processor;
+
 /// Headers that are appended together.
 const BATCH: usize = 2000;
 /// Regtest's first block.
@@ -28,17 +30,18 @@ pub fn make(folder: &Path, count: u32) -> Duration {
     begun.elapsed()
 }
 
-/// Reads and checks the whole store, some times.
-pub fn measure(folder: &Path, count: u32, runs: usize) -> Vec<Duration> {
-    let mut times = Vec::new();
+/// Reads and checks the whole store, some times: how long each took, and the processor time of each.
+pub fn measure(folder: &Path, count: u32, runs: usize) -> (Vec<Duration>, Vec<Duration>) {
+    let (mut times, mut used) = (Vec::new(), Vec::new());
     for _ in 0..runs {
-        let begun = Instant::now();
+        let (begun, before) = (Instant::now(), processor::thread());
         let store = HeadersStore::open(folder, Network::Regtest, &[count / 2]).unwrap().unwrap();
         times.push(begun.elapsed());
+        used.push(processor::thread() - before);
         assert_eq!(store.next_height(), count);
         assert!(store.header(count / 2).is_some());
     }
-    times
+    (times, used)
 }
 
 fn next(before: &Header) -> Header {

@@ -7,6 +7,8 @@
 //! ledgers --measure HOME      asks one at a time, in a young ledger and in this one by turns; bytes; then
 //!                             git fsck --full, git verify-commit and gently audit verify side by side
 //! ledgers --ledgers N HOME    both
+//! ledgers --group N HOME      N exchanges whose prompts are compiled and whose replies are judged beforehand: what
+//!                             the recorder takes by itself
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic like a test")]
@@ -21,6 +23,8 @@ use asker::House;
 
 /// Askers at once; what waits together is committed together.
 const ASKERS: u64 = 128;
+/// Records at once when the recorder is measured by itself.
+const WAVE: u64 = 1024;
 /// After so many it says how far it is.
 const PORTION: u64 = 10_000;
 /// How long an ask that was answered is given for what nobody waits for.
@@ -37,6 +41,7 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["--make", count, folder] => make(Path::new(folder), count.parse().unwrap()),
+        ["--group", count, folder] => group(Path::new(folder), count.parse().unwrap()),
         ["--measure", folder] => measure_all(Path::new(folder)),
         ["--ledgers", count, folder] => {
             make(Path::new(folder), count.parse().unwrap());
@@ -79,6 +84,17 @@ fn make(home: &Path, count: u64) {
                  most packs seen {most_packs}"
             );
         }
+    });
+}
+
+/// What the recorder takes by itself, with many records at once.
+fn group(home: &Path, count: u64) {
+    let house = House::make_or_open(home);
+    wait(async {
+        let took = house.waves(count, WAVE).await;
+        house.close().await;
+        let rate = count as f64 / took.as_secs_f64();
+        println!("group commit: {count} exchanges recorded, {rate:.0} a second, {WAVE} records at once");
     });
 }
 

@@ -12,6 +12,8 @@ use gently::store::Find;
 use gently::store::sqlite::Sqlite;
 use gently::verify::{Trust, check_opening};
 
+use crate::processor;
+
 /// Times the check of the newest turn's answer, in a process of its own and by itself, and a receipt.
 pub fn measure(gently: &str, home: &Path, runs: usize, print: fn(&str, &mut [Duration])) {
     let store = Sqlite::open_read_only(&home.join("gently.db")).unwrap();
@@ -34,10 +36,12 @@ pub fn measure(gently: &str, home: &Path, runs: usize, print: fn(&str, &mut [Dur
     );
     let bytes = std::fs::read(&file).unwrap();
     let (mut whole, mut alone, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut used, before) = (Duration::ZERO, processor::children());
     for _ in 0..runs {
         let began = Instant::now();
         program(&["audit", "check", path]);
         whole.push(began.elapsed());
+        used = processor::children() - before;
         let began = Instant::now();
         let report = check_opening(&OpeningFile::parse(&bytes).unwrap(), Trust::default());
         alone.push(began.elapsed());
@@ -62,6 +66,8 @@ pub fn measure(gently: &str, home: &Path, runs: usize, print: fn(&str, &mut [Dur
     }
     std::fs::remove_file(&file).unwrap();
     print("gently audit check, whole", &mut whole);
+    let each = used.as_secs_f64() * 1e3 / runs.max(1) as f64;
+    println!("- processor time of it, mean {each:.1} ms");
     print("the check alone", &mut alone);
     print("a receipt", &mut receipts);
 }

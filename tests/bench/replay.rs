@@ -1,6 +1,9 @@
 //! Replay of a long record: threads of a hundred turns, each of which refers to the six events before it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
@@ -14,25 +17,44 @@ use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
 use gently::record::block::{Anchor, Network};
+use gently::record::bundle::SightEntry;
 use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
+use gently::sight::sys_health::SysHealth;
+use gently::sight::{Tool, observe_all};
 use gently::store::sqlite::Sqlite;
 use gently::store::{Read, SessionRow};
 use gently::verify::replay::{Outcome, Replay};
 
 /// Turns of one thread.
 const TURNS: u64 = 100;
+/// Policies that count and search, and deny nothing of what is asked here.
+const POLICY: &str = r#"
+[policy.thread]
+intents = 1000
+[policy.rate]
+intents = 10000000
+seconds = 86400
+[policy.budget]
+tokens = 1000000000
+seconds = 86400
+[[policy.forbidden]]
+name = "weapons"
+pattern = "(?i)\\bexplosives?\\b"
+"#;
+/// Runs of the program.
+const RUNS: u32 = 3;
 /// Sessions whose turns wait at the same moment.
 const AT_ONCE: u64 = 100;
 
-/// Makes a home with so many exchanges, and replays them all.
-pub fn run(root: &Path, exchanges: u64) {
+/// Makes a home with so many exchanges, and replays them all: in this process, each assertion looked at, and by the program.
+pub fn run(gently: &str, root: &Path, exchanges: u64) {
     make(root, exchanges);
     let home = Home::open(root).unwrap().unwrap();
-    let begun = Instant::now();
+    let (begun, used) = (Instant::now(), processor());
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     store.begin_read().unwrap();
     let replay = Replay::open(&store, &home.paths().log(), None).unwrap();
@@ -53,10 +75,27 @@ pub fn run(root: &Path, exchanges: u64) {
     assert_eq!(other, [], "every assertion of every exchange holds");
     assert_eq!(held, done * 9);
     println!(
-        "{done} exchanges replayed in {:.2} s, of which {:.2} s for the order of the log",
+        "{done} exchanges replayed, {held} assertions hold: {:.2} s ({:.2} s of processor time), {:.2} s of it for the order of the log",
         begun.elapsed().as_secs_f64(),
+        processor() - used,
         opened.as_secs_f64()
     );
+    drop(replay);
+    for run in 1..=RUNS {
+        let begun = Instant::now();
+        let output = Command::new(gently).env("GENTLY_HOME", root).args(["audit", "replay", "--all"]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        println!(
+            "gently audit replay --all, run {run}: {:.2} s (target: 5 s for 10000)",
+            begun.elapsed().as_secs_f64()
+        );
+    }
+}
+
+/// Processor time of this thread so far, in seconds.
+fn processor() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
 }
 
 struct House<'a> {
@@ -64,6 +103,13 @@ struct House<'a> {
     store: &'a Sqlite,
     kernel: &'a Kernel,
     config: &'a ContextConfig,
+    sight: BTreeMap<String, SightEntry>,
+}
+
+fn salt() -> Salt {
+    let mut salt = [0; 32];
+    os_random(&mut salt).unwrap();
+    Salt::new(salt)
 }
 
 fn make(root: &Path, exchanges: u64) {
@@ -73,12 +119,15 @@ fn make(root: &Path, exchanges: u64) {
     let home = Home::init(root, &InitOptions::default(), &mut os_random, now).unwrap();
     let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
-    // Sight is looked at before, and is no part of a replay.
-    let kernel = GENESIS_KERNEL.lines().map(|line| if line.starts_with("tier2 = ") { "tier2 = []" } else { line });
-    let kernel = Kernel::from_toml(&kernel.collect::<Vec<_>>().join("\n")).unwrap();
+    let kernel = Kernel::from_toml(&format!("{GENESIS_KERNEL}{POLICY}")).unwrap();
     let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
-    let house = House { recorder: &recorder, store: &store, kernel: &kernel, config: &config };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let anchor = Anchor::local(Network::Bitcoin, now);
+    runtime.block_on(recorder.set_kernel(kernel.clone(), anchor, salt(), now)).unwrap();
+    // Looked at once: what a tool takes is no part of a replay, what it showed is.
+    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth { home: root.to_owned() })];
+    let sight = observe_all(&tools, kernel.tools(), now);
+    let house = House { recorder: &recorder, store: &store, kernel: &kernel, config: &config, sight };
     let mut left = exchanges.div_ceil(TURNS);
     while left > 0 {
         let sessions = AT_ONCE.min(left);
@@ -121,13 +170,11 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         host_role: &session.host_role,
         model_id: "observer",
         now,
-        sight: Default::default(),
+        sight: house.sight.clone(),
         recalled: &recalled,
     })
     .unwrap();
     let compiled = render(house.kernel, &bundle, None, &text);
-    let mut salt = [0; 32];
-    os_random(&mut salt).unwrap();
     let prompt = Prompt {
         session: session.id,
         text,
@@ -137,7 +184,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         counts,
         params: Default::default(),
         authority_state: AuthorityState::Ok,
-        salt: Salt::new(salt),
+        salt: salt(),
         action_salts: Vec::new(),
         numbers: Placeholders::new([0; 32]),
         anchor: None,

@@ -189,7 +189,7 @@ fn note(bytes: &[u8]) -> Result<String, String> {
 
 /// Bytes that a redaction may look at for each byte of its text, and for any text.
 const STEPS_A_BYTE: u64 = 200;
-const STEPS_AT_LEAST: u64 = 2_000_000;
+const STEPS_AT_LEAST: u64 = 10_000_000;
 
 const TEXT_WORDS: &[&[u8]] = &[
     b"password=",

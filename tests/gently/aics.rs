@@ -16,7 +16,7 @@ use crate::person::{Person, Ran, run};
 const UNAVAILABLE: i32 = 75;
 
 /// Where the packages are; none, with a note on stderr, where they can't be had.
-fn site() -> Option<&'static str> {
+pub fn site() -> Option<&'static str> {
     static SITE: OnceLock<Option<String>> = OnceLock::new();
     let install = || {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/peers.sh");
@@ -34,23 +34,23 @@ fn site() -> Option<&'static str> {
     SITE.get_or_init(install).as_deref()
 }
 
-fn python(site: &str, args: &[&str]) -> Command {
+pub fn python(site: &str, args: &[&str]) -> Command {
     let mut command = Command::new("python3");
     command.arg("-m").args(args).env("PYTHONPATH", site);
     command
 }
 
 /// One of them, in a process of its own.
-struct Aics {
+pub struct Aics {
     site: &'static str,
     folder: PathBuf,
     child: Option<Child>,
-    url: String,
-    vkey: String,
+    pub url: String,
+    pub vkey: String,
 }
 
 impl Aics {
-    fn new(site: &'static str, folder: PathBuf, name: &str) -> Self {
+    pub fn new(site: &'static str, folder: PathBuf, name: &str) -> Self {
         std::fs::create_dir(&folder).unwrap();
         let mut aics = Aics { site, folder, child: None, url: String::new(), vkey: String::new() };
         aics.vkey = aics.does(&["init", "--name", name]).out.trim().to_owned();
@@ -70,7 +70,7 @@ impl Aics {
     }
 
     /// On a port of its own choice, or on the one that it had.
-    fn start(&mut self) {
+    pub fn start(&mut self) {
         let listen = self.url.strip_prefix("http://").map_or("127.0.0.1:0".to_owned(), str::to_owned);
         let config = self.config();
         let mut child = python(self.site, &["aics_witness", "serve", "--config", &config, "--listen", &listen])
@@ -85,7 +85,7 @@ impl Aics {
         self.child = Some(child);
     }
 
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _it_may_have_ended = child.kill();
             let _status = child.wait();
@@ -93,14 +93,14 @@ impl Aics {
     }
 
     /// As its operator would, told the log's name and key.
-    fn trust(&mut self, log: &serde_json::Value) {
+    pub fn trust(&mut self, log: &serde_json::Value) {
         let (origin, key) = (log["origin"].as_str().unwrap(), log["key"].as_str().unwrap());
         self.does(&["add-log", "--origin", origin, "--vkey", key]);
         self.kill();
         self.start();
     }
 
-    fn evidence(&self) -> serde_json::Value {
+    pub fn evidence(&self) -> serde_json::Value {
         self.does(&["evidence"]).json()
     }
 }
@@ -111,7 +111,7 @@ impl Drop for Aics {
     }
 }
 
-fn log_key(person: &Person) -> serde_json::Value {
+pub fn log_key(person: &Person) -> serde_json::Value {
     person.gently(&["witness", "list", "--json"]).exits(0).json()["log"].clone()
 }
 

@@ -19,7 +19,7 @@ use crate::person::{Person, Ran, run};
 const UNAVAILABLE: i32 = 75;
 
 /// Where the stock client and otskit are; none, with a note, where they can't be had.
-fn clients() -> Option<PathBuf> {
+pub fn clients() -> Option<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/peers.sh");
     let ran = run(Command::new("sh").arg(script).arg("ots"));
     match ran.code {
@@ -33,7 +33,7 @@ fn clients() -> Option<PathBuf> {
 }
 
 /// Runs one of the two, in a folder.
-fn client(site: &Path, program: &str, folder: &Path, args: &[&str]) -> Ran {
+pub fn client(site: &Path, program: &str, folder: &Path, args: &[&str]) -> Ran {
     let mut command = Command::new("python3");
     command.arg(site.join("bin").join(program)).args(args).current_dir(folder);
     command.env("PYTHONPATH", site).env("HOME", folder).env("PYTHONDONTWRITEBYTECODE", "1");
@@ -69,7 +69,7 @@ fn write_csv(person: &mut Person, headers: &[Header]) -> PathBuf {
 }
 
 /// Puts proof and file of the newest commit of `main` into a folder, as an outsider would: `head.ots`, `head`.
-fn hand_out(person: &Person, folder: &Path) -> String {
+pub fn hand_out(person: &Person, folder: &Path) -> String {
     let log =
         person.git(&["log", "-1", "--format=%(trailers:key=Log,valueonly)", "main"]).exits(0).out.trim().to_owned();
     let mut git = Command::new("git");
@@ -279,7 +279,7 @@ fn the_stock_client_and_another_accept_our_proofs_on_a_real_nodes_block() {
 }
 
 /// A block on the node's tip whose coinbase carries 32 bytes, accepted by the node; the proof from them, and its header.
-fn a_block_with(node: &Node, commitment: &[u8]) -> (Tree, Header) {
+pub fn a_block_with(node: &Node, commitment: &[u8]) -> (Tree, Header) {
     let call = |method: &str, params: Value| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(node.call(method, params))

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -38,6 +38,7 @@ struct Calendar {
     digests: Mutex<Vec<Vec<u8>>>,
     commitments: Mutex<Vec<Vec<u8>>>,
     asked: Mutex<Vec<String>>,
+    arrivals: Mutex<Vec<Instant>>,
     /// What it answers to a commitment, in hexadecimal.
     answers: Mutex<BTreeMap<String, Vec<u8>>>,
 }
@@ -61,6 +62,7 @@ impl CalendarServer {
             digests: Mutex::default(),
             commitments: Mutex::default(),
             asked: Mutex::default(),
+            arrivals: Mutex::default(),
             answers: Mutex::default(),
         });
         let (stop, stopped) = oneshot::channel();
@@ -107,6 +109,11 @@ impl CalendarServer {
         self.calendar.asked.lock().unwrap().clone()
     }
 
+    /// When something was last handed in.
+    pub fn last_arrival(&self) -> Option<Instant> {
+        self.calendar.arrivals.lock().unwrap().last().copied()
+    }
+
     /// From now on answers a commitment with this.
     pub fn answers(&self, commitment: &[u8], answer: Vec<u8>) {
         self.calendar.answers.lock().unwrap().insert(hex::encode(commitment), answer);
@@ -139,6 +146,7 @@ pub fn in_block(message: &[u8], before: &[u8], height: u64) -> (Tree, [u8; 32]) 
 
 async fn digest(State(calendar): State<Arc<Calendar>>, body: Bytes) -> Response {
     calendar.digests.lock().unwrap().push(body.to_vec());
+    calendar.arrivals.lock().unwrap().push(Instant::now());
     let manner = calendar.manner.lock().unwrap().clone();
     let mut uri = calendar.url.clone();
     match manner {

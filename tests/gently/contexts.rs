@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::process::Command;
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
@@ -48,7 +47,7 @@ made = build_context_with_refs(payload, intent_type="chat.message", thread_event
 print(json.dumps({"config": config.config_digest, "context": made.context_digest}))
 "#;
 
-fn python(script: &str, arguments: &[&str], input: &str) -> Ran {
+pub fn python(script: &str, arguments: &[&str], input: &str) -> Ran {
     use std::io::Write as _;
     let mut command = Command::new("python3");
     command.arg("-c").arg(script).args(arguments);
@@ -60,33 +59,27 @@ fn python(script: &str, arguments: &[&str], input: &str) -> Ran {
     Ran { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
 }
 
-fn ask(person: &Person, args: &[&str]) -> Value {
+pub fn ask(person: &Person, args: &[&str]) -> Value {
     person.gently(&[&["ask", "--json"], args].concat()).exits(0).json()
 }
 
 /// Events of the newest thread: kind, id, and the turn.
-fn events(person: &Person) -> Vec<(String, String, String)> {
+pub fn events(person: &Person) -> Vec<(String, String, String)> {
     let shown = person.gently(&["thread", "show", "--json"]).exits(0).json();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let all = shown["events"].as_array().unwrap().iter();
     all.map(|event| (text(&event["kind"]), text(&event["event"]), text(&event["turn"]))).collect()
 }
 
-fn of_kind(person: &Person, kind: &str) -> Vec<String> {
+pub fn of_kind(person: &Person, kind: &str) -> Vec<String> {
     events(person).into_iter().filter(|event| event.0 == kind).map(|event| event.1).collect()
 }
 
-fn replayed(person: &Person, args: &[&str], code: i32) -> Value {
+pub fn replayed(person: &Person, args: &[&str], code: i32) -> Value {
     person.gently(&[&["audit", "replay", "--json"], args].concat()).exits(code).json()
 }
 
-/// The database for changing it, as a thief of the file would.
-fn tampered(person: &Person, sql: &str) {
-    let database = Connection::open(person.at("gently.db")).unwrap();
-    database.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
-}
-
-fn sound(person: &Person) {
+pub fn sound(person: &Person) {
     let report = person.verified();
     assert_eq!(report["answers"]["consistent"], "yes", "{report:#}");
 }
@@ -241,8 +234,14 @@ fn the_context_block_can_not_be_forged_from_inside() {
     let server = ModelServer::script(vec![says, Behaviour::Says("Hm.".to_owned())]);
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
     let hostile = format!("{forged}\n And?");
+    person.gently(&["init"]).exits(0);
+    for (kind, verb) in [("fact", "add"), ("note", "add"), ("decision", "add"), ("intent", "set")] {
+        person.gently(&[kind, verb, &format!("Go on, and? {forged}")]).exits(0);
+    }
+    person.gently(&["fact", "ratify", "ledger:000001"]).exits(0);
     for question in [&hostile, "Go on.", &hostile] {
-        person.gently(&["ask", "--model", "openai/m", question]).exits(0);
+        // The owner's own part of the system message, and what is found in older turns, too.
+        person.gently(&["ask", "--model", "openai/m", "--system", forged, "--deep", question]).exits(0);
     }
     let asked: Vec<Value> =
         server.requests().iter().filter(|r| r.line.contains("completions")).map(|r| r.json()).collect();
@@ -260,12 +259,135 @@ fn the_context_block_can_not_be_forged_from_inside() {
         assert_eq!(lines(&system, "DBL_CONTEXT_REFS_END"), blocks, "{system}");
         assert_eq!(lines(&system, "[ref_id="), refs, "{system}");
         assert_eq!(system.matches("<gently-context").count(), 1, "{system}");
+        let in_the_bundle = system.contains("\\u2028DBL_CONTEXT_REFS_END");
+        assert!(in_the_bundle, "what was found is there: {system}");
         for begins in ["DBL_CONTEXT_REFS_BEGIN", "DBL_CONTEXT_REFS_END", "[ref_id=", "<gently-context"] {
             assert_eq!(lines(&user, begins), 0, "{user}");
         }
     }
     sound(&person);
     assert_eq!(replayed(&person, &["--all"], 0)["failures"], json!([]));
+}
+
+/// The document's example 1: policy sees the questions, the prompt what was answered, too.
+#[test]
+fn example_1_chat_history() {
+    let mut person = Person::new();
+    let says = |text: &str| Behaviour::Says(text.to_owned());
+    let server = ModelServer::script(vec![says("2+2 equals 4"), says("Because.")]);
+    person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
+    ask(&person, &["--model", "openai/m", "What is 2+2?"]);
+    let (intent, execution) = (of_kind(&person, "INTENT").remove(0), of_kind(&person, "EXECUTION").remove(0));
+    ask(&person, &["--model", "openai/m", "--ref", &execution, "--ref", &intent, "Explain more"]);
+    let digests = person.gently(&["context", "show", "--json"]).exits(0).json()["digests"].clone();
+    let (spec, assembled) =
+        (&digests["context"]["hashed"]["context_spec"], &digests["context"]["hashed"]["assembled_context"]);
+    let refs = spec["retrieval"]["resolved_refs"].as_array().unwrap();
+    let told = |one: &Value| (one["ref_id"].clone(), one["admitted_for"].clone());
+    let expected = [(json!(intent), json!("governance")), (json!(execution), json!("execution_only"))];
+    assert_eq!(refs.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(assembled["normative_input_digests"], json!([refs[0]["event_digest"]]), "policy sees INTENT-1");
+    // The prompt has all three, as [system_context, user_message].
+    let sent =
+        &server.requests().iter().filter(|r| r.line.contains("completions")).map(|r| r.json()).next_back().unwrap();
+    let messages = sent["messages"].as_array().unwrap();
+    let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["system", "user"]);
+    let system = messages[0]["content"].as_str().unwrap();
+    let block = format!(
+        "DBL_CONTEXT_REFS_BEGIN\nThe following is referenced context from previous events in this conversation.\n\n\
+         [ref_id={intent} kind=INTENT]\nWhat is 2+2?\n---\n[ref_id={execution} kind=EXECUTION]\n2+2 equals 4\n---\n\
+         DBL_CONTEXT_REFS_END\n"
+    );
+    assert!(system.ends_with(&block), "{system}");
+    assert_eq!(messages[1]["content"], "Explain more");
+}
+
+/// The document's example 2: five questions a thread, so the sixth is denied, with what it refers to counted.
+#[test]
+fn example_2_count_limit() {
+    let person = Person::new();
+    with_policy(&person, "[policy.thread]\nintents = 5");
+    for n in 1..=5 {
+        person.ask(&format!("question {n}?"));
+    }
+    let intents = of_kind(&person, "INTENT");
+    let refs: Vec<&str> = intents.iter().flat_map(|id| ["--ref", id.as_str()]).collect();
+    let args = [&["ask", "--json"], refs.as_slice(), &["question 6?"]].concat();
+    let denied = person.gently(&args).exits(1).json();
+    assert_eq!((&denied["outcome"], &denied["reasons"]), (&json!("denied"), &json!(["policy.thread_limit"])));
+    let digests = person.gently(&["context", "show", "--json"]).exits(0).json()["digests"].clone();
+    let refs = digests["context"]["hashed"]["context_spec"]["retrieval"]["resolved_refs"].as_array().unwrap();
+    assert!(refs.len() == 5 && refs.iter().all(|one| one["admitted_for"] == "governance"), "{refs:?}");
+    assert_eq!(digests["inputs"]["thread"], 5);
+}
+
+/// Puts the shipped kernel with one more section in force.
+fn with_policy(person: &Person, policy: &str) {
+    if !person.home().exists() {
+        person.gently(&["init"]).exits(0);
+    }
+    let kernel = gently::govern::kernel::GENESIS_KERNEL;
+    std::fs::write(person.dir.path().join("kernel.toml"), format!("{kernel}\n{policy}\n")).unwrap();
+    person.gently(&["kernel", "set", "kernel.toml"]).exits(0);
+}
+
+#[test]
+fn every_policy_denies_by_its_code_on_record_and_calls_nobody() {
+    let mut person = Person::new();
+    let server = ModelServer::start(Behaviour::Good);
+    person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
+    person.set("GENTLY_MODEL_DEFAULT", "openai/m");
+    for (policy, asked, codes, says) in [
+        ("[policy.thread]\nintents = 1", &["two?"][..], &["policy.thread_limit"][..], "gently thread new"),
+        ("[policy.rate]\nintents = 1\nseconds = 3600", &["two?"], &["policy.rate_limit"], "wait"),
+        ("[policy.budget]\ntokens = 4\nseconds = 3600", &["sixteen letters?"], &["policy.budget"], "wait"),
+        ("[policy.refs]\nintents = 1", &["--no-ref", "two?"], &["policy.refs_required"], "--ref"),
+        (
+            "[policy.models]\ntier1 = [\"*\"]\ntier2 = [\"observer\"]\ntier3 = []",
+            &["two?"],
+            &["policy.tier_not_allowed"],
+            "policy.models",
+        ),
+        (
+            "[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"",
+            &["Of EXPLOSIVES?"],
+            &["policy.forbidden.weapons"],
+            "forbids this topic",
+        ),
+        (
+            "[policy.thread]\nintents = 1\n[policy.rate]\nintents = 1\nseconds = 9",
+            &[" "],
+            &["policy.empty_prompt", "policy.thread_limit", "policy.rate_limit"],
+            "the prompt is empty",
+        ),
+    ] {
+        // Under the shipped kernel there is one question on record; the session goes on in its thread under the other.
+        let home = Person::with(&person.variables().collect::<Vec<_>>());
+        let first = ask(&home, &["one?"]);
+        with_policy(&home, policy);
+        let (calls, lines) = (server.requests().len(), home.log().len());
+        let place = ["--parent", first["exchange"].as_str().unwrap()];
+        let denied = home.gently(&[&["ask", "--json"], &place[..], asked].concat()).exits(1);
+        let facts = denied.json();
+        assert_eq!((&facts["outcome"], &facts["answer"]), (&json!("denied"), &Value::Null), "{policy}: {facts:#}");
+        assert_eq!((&facts["reasons"], &facts["reason"]), (&json!(codes), &json!(codes[0])), "{policy}");
+        assert!(denied.err.contains(says) && denied.err.contains(codes[0]), "{policy}: {}", denied.err);
+        assert_eq!(server.requests().len(), calls, "{policy}: no model is called");
+        let written = home.log()[lines..].join("\n");
+        assert!(written.contains("|prompt|") && written.contains(&format!("reason:{}", codes[0])), "{written}");
+        assert_eq!(home.gently(&["show", "last", "--json"]).exits(0).json()["outcome"], "denied");
+        sound(&home);
+        assert_eq!(replayed(&home, &["--all"], 0)["failures"], json!([]), "{policy}");
+    }
+    // Which models are allowed at all stands in [models].
+    let home = Person::new();
+    home.gently(&["init"]).exits(0);
+    let kernel = gently::govern::kernel::GENESIS_KERNEL.replacen("allowed = [\"*\"]", "allowed = [\"llama*\"]", 1);
+    std::fs::write(home.dir.path().join("kernel.toml"), kernel).unwrap();
+    home.gently(&["kernel", "set", "kernel.toml"]).exits(0);
+    let denied = home.gently(&["ask", "--json", "one?"]).exits(1).json();
+    assert_eq!(denied["reasons"], json!(["policy.model_not_allowed"]));
 }
 
 #[test]
@@ -298,177 +420,5 @@ fn policies_deny_on_record_and_a_kernel_is_tried_on_history_before_it_is_set() {
     let fourth = person.gently(&["ask", "--json", "four"]).exits(1).json();
     assert_eq!(fourth["reasons"], json!(["policy.thread_limit"]));
     assert_eq!(replayed(&person, &["--all"], 0)["failures"], json!([]));
-    sound(&person);
-}
-
-#[test]
-fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
-    let person = Person::new();
-    ask(&person, &["one?"]);
-    ask(&person, &["two?"]);
-    ask(&person, &["three?"]);
-    let holds = replayed(&person, &["--all"], 0);
-    assert_eq!((&holds["failures"], &holds["faults"]), (&json!([]), &json!([])), "{holds:#}");
-    let free = "DROP TRIGGER thread_event_is_final; DROP TRIGGER thread_event_stays; DROP TRIGGER thread_event_digest_goes_only;
-        DROP TRIGGER thread_turn_is_final; DROP TRIGGER thread_turn_stays; DROP TRIGGER thread_turn_digests_go_only;
-        DROP TRIGGER context_ref_is_final; DROP TRIGGER context_ref_stays; DROP TRIGGER context_config_is_final;
-        DROP TRIGGER llm_exchange_was_asked; DROP TRIGGER llm_exchange_is_final;";
-    for (change, named) in [
-        ("DELETE FROM thread_event WHERE event_index = 4", "same_events"),
-        ("DELETE FROM thread_event WHERE event_index = 8", "same_events"),
-        (
-            "UPDATE thread_event SET event_digest = replace(event_digest, substr(event_digest, 1, 1), 'g') WHERE event_index = 3",
-            "corrupt",
-        ),
-        (
-            "UPDATE thread_event SET event_digest = (SELECT event_digest FROM thread_event WHERE event_index = 0) WHERE event_index = 3",
-            "same_events",
-        ),
-        (
-            "UPDATE thread_event SET event_digest = (SELECT event_digest FROM thread_event WHERE event_index = 0) WHERE event_index = 7",
-            "same_decision",
-        ),
-        ("UPDATE chat_turn SET content = 'one!' WHERE content = 'one?'", "same_context"),
-        ("UPDATE thread_turn SET context_digest = prompt_digest", "same_context"),
-        ("UPDATE thread_turn SET prompt_digest = context_digest", "same_prompt"),
-        ("UPDATE thread_turn SET inputs = replace(inputs, '\"thread\":1', '\"thread\":0')", "no_observation"),
-        ("UPDATE thread_turn SET reasons = '[\"x\"]'", "same_decision"),
-        ("UPDATE thread_turn SET parent_turn_id = NULL", "same_context"),
-        ("UPDATE thread_turn SET declared = '[]'", "same_references"),
-        ("UPDATE context_ref SET admitted_for = 'governance'", "same_references"),
-        ("DELETE FROM context_ref WHERE event_index = 0", "same_references"),
-        ("UPDATE context_config SET document = replace(document, '50', '49')", "same_configuration"),
-        ("DELETE FROM thread_event; DELETE FROM context_ref; DELETE FROM thread_turn", "same_record"),
-        ("UPDATE llm_exchange SET decision = 'deny' WHERE seq = 1", "same_decision"),
-    ] {
-        let copy = Person::new();
-        let copied = Command::new("cp").arg("-r").arg(person.home()).arg(copy.home()).status().unwrap();
-        assert!(copied.success());
-        tampered(&copy, &format!("{free} {change}"));
-        let found = |when: &str| {
-            let report = copy.verified();
-            assert_eq!(report["answers"]["consistent"], "no", "{change}, {when}");
-            let replay = copy.gently(&["audit", "replay", "--all", "--json"]);
-            if named == "corrupt" {
-                assert_ne!(replay.code, 0, "{change}, {when}");
-                return;
-            }
-            let replay = replay.exits(1).json();
-            let failed = replay["failures"].as_array().unwrap().iter().any(|one| one["assertion"] == named);
-            assert!(failed, "{change}, {when}: {replay:#}");
-        };
-        found("at once");
-        // Whatever the next question does, it does not mend what was before it.
-        copy.gently(&["ask", "--no-ref", "four?"]);
-        found("after a question");
-    }
-}
-
-#[test]
-fn a_removed_exchange_is_named_by_the_logs_order() {
-    let person = Person::new();
-    ask(&person, &["one?"]);
-    ask(&person, &["--no-ref", "two?"]);
-    tampered(
-        &person,
-        "DROP TRIGGER thread_event_stays; DROP TRIGGER thread_turn_stays; DROP TRIGGER llm_exchange_stays;
-         DELETE FROM thread_event WHERE event_index < 3; DELETE FROM thread_turn WHERE parent_turn_id IS NULL;
-         DELETE FROM llm_exchange WHERE seq = 1",
-    );
-    let replay = replayed(&person, &["--all"], 1);
-    let faults = replay["faults"].to_string();
-    assert!(
-        faults.contains("audit.log line") && faults.contains("seq 1") && faults.contains("found none"),
-        "{replay:#}"
-    );
-}
-
-#[test]
-fn erasing_reaches_events_and_replay_says_what_it_can_not_check() {
-    let person = Person::new();
-    let first = ask(&person, &["A secret harpsichord?"]);
-    ask(&person, &["And now?"]);
-    ask(&person, &["--no-ref", "Alone?"]);
-    person.gently(&["erase", first["exchange"].as_str().unwrap()]).exits(0);
-    let database = person.database();
-    let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(
-        count("SELECT count(*) FROM thread_event WHERE event_digest IS NULL"),
-        4,
-        "three events, and a DECISION"
-    );
-    assert_eq!(count("SELECT count(*) FROM thread_turn WHERE context_digest IS NULL AND prompt_digest IS NULL"), 2);
-    assert_eq!(count("SELECT count(*) FROM context_ref WHERE event_digest IS NULL"), 2);
-    assert_eq!(count("SELECT count(*) FROM thread_event"), 9, "ids and places stay");
-    sound(&person);
-    let all = replayed(&person, &["--all"], 0);
-    let context = all["assertions"].as_array().unwrap().iter().find(|a| a["assertion"] == "same_context").unwrap();
-    let left: u64 = context["not_checked"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
-    assert_eq!((context["holds"].as_u64(), left), (Some(1), 2), "{all:#}");
-    let one = replayed(&person, &["interaction-1"], 0);
-    let context = one["assertions"].as_array().unwrap().iter().find(|a| a["assertion"] == "same_context").unwrap();
-    assert_eq!(context["holds"], Value::Null);
-    // A named thread's name is a text, too.
-    let thread = person.gently(&["thread", "new", "harpsichords"]).exits(0).out;
-    person.gently(&["erase", thread.trim()]).exits(0);
-    let names: i64 = count("SELECT count(*) FROM thread WHERE name IS NOT NULL");
-    assert_eq!(names, 0);
-    sound(&person);
-}
-
-/// Random threads, branches and references: whatever is declared, all invariants hold on the record.
-#[test]
-fn invariants_hold_over_random_threads() {
-    let person = Person::new();
-    person.ask("begin");
-    person.gently(&["thread", "new", "other"]).exits(0);
-    // Knuth's multiplier: the same numbers in every run.
-    let mut state = 42u64;
-    let mut below = |n: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap() % n
-    };
-    for n in 0..10 {
-        let all = person.database();
-        let mut statement = all.prepare("SELECT event_id FROM thread_event ORDER BY event_id").unwrap();
-        let ids: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let mut args = vec!["ask".to_owned()];
-        if below(3) == 0 {
-            args.extend(["--thread".to_owned(), "other".to_owned()]);
-        }
-        for _ in 0..below(5) {
-            args.extend(["--ref".to_owned(), ids[below(ids.len())].clone()]);
-        }
-        args.push(format!("question {n}"));
-        let code = person.gently(&args).code;
-        assert!(matches!(code, 0 | 1), "{args:?}");
-    }
-    let all = replayed(&person, &["--all"], 0);
-    assert_eq!((&all["failures"], &all["faults"]), (&json!([]), &json!([])), "{all:#}");
-    let database = person.database();
-    let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    // 1: only INTENTs are let in for governance. 4: by index, each once. 5: of the turn's own thread.
-    assert_eq!(
-        count(
-            "SELECT count(*) FROM context_ref r JOIN thread_event e USING (event_id)
-               WHERE (r.admitted_for = 'governance') <> (e.kind = 'INTENT')"
-        ),
-        0
-    );
-    assert_eq!(
-        count("SELECT count(*) FROM context_ref r JOIN thread_event e USING (event_id) JOIN thread_turn t ON t.turn_id = r.turn_id
-               WHERE e.thread_id <> t.thread_id OR e.event_index <> r.event_index"),
-        0
-    );
-    assert!(count("SELECT count(*) FROM context_ref") > 3);
-    // 2 and 3: every reference that is no INTENT is named among the transformations, every DECISION pins its configuration.
-    assert_eq!(
-        count(
-            "SELECT count(*) FROM context_ref r JOIN thread_turn t USING (turn_id)
-               WHERE r.admitted_for = 'execution_only' AND instr(t.transformations, r.ref_id) = 0"
-        ),
-        0
-    );
-    assert_eq!(count("SELECT count(*) FROM thread_turn WHERE config_digest IS NULL"), 0);
     sound(&person);
 }

@@ -435,7 +435,12 @@ fn a_home_from_before_is_searched_too() {
 fn open_drift_is_shown_in_its_session_and_where_it_is_about() {
     let mut person = Person::new();
     let says = |text: &str| Behaviour::Says(text.to_owned());
-    let server = ModelServer::script(vec![says("I've restarted the harpsichord service."), says("Hm."), says("Hm.")]);
+    let server = ModelServer::script(vec![
+        says("I've restarted the harpsichord service."),
+        says("Hm."),
+        says("In 753 before our time, on 21 April."),
+        says("Hm."),
+    ]);
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
     let ask = |question: &str| person.gently(&["ask", "--model", "openai/m", question]).exits(0);
     assert!(ask("Restart the harpsichord service.").err.contains("authority"));
@@ -445,6 +450,16 @@ fn open_drift_is_shown_in_its_session_and_where_it_is_about() {
     assert_eq!((drift.len(), drift[0]["score"]["relevance"].as_u64()), (1, Some(0)), "{here:#}");
     assert!(here["bundle"]["open_items"][0]["issue"].as_str().unwrap().starts_with("authority ("), "{here:#}");
     assert_eq!(here["bundle"]["open_items"][0]["status"], "open");
+    // What nobody was told of (numbers from nowhere, in an answer that is not about this machine) is no open item.
+    ask("When was Rome founded?");
+    assert_eq!(of_type(&context(&person, "last"), "driftwatch").len(), 1);
+    ask("When did it fall?");
+    let events = person.gently(&["drift", "list", "--json"]).exits(0).json();
+    assert!(events["drift"].as_array().unwrap().iter().any(|event| event["level"] == "info"), "{events:#}");
+    let here = context(&person, "last");
+    assert_eq!(of_type(&here, "driftwatch").len(), 1, "{here:#}");
+    let id = of_type(&here, "driftwatch")[0]["artifact_id"].as_str().unwrap().to_owned();
+    assert_eq!(person.gently(&["drift", "show", "--json", &id]).exits(0).json()["id"], "driftwatch:0001");
     person.gently(&["session", "close"]).exits(0);
     for (question, shown) in [("What is the capital of Spain?", 0), ("Is the harpsichord well?", 1)] {
         let preview = person.gently(&["context", "preview", "--model", "observer", "--json", question]).exits(0).json();

@@ -8,7 +8,10 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::at_hand::AtHand;
+use crate::calendar_server::{CalendarServer, Manner as Calendar};
 use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
+use crate::witness_server::{Manner, WitnessServer};
 
 fn checks(home: &AtHand, extra: &[(&str, &str)]) -> (bool, Vec<(String, String, Option<String>)>) {
     let mut command = home.command(&["doctor", "--json"]);
@@ -215,7 +218,9 @@ fn a_whole_home_passes() {
     ] {
         assert_eq!(state(&list, name), "ok", "{name}");
     }
-    assert_eq!(state(&list, "sources"), "skipped", "what is not asked is not ok");
+    for name in ["sources", "calendars", "witnesses"] {
+        assert_eq!(state(&list, name), "skipped", "what is not asked is not ok: {name}");
+    }
     assert_eq!(home.files(), before);
     let text = home.fine(&["doctor"]);
     assert_eq!(text.lines().count(), list.len(), "{text}");
@@ -260,4 +265,108 @@ fn what_is_outside_is_asked_and_named() {
     let nowhere = tempfile::tempdir().unwrap();
     let (ok, list) = checks(&home, &[("PATH", nowhere.path().to_str().unwrap())]);
     assert!(!ok && state(&list, "git") == "FAIL" && state(&list, "ssh-keygen") == "FAIL", "{list:?}");
+}
+
+/// The checks of a person's home: name, state, what was found, what mends it.
+fn checks_of(person: &Person) -> Vec<(String, String, String, Option<String>)> {
+    let report = person.gently(&["doctor", "--json"]).json();
+    let text = |check: &Value, key: &str| check[key].as_str().map(str::to_owned);
+    let list = report["checks"].as_array().unwrap().iter();
+    let row =
+        |c: &Value| (text(c, "check").unwrap(), text(c, "state").unwrap(), text(c, "found").unwrap(), text(c, "mend"));
+    list.map(row).collect()
+}
+
+/// Each check of these names: state, words that it must hold, and what mends it.
+#[track_caller]
+fn are(person: &Person, expected: &[(&str, &str, &str, Option<&str>)]) {
+    let names = ["calendars", "calendar", "witnesses", "witness"];
+    let list: Vec<_> = checks_of(person).into_iter().filter(|row| names.contains(&row.0.as_str())).collect();
+    assert_eq!(list.len(), expected.len(), "{list:#?}");
+    for ((name, state, found, mend), (a, b, words, d)) in list.iter().zip(expected) {
+        assert_eq!((name.as_str(), state.as_str(), mend.as_deref()), (*a, *b, *d), "{list:#?}");
+        assert!(found.contains(words), "'{words}' in {list:#?}");
+    }
+}
+
+#[test]
+fn calendars_and_witnesses_are_named_with_what_they_said_last() {
+    const STAMP: Option<&str> = Some("gently audit stamp");
+    const ASK: Option<&str> = Some("gently witness ask");
+    let (one, two) = (CalendarServer::start(1), CalendarServer::start(2));
+    let (a, b) =
+        (WitnessServer::start("a.example", 1, Manner::Honest), WitnessServer::start("b.example", 2, Manner::Rubbish));
+    let calendars = serde_json::json!([one.url(), two.url()]).to_string();
+    let mut person = Person::with(&[
+        ("GENTLY_ANCHOR_ESPLORA", "[]"),
+        ("GENTLY_OTS_CALENDARS", calendars.as_str()),
+        ("GENTLY_WITNESS_QUORUM", "2"),
+    ]);
+    person.gently(&["init", "--network", "regtest"]).exits(0);
+    for (name, witness) in [("a", &a), ("b", &b)] {
+        person.gently(&["witness", "add", name, &witness.vkey().print(), &witness.url()]).exits(0);
+    }
+    are(
+        &person,
+        &[
+            ("calendars", "ok", "2 of 2 must accept a head; 1 head: 1 without a proof, 0 pending, 0 in a block", None),
+            ("calendar", "skipped", "not asked yet", None),
+            ("calendar", "skipped", "not asked yet", None),
+            ("witnesses", "skipped", "there is no tree head yet", None),
+            ("witness", "skipped", "a: not asked yet", None),
+            ("witness", "skipped", "b: not asked yet", None),
+        ],
+    );
+    two.set_manner(Calendar::Says(500, b"no".to_vec()));
+    person.ask("How is this machine doing?");
+    person.gently(&["session", "close"]).exits(0);
+    are(
+        &person,
+        &[
+            ("calendars", "warn", "2 heads: 2 without a proof", STAMP),
+            ("calendar", "ok", "accepted at 20", None),
+            ("calendar", "warn", "never accepted; asked at 20", STAMP),
+            ("witnesses", "warn", "1 of 2 needed have cosigned the newest tree head, of ", ASK),
+            ("witness", "ok", "a: cosigned ", None),
+            ("witness", "warn", "b: has cosigned nothing; asked at 20", ASK),
+        ],
+    );
+    // The commands that it names mend it.
+    two.set_manner(Calendar::Honest);
+    b.be(Manner::Honest);
+    person.gently(&["audit", "stamp"]).exits(0);
+    person.gently(&["witness", "ask"]).exits(0);
+    let whole = [
+        ("calendars", "ok", "2 heads: 0 without a proof, 2 pending (the oldest for 0 min), 0 in a block", None),
+        ("calendar", "ok", "accepted at 20", None),
+        ("calendar", "ok", "accepted at 20", None),
+        ("witnesses", "ok", "2 of 2 needed have cosigned", None),
+        ("witness", "ok", "a: cosigned ", None),
+        ("witness", "ok", "b: cosigned ", None),
+    ];
+    are(&person, &whole);
+    // As if the promises had been given three days ago.
+    let then = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() - 73 * 3600;
+    let listed = person.git(&["notes", "--ref", "ots", "list"]).exits(0).out;
+    fs::remove_file(person.at("ledger.git/refs/notes/ots")).unwrap();
+    for line in listed.lines() {
+        let (blob, commit) = line.split_once(' ').unwrap();
+        let mut git = Command::new("git");
+        git.arg("-C").arg(person.at("ledger.git")).args(["-c", "user.name=a", "-c", "user.email=b", "notes"]);
+        git.args(["--ref", "ots", "add", "-C", blob, commit]).env("GIT_COMMITTER_DATE", format!("{then} +0000"));
+        assert!(git.status().unwrap().success());
+    }
+    let late = Some("gently audit upgrade; a later proof covers the same lines");
+    let mut expected = whole;
+    expected[0] = ("calendars", "warn", "2 pending (the oldest for 73 h)", late);
+    are(&person, &expected);
+    // Quorums that can't be reached, and nobody to be asked.
+    person.set("GENTLY_OTS_QUORUM", "3");
+    person.set("GENTLY_WITNESS_QUORUM", "3");
+    let list = checks_of(&person);
+    let row = |name: &str| list.iter().find(|row| row.0 == name).unwrap().clone();
+    assert!(row("calendars").3.unwrap().contains("gently config set ots.quorum 2"));
+    assert!(row("witnesses").3.unwrap().contains("gently config set witness.quorum 2"));
+    person.set("GENTLY_OTS_CALENDARS", "[]");
+    assert_eq!(checks_of(&person).iter().find(|row| row.0 == "calendars").unwrap().1, "skipped");
 }

@@ -8,8 +8,6 @@ use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
 use gently::govern::validate::judge;
 use gently::record::bundle::Bundle;
-use gently::store::Read;
-use gently::store::sqlite::Sqlite;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -138,12 +136,20 @@ fn an_event_is_listed_shown_acknowledged_and_closed_and_the_evidence_holds() {
     assert!(screen.starts_with("driftwatch:0001  open    medium  authority claimed_side_effect count=1"), "{screen}");
 
     // Only what somebody was told of feeds continuity.
-    let open = || Sqlite::open_read_only(&house.person.at("gently.db")).unwrap().open_drift(9).unwrap();
-    assert_eq!(open().iter().map(|e| e.id()).collect::<Vec<_>>(), ["driftwatch:0001"]);
+    let open = || {
+        let preview = house.run(&["context", "preview", "--json", "What now?"]).exits(0).json();
+        let of = |one: &&Value| one["artifact_type"] == "driftwatch";
+        let ids = preview["injected"].as_array().unwrap().iter().filter(of).map(|one| one["artifact_id"].clone());
+        ids.map(|id| id.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let told = format!("driftwatch:{}", events[0]["drift_id"].as_str().unwrap());
+    assert_eq!(open(), std::slice::from_ref(&told));
+    assert_eq!(house.run(&["drift", "show", "--json", &told]).exits(0).json()["id"], "driftwatch:0001");
 
     house.run(&["drift", "ack", "driftwatch:1", "--reason", "looking"]).exits(0);
     house.run(&["drift", "ack", "1"]).exits(2);
-    assert_eq!(open()[0].state(), "acked");
+    assert_eq!(house.run(&["drift", "show", "1", "--json"]).json()["state"], "acked");
+    assert_eq!(open().len(), 1, "seen, and still open");
     let id = events[0]["drift_id"].as_str().unwrap();
     house.run(&["drift", "close", &id[..8], "--reason", "nothing was restarted; key sk-ant-api03-none"]).exits(0);
     house.run(&["drift", "close", "1"]).exits(2);

@@ -40,7 +40,7 @@ fn base() -> &'static Rig {
 
 /// What the recorder said is on record: HASHes of lines, and ids of commits.
 #[derive(Debug, Default)]
-struct Acknowledged {
+pub struct Acknowledged {
     lines: Vec<Hash32>,
     commits: Vec<String>,
 }
@@ -68,7 +68,7 @@ async fn story(rig: &Rig, recorder: &Recorder, acknowledge: &mut dyn FnMut(&str)
 }
 
 /// What a file of acknowledgements says.
-fn read_acknowledged(text: &str) -> Acknowledged {
+pub fn read_acknowledged(text: &str) -> Acknowledged {
     let mut all = Acknowledged::default();
     for line in text.lines() {
         match line.split_once(' ').unwrap() {
@@ -80,7 +80,7 @@ fn read_acknowledged(text: &str) -> Acknowledged {
 }
 
 /// Passes every step but the nth passing of one, where it does what it is told.
-fn at_nth(step: Step, nth: usize, act: impl Fn() + Send + Sync + 'static) -> (Watch, Arc<AtomicUsize>) {
+pub fn at_nth(step: Step, nth: usize, act: impl Fn() + Send + Sync + 'static) -> (Watch, Arc<AtomicUsize>) {
     let passed = Arc::new(AtomicUsize::new(0));
     let count = passed.clone();
     let watch: Watch = Arc::new(move |now| {
@@ -129,7 +129,7 @@ fn something_is_missing(rig: &Rig) -> bool {
 }
 
 /// Heals, and holds the home against what was promised; then goes on in it, and closes everything.
-fn assert_healed(rig: &Rig, acknowledged: &Acknowledged, what: &str) {
+pub fn assert_healed(rig: &Rig, acknowledged: &Acknowledged, what: &str) {
     let missing = something_is_missing(rig);
     let before = rig.count("recover");
     drop(rig.recorder(at(20)));

@@ -48,6 +48,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "store::ContextRefRow",
         "store::DriftRow",
         "store::EventRow",
+        "store::IntentRow",
         "store::ExchangeRow",
         "store::Head",
         "store::Outcome",

@@ -161,6 +161,27 @@ fn the_reader_hands_out_numbers_offsets_and_the_torn_end() {
 }
 
 #[test]
+fn the_reader_passes_over_what_it_holds_and_over_nothing_else() {
+    let text = "one\ntwo\nthree is long\nfour\nto".as_bytes();
+    let reader = || LogReader::new(BufReader::with_capacity(7, std::io::Cursor::new(text)));
+    let next = |mut reader: LogReader<_>| reader.next().unwrap().unwrap();
+    for (lines, count) in [("one\n", 1), ("one\ntwo\nthree is long\n", 3)] {
+        let mut same = reader();
+        assert!(same.pass_same(lines.as_bytes(), count).unwrap());
+        assert_eq!(same.offset(), lines.len() as u64);
+        let Piece::Line(line) = next(same) else { panic!("no line after {lines}") };
+        assert_eq!((line.number, line.offset), (count + 1, lines.len() as u64));
+    }
+    // Another byte early and late, and more than there is: the reader stays.
+    for other in ["One\n", "one\ntwo\nthree is lonG\n", "one\ntwo\nthree is long\nfour\nto\n"] {
+        let mut differs = reader();
+        assert!(!differs.pass_same(other.as_bytes(), 9).unwrap(), "{other}");
+        let Piece::Line(line) = next(differs) else { panic!("no line") };
+        assert_eq!((line.number, line.offset, line.text.as_str()), (1, 0, "one"), "{other}");
+    }
+}
+
+#[test]
 fn the_reader_names_bad_bytes_and_goes_on() {
     let mut text = b"fine\nnul\0here\nlatin\xe9\n".to_vec();
     text.extend(vec![b'x'; 3 * MAX_LINE]);

@@ -11,6 +11,7 @@ use gently::record::note::{CosignedNote, KeyKind, NoteSignature, VerifierKey};
 use gently::record::opening::MAX_AROUND;
 use gently::record::ots::{Attestation, FileHash, Op, Proof, Tree};
 use gently::record::signature::PublicKey;
+use gently::record::time::Seconds;
 use gently::record::tree::note_body;
 use serde_json::{Value, json};
 
@@ -159,9 +160,14 @@ fn a_stamped_session_opens_with_proof_and_header_and_every_changed_byte_of_them_
                 let ran = check(&path, &[]);
                 (ran.code, serde_json::from_str(&ran.out).unwrap_or(Value::Null))
             };
-            // The height is a claim, which no file can prove: another one is told as such.
+            // The height is a claim, which no file can prove: another one is told as such. With headers it is found.
             let after = facts.1["reasons"]["not_after"].as_str().unwrap_or_default();
-            let elsewhere = key == "ots" && !after.contains("block 1 of") && after.contains("the proof's word");
+            let elsewhere = key == "ots" && !after.contains("block 1 of") && after.contains("the file's word");
+            if elsewhere {
+                let kept = person.at("headers");
+                let (_, facts) = both(&path, &["--headers", kept.to_str().unwrap()]);
+                assert_ne!(facts["answers"]["not_after"], "yes", "{facts}");
+            }
             let found = facts.0 == 2 || facts.0 == 1 && facts.1["answers"]["not_after"] == "no" || elsewhere;
             assert!(found, "{key} {n}: {facts:?}");
         }
@@ -211,8 +217,10 @@ fn cosignatures_travel_along_and_count_by_the_checkers_policy() {
     let (person, _server) = stamped(2);
     let (commit, _) = tip(&person);
     let head = person.git(&["show", "main:checkpoint"]).exits(0).out;
-    let (text, one) = cosign(&head, 1, 1_767_155_200);
-    let (text, two) = cosign(&text, 2, 1_767_155_300);
+    // Behind the turn, as witnesses' clocks are.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let (text, one) = cosign(&head, 1, now + 100);
+    let (text, two) = cosign(&text, 2, now + 200);
     note(&person, "witness", &commit, text.as_bytes());
     let file = open(&person, "cosigned", &["last", "1"]);
     let facts = holds(&person, &file);
@@ -222,14 +230,14 @@ fn cosignatures_travel_along_and_count_by_the_checkers_policy() {
     let policy = |name: &str, text: String| {
         let path = person.dir.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let ran = check(&file, &["--policy", path.to_str().unwrap()]);
-        (ran.code, ran.json())
+        both(&file, &["--policy", path.to_str().unwrap()])
     };
     let lines = format!("witness a {one}\nwitness b {two}\nwitness c {three}\n");
     let (code, facts) = policy("reached", format!("{lines}group all 2 a b c\nquorum all\n"));
     assert_eq!((code, &facts["answers"]["cosigned_by"]), (0, &json!("yes")), "{facts}");
     let after = facts["reasons"]["not_after"].as_str().unwrap();
-    assert!(after.contains("block 1") && after.contains("2025-12-31T04:28:20Z"), "{after}");
+    let second = Seconds::new(now + 200).unwrap().to_string();
+    assert!(after.contains("block 1") && after.contains(&second), "{after}");
     let (code, facts) = policy("missed", format!("{lines}group all all a b c\nquorum all\n"));
     assert_eq!((code, &facts["answers"]["cosigned_by"]), (1, &json!("no")), "{facts}");
     let log = VerifierKey { name: "other".to_owned(), kind: KeyKind::Log, key: PublicKey::from_bytes([9; 32]) }.print();
@@ -237,6 +245,28 @@ fn cosignatures_travel_along_and_count_by_the_checkers_policy() {
     assert_eq!((code, &facts["answers"]["cosigned_by"]), (1, &json!("no")), "{facts}");
     let (code, _) = policy("nobody", format!("{lines}quorum none\n"));
     assert_eq!(code, 0);
+    // A line in a witness's name that its key did not sign: nothing in the note counts.
+    let forged = person.dir.path().join("forged");
+    let mut changed = document(&file);
+    let proof = changed["head"]["proof"].as_str().unwrap().to_owned();
+    let at = proof.rfind("witness.example/2 ").unwrap() + 40;
+    let digit = if proof.as_bytes()[at] == b'A' { "B" } else { "A" };
+    changed["head"]["proof"] = json!(format!("{}{digit}{}", &proof[..at], &proof[at + 1..]));
+    std::fs::write(&forged, gently::record::canon::print(&changed).unwrap() + "\n").unwrap();
+    let any = person.dir.path().join("any");
+    std::fs::write(&any, format!("{lines}group any 1 a b c\nquorum any\n")).unwrap();
+    let (code, facts) = both(&forged, &["--policy", any.to_str().unwrap()]);
+    assert_eq!((code, &facts["answers"]["cosigned_by"]), (1, &json!("no")), "{facts}");
+    assert!(!facts["reasons"]["not_after"].as_str().unwrap().contains("witnesses"), "{facts}");
+    // One that was dated long before the turn counts as a cosignature, and for no time.
+    let old = person.dir.path().join("old");
+    let (text, _) = cosign(&head, 1, 1_000);
+    note(&person, "witness", &commit, text.as_bytes());
+    let dated = open(&person, "dated", &["last", "1"]);
+    std::fs::write(&old, format!("{lines}quorum a\n")).unwrap();
+    let (code, facts) = both(&dated, &["--policy", old.to_str().unwrap()]);
+    assert_eq!((code, &facts["answers"]["cosigned_by"]), (0, &json!("yes")), "{facts}");
+    assert!(!facts["reasons"]["not_after"].as_str().unwrap().contains("witnesses"), "{facts}");
     let broken = person.dir.path().join("broken");
     std::fs::write(&broken, "quorum x\n").unwrap();
     check(&file, &["--policy", broken.to_str().unwrap()]).exits(2);

@@ -117,9 +117,15 @@ fn index_changed_tells_which_part_somebody_touched() {
     assert_eq!(states(&person), same);
     std::fs::write(person.at("gently.toml"), "# nothing again\n").unwrap();
     let answer = person.ask("How is this machine doing?").out;
-    assert!(answer.contains("changed  config"), "{answer}");
+    assert!(answer.contains("differs  config"), "{answer}");
+    let drift = person.gently(&["drift", "list", "--all", "--json"]).exits(0).json();
+    assert_eq!(drift["drift"], serde_json::json!([]), "what differs is no report of having changed it: {drift}");
     assert_eq!(states(&person), same);
     person.gently(&["key", "rotate"]).exits(0);
+    assert_eq!(states(&person), same);
+    std::fs::write(person.at("keys/another.key"), "x").unwrap();
+    assert_eq!(states(&person)[4], "changed", "a file that was not there");
+    std::fs::remove_file(person.at("keys/another.key")).unwrap();
     assert_eq!(states(&person), same);
     std::fs::remove_file(person.at("keys/allowed_signers")).unwrap();
     assert_eq!(states(&person)[4], "changed");

@@ -286,10 +286,6 @@ fn read_all<R: Read>(store: &R) {
     let (failed, passed) = (assertion(60, "evidence.figure=42", false), assertion(61, "tone.urgency", true));
     assert_eq!(store.assertions(uuid(20)).unwrap(), [failed, passed]);
     assert_eq!(store.assertions(uuid(21)).unwrap(), []);
-    let open = store.open_drift(9).unwrap();
-    assert_eq!((open.len(), open[0].id().as_str(), open[0].state()), (1, "driftwatch:0001", "open"));
-    assert_eq!((&open[0].event, open[0].level.as_deref()), (&drift(), Some("soft")));
-    assert_eq!(store.open_drift(0).unwrap(), []);
     assert!(store.has_artifact("kernel", "kernel-2").unwrap() && !store.has_artifact("note", "kernel-2").unwrap());
     let artifacts: Vec<String> = store.artifacts().unwrap().iter().map(|row| format!("{row:?}")).collect();
     assert_eq!(artifacts, [format!("{:?}", artifact(0)), format!("{:?}", artifact(2))]);

@@ -31,6 +31,7 @@ const FREE: &[(&str, &str, &str)] = &[
     ("placeholder", "*", "which number a secret has in an open session: forgotten when it closes"),
     ("placeholder_key", "*", "as placeholder"),
     ("tombstone_id", "*", "derived from artifact: what erasing looks up; the verifier reads the tombstones themselves"),
+    ("calendar_state", "*", "what a calendar was last asked: a proof is evidence by itself, in a note"),
     ("witness_state", "*", "what a witness was last asked: a cosignature is evidence by itself, in a note"),
     (
         "tree_mark",

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use ed25519_dalek::{Signer, SigningKey};
@@ -56,6 +56,7 @@ struct State {
     /// Which of the log's keys it trusts; all when none is named.
     trusted: Option<Vec<PublicKey>>,
     questions: Vec<String>,
+    arrival: Option<Instant>,
     time: Option<u64>,
     over: bool,
 }
@@ -99,6 +100,7 @@ impl WitnessServer {
             root: Hash32::digest(b""),
             trusted: None,
             questions: Vec::new(),
+            arrival: None,
             time: None,
             over: false,
         }));
@@ -158,6 +160,11 @@ impl WitnessServer {
         (state.size, state.root)
     }
 
+    /// When it was last asked.
+    pub fn last_arrival(&self) -> Option<Instant> {
+        self.state().arrival
+    }
+
     /// The bodies of all questions, and forgets them.
     pub fn questions(&self) -> Vec<String> {
         std::mem::take(&mut self.state().questions)
@@ -196,6 +203,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>, own: &(String, u8)) -> Opt
     let (first, body) = read_question(&stream)?;
     assert_eq!(first.trim_end(), "POST /prefix/add-checkpoint HTTP/1.1");
     state.lock().unwrap().questions.push(body.clone());
+    state.lock().unwrap().arrival = Some(Instant::now());
     let manner = state.lock().unwrap().manner.clone();
     match manner {
         Manner::Silent => {

@@ -3,18 +3,22 @@
 //! Exit codes: 0 nothing is *no* (what was not checked says so); 1 something is, or a required answer is not *yes*;
 //! 2 it could not be looked at.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::anchor::headers_store::HeadersStore;
+use crate::record::block::Header;
 use crate::record::entry::Line;
 use crate::record::opening::{MAX_FILE, OpeningFile};
-use crate::record::policy::{MAX_POLICY, Policy};
+use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
-use crate::verify::{About, Answer, OpeningReport, Trust, check_opening};
+use crate::verify::{About, Answer, OpeningReport, Trust, Wanted, check_opening, wanted_headers};
 
+use super::outside::read_policy;
 use super::target::{TargetError, read_signers};
 use super::{COULD_NOT_LOOK, FINE, FOUND, say, warn};
 
@@ -29,6 +33,9 @@ pub struct CheckArgs {
     /// The witnesses that count, as a c2sp tlog-policy
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// A folder of kept headers (gently anchor sync): heights are then proven, else they are the file's word
+    #[arg(long, value_name = "FOLDER")]
+    headers: Option<PathBuf>,
     /// Answers that must be yes: consistent, commitment, in-tree, tree-head, signed, cosigned, not-before, not-after
     #[arg(long, value_name = "ANSWER", value_delimiter = ',', value_parser = read_about)]
     require: Vec<About>,
@@ -50,11 +57,12 @@ fn read_about(text: &str) -> Result<About, String> {
 
 /// Checks a file, and gives the exit code.
 pub(super) fn run(args: &CheckArgs, out: &mut dyn std::io::Write, err: &mut dyn std::io::Write) -> u8 {
-    let (file, pinned, policy) = match read(args) {
+    let Given { file, pinned, policy, chain } = match read(args) {
         Ok(read) => read,
         Err(why) => return warn(err, &format!("gently audit check: {why}\n"), COULD_NOT_LOOK),
     };
-    let report = check_opening(&file, Trust { pinned: pinned.as_deref(), policy: policy.as_ref() });
+    let trust = Trust { pinned: pinned.as_deref(), policy: policy.as_ref(), chain: chain.as_ref() };
+    let report = check_opening(&file, trust);
     let missing: Vec<String> = args
         .require
         .iter()
@@ -71,7 +79,13 @@ pub(super) fn run(args: &CheckArgs, out: &mut dyn std::io::Write, err: &mut dyn 
     warn(err, &format!("gently audit check: required to be yes: {}\n", missing.join(", ")), code)
 }
 
-type Given = (OpeningFile, Option<Vec<PublicKey>>, Option<Policy>);
+/// The file, and what the checker brings along.
+struct Given {
+    file: OpeningFile,
+    pinned: Option<Vec<PublicKey>>,
+    policy: Option<Policy>,
+    chain: Option<BTreeMap<u32, Header>>,
+}
 
 fn read(args: &CheckArgs) -> Result<Given, String> {
     let place = args.file.display();
@@ -82,17 +96,22 @@ fn read(args: &CheckArgs) -> Result<Given, String> {
     }
     let file = OpeningFile::parse(&std::fs::read(&args.file).map_err(failed)?);
     let file = file.map_err(|e| format!("{place} is no opening file: {e}"))?;
-    let pinned = args.signer.as_deref().map(read_signers).transpose().map_err(|e: TargetError| e.to_string())?;
-    let policy = args.policy.as_ref().map(|path| {
-        let failed = |why: String| format!("{}: {why}", path.display());
-        let length = std::fs::metadata(path).map_err(|e| failed(e.to_string()))?.len();
-        if length > MAX_POLICY as u64 {
-            return Err(failed(format!("{length} bytes; a policy has at most {MAX_POLICY}")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
-        Policy::parse(&text).map_err(|e| failed(e.to_string()))
-    });
-    Ok((file, pinned, policy.transpose()?))
+    let told = |e: TargetError| e.to_string();
+    let pinned = args.signer.as_deref().map(read_signers).transpose().map_err(told)?;
+    let policy = args.policy.as_deref().map(read_policy).transpose().map_err(told)?;
+    let chain = args.headers.as_deref().zip(wanted_headers(&file));
+    let chain = chain.map(|(folder, wanted)| kept(folder, &wanted)).transpose()?;
+    Ok(Given { file, pinned, policy, chain })
+}
+
+/// The headers at some heights, of a folder of kept ones whose whole chain is checked.
+fn kept(folder: &Path, wanted: &Wanted) -> Result<BTreeMap<u32, Header>, String> {
+    let heights: Vec<u32> = wanted.attested.union(&wanted.named).copied().collect();
+    let store = HeadersStore::open(folder, wanted.network, &heights).map_err(|fault| fault.to_string())?;
+    let store = store.ok_or_else(|| {
+        format!("{} holds no headers of {}; fill one with: gently anchor sync", folder.display(), wanted.network.name())
+    })?;
+    Ok(heights.iter().filter_map(|height| Some((*height, store.header(*height)?))).collect())
 }
 
 fn words(file: &OpeningFile, report: &OpeningReport) -> String {

@@ -2,9 +2,9 @@
 
 use std::io::IsTerminal as _;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::cli::terminal::wanted;
 use crate::verify::{Progress, Stage};
@@ -23,13 +23,15 @@ pub(super) fn watched<T>(shown: bool, check: impl FnOnce(&Progress) -> T) -> T {
     std::thread::scope(|scope| {
         let (over, is_over) = channel::<()>();
         let progress = &progress;
+        let mut looked = Instant::now();
         scope.spawn(move || {
             if is_over.recv_timeout(QUICK) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let mut shown = None;
             while is_over.recv_timeout(FRAME) == Err(RecvTimeoutError::Timeout) {
-                draw(&mut shown, progress.now());
+                draw(&mut shown, progress.now(), looked);
+                looked = Instant::now();
             }
             if let Some((_, bar)) = shown {
                 bar.finish_and_clear();
@@ -41,14 +43,15 @@ pub(super) fn watched<T>(shown: bool, check: impl FnOnce(&Progress) -> T) -> T {
     })
 }
 
-/// Draws the bar of the stage, a new one for each: rate and time left are of the stage.
-fn draw(shown: &mut Option<(Stage, ProgressBar)>, (stage, done, total): (Stage, u64, Option<u64>)) {
+/// Draws the bar of the stage, a new one for each: rate and time left are of the stage, which began not before the
+/// look before this one.
+fn draw(shown: &mut Option<(Stage, ProgressBar)>, (stage, done, total): (Stage, u64, Option<u64>), looked: Instant) {
     if shown.as_ref().is_none_or(|(of, _)| *of != stage) {
         if let Some((_, bar)) = shown.take() {
             bar.finish_and_clear();
         }
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-        bar.set_style(style(stage, total));
+        bar.set_style(style(stage, total, looked));
         *shown = Some((stage, bar));
     }
     if let Some((_, bar)) = shown {
@@ -56,7 +59,7 @@ fn draw(shown: &mut Option<(Stage, ProgressBar)>, (stage, done, total): (Stage, 
     }
 }
 
-fn style(stage: Stage, total: Option<u64>) -> ProgressStyle {
+fn style(stage: Stage, total: Option<u64>, begun: Instant) -> ProgressStyle {
     let what = match stage {
         Stage::Reading => "reading commits and log",
         Stage::Commits => "checking commits",
@@ -65,12 +68,45 @@ fn style(stage: Stage, total: Option<u64>) -> ProgressStyle {
     let form = match total {
         None => format!("{what}: {{human_pos}} ({{rate}})"),
         Some(total) => {
-            format!("{what}: {{bar:24}} {{percent}} % of {} ({{rate}}, {{eta}} left)", HumanCount(total))
+            format!("{what}: {{bar:24}} {{percent}} % of {} ({{rate}}, {{left}} left)", HumanCount(total))
         }
     };
     let style = ProgressStyle::with_template(&form).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-        // A rate that can't be written is not shown.
-        let _ = write!(to, "{:.0} a second", state.per_sec());
-    })
+    // What can't be written is not shown.
+    style
+        .with_key("rate", move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = write!(to, "{} a second", HumanCount(rate(state.pos(), begun.elapsed())));
+        })
+        .with_key("left", move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let (done, all) = (state.pos(), state.len().unwrap_or_default());
+            let _ = match left(done, all, begun.elapsed()) {
+                Some(left) => write!(to, "{left:#}", left = HumanDuration(left)),
+                None => write!(to, "?"),
+            };
+        })
+}
+
+/// Steps a second, on the average of the stage.
+fn rate(done: u64, elapsed: Duration) -> u64 {
+    let millis = elapsed.as_millis().max(1);
+    u64::try_from(u128::from(done) * 1000 / millis).unwrap_or(u64::MAX)
+}
+
+/// How long the rest takes at that rate; none before the first step.
+fn left(done: u64, all: u64, elapsed: Duration) -> Option<Duration> {
+    let millis = (u128::from(all.saturating_sub(done)) * elapsed.as_millis()).checked_div(u128::from(done))?;
+    Some(Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_and_time_left_are_of_the_whole_stage() {
+        let two = Duration::from_secs(2);
+        assert_eq!((rate(0, Duration::ZERO), rate(3, Duration::ZERO), rate(900, two)), (0, 3000, 450));
+        assert_eq!((left(0, 10, two), left(10, 10, two)), (None, Some(Duration::ZERO)));
+        assert_eq!(left(100, 1_000_000, two), Some(Duration::from_secs(19_998)));
+    }
 }

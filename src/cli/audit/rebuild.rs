@@ -15,6 +15,7 @@ use crate::verify::Report;
 
 use super::super::args::RebuildArgs;
 use super::super::backup::{answers, check, holds, report_lines};
+use super::super::screen::counted;
 use super::super::walk::first_parents;
 use super::super::wire::{self, WireError};
 use super::super::{FINE, NEGATIVE, could_not, print, say};
@@ -103,7 +104,7 @@ fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
         lines.push(format!("{restored}: HEAD of ledger.git"));
     }
     if lost.commits > 0 {
-        lines.push(format!("{restored}: objects of {} commits of ledger.git", lost.commits));
+        lines.push(format!("{restored}: objects of {} of ledger.git", counted(lost.commits, "commit")));
     }
     if !lost.refs.is_empty() {
         lines.push(format!("{restored}: {} of ledger.git", lost.refs.join(", ")));

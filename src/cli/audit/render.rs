@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::verify::{Answer, Answers, Finding, Question, Report, Saved, Scope, SessionBlock, SessionReport};
 
+use super::super::screen::counted;
 use super::bracket;
 
 /// How many sessions an error message lists.
@@ -110,10 +111,6 @@ pub(super) fn cost(report: &Report) -> Option<String> {
          checks go on from\n",
         counted(*line, "log line")
     ))
-}
-
-fn counted(n: u64, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn scope_json(report: &Report) -> Value {

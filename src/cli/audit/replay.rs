@@ -9,10 +9,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::govern::kernel::Kernel;
+use crate::store::Read;
 use crate::store::sqlite::Sqlite;
 use crate::verify::replay::{Assertion, Difference, Fault, Outcome, Replay, ReplayError, Replayed};
 
-use super::super::screen::quiet;
+use super::super::screen::{counted, quiet};
 use super::super::wire::{self, WireError};
 use super::super::{FINE, NEGATIVE, could_not, find, print};
 
@@ -47,7 +48,7 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
         let mut tally = Tally { faults: replay.faults()?, ..Tally::default() };
         match &row {
             Some(row) => tally.take(replay.exchange(row)?),
-            None => replay.all(&mut |one| tally.take(one))?,
+            None => all(&replay, &store, &home.paths().database(), &mut |one| tally.take(one))?,
         }
         Ok(tally)
     });
@@ -71,6 +72,21 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
         (false, _) => tally.text(args.kernel.is_some()),
     };
     Ok(code.max(print(&text)))
+}
+
+/// On two threads, unless something was recorded between the openings of their stores.
+fn all(
+    replay: &Replay<'_>,
+    store: &Sqlite,
+    database: &std::path::Path,
+    each: &mut dyn FnMut(Replayed),
+) -> Result<(), ReplayError> {
+    let mut other = Sqlite::open_read_only(database)?;
+    other.begin_read()?;
+    match other.head()? == store.head()? {
+        true => replay.all_beside(&mut other, each),
+        false => replay.all(each),
+    }
 }
 
 fn read_kernel(path: &std::path::Path) -> Result<Kernel, String> {
@@ -138,8 +154,10 @@ impl Tally {
     }
 
     fn text(&self, tried: bool) -> String {
-        let mut text =
-            format!("{} exchanges replayed, from the database and in the order of audit.log\n\n", self.exchanges);
+        let mut text = format!(
+            "{} replayed, from the database and in the order of audit.log\n\n",
+            counted(self.exchanges, "exchange")
+        );
         for assertion in Assertion::ALL {
             let empty = Count::default();
             let count = self.counts.get(&assertion).unwrap_or(&empty);

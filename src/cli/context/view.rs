@@ -112,6 +112,7 @@ fn line(one: &ArtifactRef, said: Option<&str>, width: usize) -> String {
     if !one.risk_flags.is_empty() {
         line.push_str(&format!("  {}", quiet(&one.risk_flags.join(" "))));
     }
+    line.truncate(line.trim_end().len());
     match said {
         Some(said) => line.push_str(&format!("\n        {}", beginning(said, EXCERPT))),
         None if one.artifact_type == TURN => line.push_str("\n        (erased)"),

@@ -12,6 +12,7 @@ use crate::recorder::{self, Paths};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Head, Read, StoreError};
 
+use super::super::screen::counted;
 use super::{Check, State};
 
 /// How many of the newest lines are compared; `gently audit verify` looks at all.
@@ -88,7 +89,8 @@ fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> 
     }
     let left = wanted.count();
     if left > 0 {
-        let found = format!("audit.log ends {left} lines early: {end} bytes, the database knows {}", head.bytes);
+        let found =
+            format!("audit.log ends {} early: {end} bytes, the database knows {}", counted(left, "line"), head.bytes);
         return Ok(Check::fail("log", found, REBUILD));
     }
     if missing == 0 && torn > 0 {
@@ -98,7 +100,7 @@ fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> 
         return Ok(Check::fail("log", found, mend));
     }
     if missing > 0 {
-        let found = format!("{missing} lines not written yet, {torn} bytes of a torn one");
+        let found = format!("{} not written yet, {} of a torn one", counted(missing, "line"), counted(torn, "byte"));
         return Ok(Check::warn("log", found, "the next gently that records finishes it: gently session open"));
     }
     Ok(Check::ok("log", format!("the newest {} lines are the database's, head {}…", lines.len(), head.hash.short8())))

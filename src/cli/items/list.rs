@@ -24,26 +24,27 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
     if more {
         say(&format!("only the newest {MOST} are listed"));
     }
-    say_unkept(&store, kind)?;
+    let unkept = say_unkept(&store, kind)?;
     if json {
         let list = rows.iter().map(|(item, text)| facts(item, text.as_deref())).collect();
         return Ok(print(&format!("{}\n", Value::Array(list))));
     }
-    if rows.is_empty() {
+    if rows.is_empty() && unkept == 0 {
         say(&format!("no {} is on record", kind.name()));
     }
     Ok(print(&rows.iter().map(|(item, text)| line(item, text.as_deref()) + "\n").collect::<String>()))
 }
 
 /// Says how many are on record whose text was never kept.
-fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<(), WireError> {
+fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, WireError> {
     let name = kind.name();
-    match store.unkept(name)? {
+    let unkept = store.unkept(name)?;
+    match unkept {
         0 => {}
         1 => say(&format!("1 {name} is on record by its commitment only: its text was not kept")),
         n => say(&format!("{n} {name}s are on record by their commitments only: their texts were not kept")),
     }
-    Ok(())
+    Ok(unkept)
 }
 
 /// `gently intent show`.

@@ -29,7 +29,8 @@ pub(super) fn user_info(text: &str, from: usize) -> Vec<(usize, usize)> {
         // A password with a slash in it: what follows the colon is no port.
         None => {
             let Some(colon) = run[..authority].iter().position(|b| *b == b':') else { return Vec::new() };
-            let port = run[colon + 1..authority].iter().all(u8::is_ascii_digit);
+            let number = &run[colon + 1..authority];
+            let port = run.get(authority) != Some(&b'#') && !number.is_empty() && number.iter().all(u8::is_ascii_digit);
             match run.iter().position(|b| *b == b'@') {
                 Some(at) if !port && run[at..].get(1).is_some_and(u8::is_ascii_alphanumeric) => at,
                 _ => return Vec::new(),
@@ -101,7 +102,8 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<(usize, usize)> {
     fits.then_some((at, at + token.len()))
 }
 
-/// The password of `-u user:password` or `--user user:password`, where the flag ends at `end`.
+/// User and password of `-u user:password` or `--user user:password`, where the flag ends at `end`: together they are
+/// the credential.
 pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let bytes = text.as_bytes();
@@ -113,8 +115,7 @@ pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
     let pair = text.get(at..at + length)?;
     let (user, password) = pair.split_once(':')?;
     let fits = !user.is_empty() && !user.contains(['/', ' ']) && password.len() >= 4 && !password.starts_with("//");
-    (fits && !stands_in(password) && !is_code(password) && password != user)
-        .then(|| (at + user.len() + 1, at + pair.len()))
+    (fits && !stands_in(password) && !is_code(password) && password != user).then_some((at, at + pair.len()))
 }
 
 /// The text that a base64 word stands for, if all of it can be read.

@@ -29,7 +29,7 @@ const DATA_LINES: usize = 3;
 #[rustfmt::skip]
 const HARMLESS_BEFORE: &[&str] = &[
     "base64,", "h1:", "integrity=\"", "md5-", "md5:", "sha1-", "sha1:", "sha1=", "sha224-", "sha224:", "sha256-",
-    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519 ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "checksum = \"", "nonce-",
+    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519 ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "w/\"", "checksum = \"", "nonce-",
 ];
 /// How public identifiers begin.
 #[rustfmt::skip]
@@ -154,7 +154,8 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
     let kept = run.trim_end_matches(['.', '-', '_', '/']);
     let kept_start = start + kept.len() - kept.trim_start_matches(['.', '-', '_', '=', '+', '~']).len();
     let Some(word) = text.get(kept_start..start + kept.len()) else { return };
-    if is_harmless_place(text, kept_start) || is_public(word) {
+    let harmless = is_harmless_place(text, kept_start) || (kept_start > start && is_harmless_place(text, start));
+    if harmless || is_public(word) {
         return;
     }
     if (MIN_ENCODED..=MAX_ENCODED).contains(&word.len()) && decoded(word).is_some_and(|plain| hides(&plain)) {
@@ -174,6 +175,11 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
         return;
     }
     let mut at = 0;
+    // What stands in the path of an address is an id, unless something nearby speaks of secrets.
+    let in_address = word.starts_with("//") && text.get(..kept_start).is_some_and(|before| before.ends_with(':'));
+    if in_address && !cued.any && !word.contains("webhook") && !word.contains("hooks.") {
+        return;
+    }
     for part in word.split(['/', '.', '=', '~']) {
         if is_secret(part, Cued::default()) && !has_words_between_signs(part) && !is_file_of_build(word, at, part) {
             found.random.push((kept_start + at, kept_start + at + part.len()));
@@ -185,9 +191,28 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
 /// `main.8f3aC…d2.js`: the part of a file's name that its content made.
 fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
     let rest = word.get(at + part.len()..).unwrap_or_default();
-    [".js", ".css", ".map", ".html", ".png", ".jpg", ".svg", ".woff", ".wasm", ".json", ".tar", ".zip", ".rs", ".py"]
-        .iter()
-        .any(|end| rest.starts_with(end))
+    [
+        ".js",
+        ".css",
+        ".map",
+        ".html",
+        ".png",
+        ".jpg",
+        ".svg",
+        ".woff",
+        ".wasm",
+        ".json",
+        ".tar",
+        ".zip",
+        ".rs",
+        ".py",
+        ".gguf",
+        ".bin",
+        ".safetensors",
+        ".onnx",
+    ]
+    .iter()
+    .any(|end| rest.starts_with(end))
 }
 
 /// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small letters alone.
@@ -206,10 +231,10 @@ fn assigns(run: &str) -> bool {
 fn has_words_between_signs(run: &str) -> bool {
     let parts = || run.split(['/', '.', '-', '_', '=', '~', '+']).filter(|part| part.len() >= 3);
     let named = parts()
-        .filter(|part| wordiness(part) >= 75 && part.bytes().all(|b| b.is_ascii_alphabetic()))
+        .filter(|part| part.bytes().all(|b| b.is_ascii_alphabetic()) && wordiness(part) >= 75)
         .map(str::len)
         .sum::<usize>();
-    named * 2 >= run.len()
+    named * 2 >= run.bytes().filter(|b| b.is_ascii_alphanumeric()).count().max(1)
 }
 
 /// What is said near a word.

@@ -10,6 +10,7 @@ use super::rounds::OPAQUE;
 use super::rules::{Allow, Rule, RuleFault, RuleFile, read};
 use super::span::Span;
 use super::triggers::{Action, TRIGGERS};
+use super::value::{stands_in, wordiness};
 use super::window::{AFTER, Windows, boundary, boundary_before};
 use super::words::{WORDS, Word};
 use super::{address, bare, login, named, pem, prose, steps};
@@ -192,7 +193,7 @@ impl Engine {
                         windows.add(*rule, start, end, self.rules[*rule].rule.expression.run());
                     }
                     Action::Rule(rule) => windows.everything(*rule),
-                    Action::Named(class) => words.push(Word { start, end, class: *class }),
+                    Action::Named(class) => push_word(&mut words, Word { start, end, class: *class }),
                     Action::Block => has_blocks = true,
                     action => self.look_around(text, start, end, *action, &mut spans),
                 }
@@ -240,7 +241,10 @@ impl Engine {
             Action::Pair => add(prose::pair(text, end), self.of.password),
             Action::Login => add(login::login(text, end), self.of.password),
             Action::Purpose => add(login::before_purpose(text, start), self.of.password),
-            Action::Code | Action::Pin => add(login::code(text, end, action == Action::Pin), self.of.password),
+            Action::Code | Action::ToldCode | Action::Pin => {
+                let place = login::code(text, (start, end), action == Action::Pin, action == Action::ToldCode);
+                add(place, self.of.password);
+            }
             Action::Rule(_) | Action::Named(_) | Action::Block => {}
         }
     }
@@ -275,6 +279,7 @@ impl Engine {
                 let secret = secret.map(|(start, end)| (boundary_before(text, start), boundary(text, end)));
                 if let Some(secret) = secret
                     && known.rule.counts(text, secret, matched, global)
+                    && !(known.near && is_example(text.get(secret.0..secret.1).unwrap_or_default()))
                 {
                     spans.push(Span { start: secret.0, end: secret.1, kind: known.kind });
                 }
@@ -289,14 +294,7 @@ impl Engine {
     }
 
     /// Looks at every word that calls something secret; returns where such words are.
-    fn look_by_name(&self, text: &str, mut words: Vec<Word>, spans: &mut Vec<Span>) -> bare::Cues {
-        words.sort_unstable_by_key(|word| (word.start, usize::MAX - word.end));
-        let mut done = 0;
-        words.retain(|word| {
-            let apart = word.end > done;
-            done = word.end.max(done);
-            apart
-        });
+    fn look_by_name(&self, text: &str, words: Vec<Word>, spans: &mut Vec<Span>) -> bare::Cues {
         let mut cues = bare::Cues::default();
         let mut ends = Ends::default();
         let nexts = prose::nexts(text, &words);
@@ -317,6 +315,24 @@ impl Engine {
             spans.extend(place.map(|(start, end)| Span { start, end, kind }));
         }
         cues
+    }
+}
+
+/// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`, `pk_live_publishable`.
+fn is_example(secret: &str) -> bool {
+    stands_in(secret)
+        || (secret.len() >= 16 && !secret.bytes().any(|b| b.is_ascii_digit() || b == b' ') && wordiness(secret) >= 75)
+}
+
+/// Adds a word that ends no earlier than all before it, unless it is inside of one; those inside of it go.
+///
+/// What is left is in the order of the text.
+fn push_word(words: &mut Vec<Word>, word: Word) {
+    while words.last().is_some_and(|last| word.start < last.start || word.start == last.start && word.end > last.end) {
+        words.pop();
+    }
+    if words.last().is_none_or(|last| word.end > last.end) {
+        words.push(word);
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Value<'a> {
 }
 
 /// How much of a long value is looked at to say what it is.
-const HEAD: usize = 96;
+const HEAD: usize = 64;
 
 impl Value<'_> {
     /// The value, without what is behind its first part.
@@ -207,7 +207,9 @@ fn ends_value(bytes: &[u8], at: usize, link: Link) -> bool {
             let rest = &bytes[at + 1..bytes.len().min(at + 40)];
             let name =
                 rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' ' | b'"')).count();
-            name == 0 || matches!(rest.get(name), None | Some(b'=' | b':' | b'\n' | b'\r'))
+            let next = rest.get(name);
+            // What ends a line is one more name after a comma; after & only what has a value is.
+            name == 0 || matches!(next, Some(b'=' | b':')) || b == b',' && matches!(next, None | Some(b'\n' | b'\r'))
         }
         _ => false,
     }
@@ -229,7 +231,7 @@ fn unquoted<'a>(text: &'a str, start: usize, link: Link, ends: &mut Ends) -> Opt
     // Brackets and question marks belong to the sentence or the code, unless they were opened inside.
     let mut kept = kept;
     for (open, close) in [('(', ')'), ('{', '}'), ('[', ']')] {
-        if !kept.contains(open) {
+        if kept.ends_with([close, '.', ',']) && !kept.contains(open) {
             kept = kept.trim_end_matches([close, '.', ',']);
         }
     }

@@ -7,6 +7,7 @@ mod engine;
 mod fold;
 mod link;
 mod login;
+mod makeup;
 mod named;
 mod pem;
 mod placeholder;
@@ -28,6 +29,7 @@ use std::sync::{LazyLock, OnceLock};
 pub use engine::Engine;
 pub use placeholder::{NewPlaceholder, Placeholders, SecretTag};
 pub use rules::RuleFault;
+pub(in crate::govern) use steps::count;
 pub use steps::steps;
 
 /// A text that has passed [`redact`].
@@ -95,7 +97,7 @@ pub fn in_force() -> &'static Engine {
 /// The same secret gets the same placeholder, a second one of a kind gets a number
 /// (`[redacted:password-2]`). Idempotent: redacting the result changes nothing.
 pub fn redact(text: &str) -> Redaction {
-    redact_with(text, &mut Placeholders::new([0; 32]))
+    redact_with(text, &mut Placeholders::of_one_text())
 }
 
 /// The same, with the numbers of a session: what it has named keeps its name, what is new is noted in them.

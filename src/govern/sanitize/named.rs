@@ -2,7 +2,8 @@
 
 use super::link::{Ends, Link, Value, link, value};
 use super::value::{
-    is_code, is_dated, is_escaped, is_hex, is_name, is_path, is_random, is_uuid, makeup, stands_in, wordiness,
+    has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_mixed_case, is_name, is_path, is_random, is_uuid, makeup,
+    may_have_blanks, stands_in, wordiness,
 };
 use super::words::{Class, Lexicon, Word, is_a_kind_of_name};
 
@@ -25,7 +26,7 @@ pub(super) fn look(text: &str, word: Word, ends: &mut Ends) -> Option<(usize, us
     let left = bytes[..start].iter().rev().take(MAX_NAME).take_while(|b| is_name_byte(**b)).count();
     let name = start - left;
     let after = rest_of_name(text, name, start, end, class)?;
-    let flag = text.get(name..).is_some_and(|rest| rest.starts_with('-'));
+    let flag = text.get(name..end).is_some_and(|name| name.starts_with('-') && !name.contains('$'));
     let element = bytes[..name].ends_with(b"<")
         || (bytes[..name].ends_with(b":") && text[..name].rfind('<').is_some_and(|at| name - at < 24));
     let (link, at) = link(bytes, after, element, flag)?;
@@ -110,7 +111,7 @@ fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -> bool {
     }
     match class {
         Class::Password | Class::ShortPassword => is_password(name, link, value),
-        Class::Token => is_token(link, value, MIN_TOKEN) || is_chosen(name, link, value),
+        Class::Token => is_token(link, value, MIN_TOKEN) || is_chosen(name, link, value) || is_short_token(link, value),
         Class::Weak => is_token(link, value, MIN_LOOSE_TOKEN) && makeup(text).digits > 0 && !text.contains(' '),
         Class::Key => is_key(link, value),
         Class::Cue => false,
@@ -130,10 +131,14 @@ fn is_password(name: &str, link: Link, value: &Value<'_>) -> bool {
         Link::Assigned { spaced } => {
             value.quoted || mixed || (!spaced && !closes(value)) || (spaced && value.last && !wordlike)
         }
-        Link::Colon => value.quoted || (mixed && !is_prose_sign(text)) || (value.last && !is_common(text)),
+        Link::Colon => {
+            value.quoted || (mixed && !is_prose_sign(text)) || is_mixed_case(text) || (value.last && !is_common(text))
+        }
         Link::Element => true,
         Link::Flag => (value.quoted || mixed || value.last || value.next == Some(b'-')) && !is_common(text),
-        Link::Argument => value.quoted && ((mixed && !text.contains(' ')) || sets(name) || is_shouted(name)),
+        Link::Argument => {
+            value.quoted && ((mixed && !text.contains(' ')) || is_mixed_case(text) || sets(name) || is_shouted(name))
+        }
         Link::Blank => (value.quoted && !text.contains(' ') && !is_common(text)) || (!value.quoted && is_strong(text)),
     }
 }
@@ -177,13 +182,27 @@ pub(super) fn is_prose_sign(text: &str) -> bool {
         let made = makeup(part);
         made.letters() == 0 || part.len() <= 3 || (made.digits <= 3 && wordiness(part) >= 60)
     };
-    joined && text.split(JOINTS).all(plain)
+    joined && text.split(JOINTS).all(plain) && !is_phrase(text)
+}
+
+/// `River-Stone-4711`: words with capitals and a number, as a generator of passwords joins them.
+pub(super) fn is_phrase(text: &str) -> bool {
+    let is_word = |part: &str| {
+        part.len() >= 4
+            && part.starts_with(|c: char| c.is_ascii_uppercase())
+            && part[1..].bytes().all(|b| b.is_ascii_lowercase())
+    };
+    let is_number = |part: &str| (2..=5).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    let parts = || text.split(['-', '.']);
+    parts().filter(|part| is_word(part)).count() >= 2
+        && parts().any(is_number)
+        && parts().all(|part| is_word(part) || is_number(part))
 }
 
 /// Several words of which some are everyday ones: a label or a message.
 fn is_sentence(text: &str) -> bool {
     let words = || text.split_whitespace();
-    text.contains(char::is_whitespace)
+    may_have_blanks(text)
         && words().count() >= 3
         && words().any(|word| super::words::is_common(word.trim_matches(|c: char| !c.is_alphanumeric())))
 }
@@ -226,6 +245,21 @@ fn is_chosen(name: &str, link: Link, value: &Value<'_>) -> bool {
         && name.contains("SECRET")
         && text.len() >= MIN_TOKEN
         && plain
+}
+
+/// A short value that nobody would write for anything else: signs in disorder, or letters that can't be said.
+fn is_short_token(link: Link, value: &Value<'_>) -> bool {
+    let text = value.text;
+    let told = matches!(link, Link::Assigned { .. } | Link::Colon | Link::Element);
+    let made = makeup(text);
+    let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
+    let unsaid = letters && text.len() >= MIN_TOKEN && wordiness(text) == 0 && consonants(text) * 4 >= text.len() * 3;
+    told && (has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
+}
+
+/// How many letters are no vowels.
+fn consonants(text: &str) -> usize {
+    text.bytes().filter(|b| !matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u')).count()
 }
 
 /// A bare `key`: many things are keys, so only what is random and long is a secret.

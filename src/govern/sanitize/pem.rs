@@ -37,7 +37,8 @@ pub(super) fn blocks(text: &str, key: usize, certificate: usize) -> Blocks {
     for (at, marker) in markers.iter().enumerate().filter(|(_, marker)| marker.begins) {
         let next = markers.get(at + 1);
         let closed = next.filter(|next| !next.begins && next.end - marker.start <= MAX_BLOCK);
-        let limit = next.map_or(text.len(), |next| next.start);
+        // Two markers may share their dashes: -----BEGIN A-----END A-----.
+        let limit = next.map_or(text.len(), |next| next.start.max(marker.end));
         let body_end = closed.map_or_else(|| cut_off(text, marker.end, limit), |_| limit);
         let body = &text.as_bytes()[marker.end..body_end];
         if body.iter().filter(|b| b.is_ascii_alphanumeric()).take(MIN_BODY).count() < MIN_BODY {
@@ -163,6 +164,8 @@ mod tests {
         }
         assert!(whole(&format!("it starts with {begin} and then comes text\n")).is_empty());
         assert!(whole(&format!("{begin}\n...\n{end}")).is_empty());
+        // Found by the fuzzer: the dashes of one marker are those of the next.
+        assert!(whole(&format!("-----BEGIN RSA {label}-----END RSA {label}-----\n")).is_empty());
         let public = format!("-----BEGIN PUBLIC KEY-----\n{line}\n-----END PUBLIC KEY-----");
         assert_eq!(blocks(&public, 0, 1).public, [(0, public.len())]);
     }

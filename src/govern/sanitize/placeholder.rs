@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use ring::hmac;
 
 use super::span::Span;
 
@@ -22,11 +22,13 @@ pub type SecretTag = [u8; 32];
 ///
 /// Holds no secret: only tags under a key that is forgotten when the session closes. The same secret has the
 /// same kind and number for as long as one of these lives, or is read back ([`Placeholders::known`]).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Placeholders {
     key: [u8; 32],
-    by_tag: HashMap<SecretTag, (String, u32)>,
-    highest: HashMap<String, u32>,
+    /// HMAC-SHA-256 that has read the key: half of what a tag costs. None where nothing outlives one text.
+    keyed: Option<hmac::Key>,
+    by_tag: HashMap<SecretTag, (Arc<str>, u32)>,
+    highest: HashMap<Arc<str>, u32>,
     new: Vec<NewPlaceholder>,
 }
 
@@ -56,14 +58,20 @@ impl fmt::Debug for NewPlaceholder {
 impl Placeholders {
     /// None given yet, under a fresh random key.
     pub fn new(key: [u8; 32]) -> Self {
-        Placeholders { key, by_tag: HashMap::new(), highest: HashMap::new(), new: Vec::new() }
+        let keyed = Some(hmac::Key::new(hmac::HMAC_SHA256, &key));
+        Placeholders { key, keyed, by_tag: HashMap::new(), highest: HashMap::new(), new: Vec::new() }
+    }
+
+    /// Numbers for one text only: nothing is remembered of its secrets.
+    pub fn of_one_text() -> Self {
+        Placeholders { key: [0; 32], keyed: None, by_tag: HashMap::new(), highest: HashMap::new(), new: Vec::new() }
     }
 
     /// Those of an open session, as they are on record.
     pub fn known(key: [u8; 32], given: impl IntoIterator<Item = NewPlaceholder>) -> Self {
         let mut all = Placeholders::new(key);
         for NewPlaceholder { kind, number, tag } in given {
-            all.saw(&kind, number);
+            let kind = all.saw(&kind, number);
             all.by_tag.insert(tag, (kind, number));
         }
         all
@@ -85,29 +93,32 @@ impl Placeholders {
     }
 
     /// A placeholder stands in a text: its number is nobody else's.
-    pub(super) fn saw(&mut self, kind: &str, number: u32) {
-        let highest = self.highest.entry(kind.to_owned()).or_default();
+    pub(super) fn saw(&mut self, kind: &str, number: u32) -> Arc<str> {
+        let known = self.highest.get_key_value(kind).map(|(kind, _)| kind.clone());
+        let kind = known.unwrap_or_else(|| Arc::from(kind));
+        let highest = self.highest.entry(kind.clone()).or_default();
         *highest = number.max(*highest);
+        kind
     }
 
     /// The placeholder of a secret: the one it has, or a new one of its kind.
     pub(super) fn of(&mut self, secret: &str, kind: &str) -> String {
         let tag = self.tag(secret);
-        if let Some((kind, number)) = self.by_tag.get(&tag) {
+        if let Some((kind, number)) = tag.and_then(|tag| self.by_tag.get(&tag)) {
             return spelled(kind, *number);
         }
-        let highest = self.highest.entry(kind.to_owned()).or_default();
-        *highest += 1;
-        let number = *highest;
-        self.by_tag.insert(tag, (kind.to_owned(), number));
-        self.new.push(NewPlaceholder { kind: kind.to_owned(), number, tag });
+        let number = self.highest.get(kind).map_or(1, |highest| highest + 1);
+        let name = self.saw(kind, number);
+        if let Some(tag) = tag {
+            self.by_tag.insert(tag, (name, number));
+            self.new.push(NewPlaceholder { kind: kind.to_owned(), number, tag });
+        }
         spelled(kind, number)
     }
 
-    fn tag(&self, secret: &str) -> SecretTag {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
-        mac.update(secret.as_bytes());
-        mac.finalize().into_bytes().into()
+    fn tag(&self, secret: &str) -> Option<SecretTag> {
+        let tag = hmac::sign(self.keyed.as_ref()?, secret.as_bytes());
+        Some(tag.as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes"))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Passwords said in sentences: "the wifi password is …", "use … as the password", "log in with … / …".
 
-use super::login::{is_chosen, is_listed};
+use super::login::{is_chosen, is_given, is_listed, is_mixed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
-use super::said::{Said, reach_after, reach_before, words};
-use super::value::{is_code, is_path, is_random, makeup, stands_in};
+use super::said::{QUOTES, Said, last_words, reach_after, reach_before, words};
+use super::value::{is_code, is_mixed_case, is_path, is_random, makeup, stands_in};
 use super::window::boundary;
-use super::words::{Class, Word, is_common};
+use super::words::{Class, Word, is_a_kind_of_name, is_common};
 
 /// Most words between "password" and its verb: "the password for the guest network is".
 const MAX_BETWEEN: usize = 6;
@@ -21,7 +21,8 @@ const VERBS: &[&str] = &[
 /// Words between the verb and the password that say it was changed: what follows must be no plain word.
 const SETTERS: &[&str] = &["changed", "reset", "rotated", "set", "switched", "to", "updated"];
 /// Words and signs after which it may come: what follows must be no word that is said.
-const WEAK_VERBS: &[&str] = &["-", "->", "be", "enter", "use", "try", "type", "–", "—", "→"];
+const WEAK_VERBS: &[&str] =
+    &["-", "->", "be", "enter", "entered", "put", "tried", "try", "type", "typed", "use", "used", "–", "—", "→"];
 /// Words that may stand between the verb and the password.
 const FILLERS: &[&str] = &[
     "actually",
@@ -66,30 +67,35 @@ pub(super) fn nexts(text: &str, words: &[Word]) -> Vec<usize> {
 
 /// The password that is said around the word `start..end`; `next` is where another word of its kind begins.
 pub(super) fn look(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, usize)> {
+    let before = reach_before(text, start);
     forward(text, start, end, next)
-        .or_else(|| backward(text, start, end))
-        .or_else(|| direct(text, start, end))
-        .or_else(|| follows_user(text, start).then(|| pair(text, end))?)
+        .or_else(|| backward(text, before, end))
+        .or_else(|| direct(text, before.1, end))
+        .or_else(|| follows_user(before.1).then(|| pair(text, end))?)
 }
 
 /// "with password X", "login bob password X": what follows at once, unless it could be any word.
-fn direct(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
-    let before = reach_before(text, start).1.trim_end();
-    let mut earlier = before.rsplit(char::is_whitespace);
+fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
+    let before = before.trim_end();
+    let mut earlier = glance(before).as_bytes().rsplit(u8::is_ascii_whitespace);
     let (last, one_before) = (earlier.next()?, earlier.next().unwrap_or_default());
-    let is = |word: &str, of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let is = |word: &[u8], of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
     let called = is(last, &["with", "using", "and", "the", "pass"])
         || is(one_before, &["login", "user", "username", "as", "for"]);
     let rest = reach_after(text, end);
-    // `password=…` is an assignment, whose sign is no part of the value.
-    let word = words(rest, end).next().filter(|_| !rest.starts_with('='))?;
     let apart = rest.starts_with([' ', '\t', ':']);
+    // `password=…` is an assignment, whose sign is no part of the value.
+    if !(called || apart) || rest.starts_with('=') {
+        return None;
+    }
+    let word = words(rest, end).next()?;
     let listed = || apart && is_listed(word.text) && names_a_user(before);
     if !(called || listed()) {
         return None;
     }
     let made = makeup(word.text);
-    let fits = made.letters() > 0 && (made.digits > 0 || made.others > 0) && word.may_be_password(false);
+    let odd = made.digits > 0 || made.others > 0 || is_mixed_case(word.text);
+    let fits = made.letters() > 0 && odd && word.may_be_password(|| false);
     fits.then(|| word.place())
 }
 
@@ -104,8 +110,7 @@ fn names_a_user(before: &str) -> bool {
 }
 
 /// Whether the word is the second of two names: `user/pw`, "ID PW", "username and password".
-fn follows_user(text: &str, start: usize) -> bool {
-    let before = reach_before(text, start).1;
+fn follows_user(before: &str) -> bool {
     let before = before.get(boundary(before, before.len().saturating_sub(32))..).unwrap_or_default();
     let before = before.to_ascii_lowercase();
     let before = before.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | '|' | '&' | '-' | '_'));
@@ -124,7 +129,7 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     for particle in ["は", "는", "은", "是", "：", "为"] {
         if let Some(after) = rest.strip_prefix(particle) {
             let word = words(after, rest_start + particle.len()).next()?;
-            return word.may_be_password(true).then(|| word.place());
+            return word.may_be_password(|| true).then(|| word.place());
         }
     }
     if !rest.starts_with(LINKS) {
@@ -132,7 +137,7 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     }
     let (mut verb, mut sets, mut weak) = (false, false, false);
     for (nth, word) in words(rest, rest_start).take(MAX_BETWEEN + 5).enumerate() {
-        if weak && is_chosen(word.text) {
+        if weak && is_given(word.text) {
             return Some(word.place());
         }
         if verb {
@@ -141,11 +146,13 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
             if setter || word.is(FILLERS) || word.text.is_empty() {
                 continue;
             }
-            let plain = !sets && !is_part_of_name(text, start) && !asks(text, start);
-            let said = word.may_be_password(true) && word.may_be_password(plain);
-            return said.then(|| word.place());
+            let plain = || !sets && !is_part_of_name(text, start) && !asks(text, start);
+            return word.may_be_password(plain).then(|| word.place());
         }
-        if word.start + word.text.len() > next {
+        // "password manager is", "password policy:": something about passwords.
+        let verbal = word.colon || word.is(WEAK_VERBS) || word.is(SETTERS);
+        let about = nth == 0 && !verbal && is_a_kind_of_name(word.text);
+        if about || word.start + word.text.len() > next {
             return None;
         }
         weak = word.is(WEAK_VERBS);
@@ -180,45 +187,66 @@ fn is_set(text: &str, start: usize) -> bool {
     ["set", "change", "reset", "update"].iter().any(|verb| before.contains(verb))
 }
 
-/// Whether one of the last words says what a password is or is used as.
-fn leads_back(before: &str) -> bool {
-    let last = before.rsplit(char::is_whitespace).filter(|word| !word.is_empty()).take(5);
-    last.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '='))
-        .any(|word| ["as", "is", "was", "="].iter().any(|link| word.eq_ignore_ascii_case(link)))
+/// Words between a verb and "password": "is my password".
+#[rustfmt::skip]
+const ARTICLES: &[&str] = &[
+    "the", "my", "a", "an", "your", "our", "its", "his", "her", "their", "new", "admin", "root", "user", "db", "database",
+    "default", "wifi", "temporary", "initial", "master", "good", "strong", "safe", "secure", "weak", "valid", "bad",
+];
+/// Most of them.
+const MAX_ARTICLES: usize = 4;
+/// How much before a word is looked at to see whether its sentence is worth reading.
+const GLANCE: usize = 64;
+
+/// The end of what stands before a word.
+fn glance(before: &str) -> &str {
+    before.get(boundary(before, before.len().saturating_sub(GLANCE))..).unwrap_or_default()
+}
+
+/// Whether the words before a place may say what a password is or is used as: a glance that costs little.
+fn leads_back(before: &str, ends: bool) -> bool {
+    let tail = glance(before);
+    let is_cut = tail.len() < before.len();
+    let mut last = tail.as_bytes().rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut last = std::iter::from_fn(|| last.next().and_then(|word| std::str::from_utf8(word).ok()));
+    let is = |word: &str, of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let mut link = None;
+    for _ in 0..=MAX_ARTICLES {
+        let Some(word) = last.next() else { return is_cut };
+        let plain = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '=');
+        if !is(plain, ARTICLES) {
+            link = Some(plain);
+            break;
+        }
+    }
+    let Some(link) = link else { return false };
+    if !is(link, &["as", "is", "was", "="]) {
+        return ends && is_given(link);
+    }
+    last.next().map_or(is_cut, |value| value.contains(QUOTES) || !(is_common(value) || stands_in(value)))
+}
+
+/// "is X a good password?": the word before the article that ends at `at`.
+fn asked(all: &[Said<'_>], at: usize) -> Option<(usize, usize)> {
+    let [.., verb, said] = all.get(..at)? else { return None };
+    (at < all.len() && verb.is(&["is", "are", "was", "isn't", "would"]) && is_given(said.text)).then(|| said.place())
 }
 
 /// "use X as the password", "X is my password".
-fn backward(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
-    let (from, before) = reach_before(text, start);
-    if !leads_back(before) {
+fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(usize, usize)> {
+    // "hunter2 is my password.", "is hunter2 a good password?": nothing else is said.
+    let ends =
+        text.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?', '\n', ')']));
+    if !leads_back(before, ends) {
         return None;
     }
-    let all: Vec<Said<'_>> = words(before, from).collect();
+    let all: Vec<Said<'_>> = last_words(before, from, MAX_ARTICLES + 3);
     let mut at = all.len();
-    let articles = [
-        "the",
-        "my",
-        "a",
-        "your",
-        "our",
-        "its",
-        "his",
-        "her",
-        "their",
-        "new",
-        "admin",
-        "root",
-        "user",
-        "db",
-        "database",
-        "default",
-        "wifi",
-        "temporary",
-        "initial",
-        "master",
-    ];
-    while at > 0 && all.len() - at < 4 && all[at - 1].is(&articles) {
+    while at > 0 && all.len() - at < MAX_ARTICLES && all[at - 1].is(ARTICLES) {
         at -= 1;
+    }
+    if let Some(asked) = asked(&all, at).filter(|_| ends) {
+        return Some(asked);
     }
     let link = at.checked_sub(1).and_then(|at| all.get(at))?;
     let value = at.checked_sub(2).and_then(|at| all.get(at))?;
@@ -229,12 +257,10 @@ fn backward(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
         .checked_sub(3)
         .and_then(|at| all.get(at))
         .is_some_and(|word| word.is(&["use", "using", "set", "with", "enter", "type", "try", "put"]));
-    // "hunter2 is my password.": nothing else is said.
-    let ends = text.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '\n', ')']));
     let made = makeup(value.text);
     let mixed = ends && link.is(&["is", "was"]) && made.digits > 0 && made.letters() > 0;
     (link.is(&["as", "is", "was", "="])
-        && value.may_be_password(told && link.is(&["as"]))
+        && value.may_be_password(|| told && link.is(&["as"]))
         && (value.quoted || told || mixed || is_strong(value.text)))
     .then(|| value.place())
 }
@@ -277,7 +303,9 @@ pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
     // A slash between the two says that they are a pair: then any word but an everyday one.
     let slashed =
         text.get(..start).is_some_and(|before| before.trim_end().ends_with('/')) && second.len() >= MIN_PASSWORD;
-    let chosen = slashed && !is_common(second) && !is_code(second);
+    // "creds: a b", "creds a:b": the two are said to be a pair.
+    let told = (in_one.is_some() || rest.starts_with(':')) && is_mixed(second);
+    let chosen = told || (slashed && !is_common(second) && !is_code(second)) || is_chosen(second) || is_listed(second);
     if !user || stands_in(second) || !(chosen || is_strong(second)) {
         return None;
     }

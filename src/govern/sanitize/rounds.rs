@@ -10,8 +10,10 @@ use super::view::{Edit, View};
 use super::window::{boundary, boundary_before};
 use super::{Clean, Finding, Redaction, fold};
 
-/// Most rounds of one redaction: a removal may uncover a shape, each round removes at least one.
+/// How often a text is looked at: a removal may uncover a shape, each round removes at least one.
 const MAX_ROUNDS: usize = 16;
+/// Bytes that may be looked at beyond that, so that a short text is looked at until nothing is found.
+const SPARE: usize = 128 * 1024;
 /// Most distinct secrets that are looked for again elsewhere in the text.
 const MAX_REPEATED: usize = 1024;
 /// Longest of them.
@@ -62,15 +64,34 @@ impl Engine {
 impl Rounds<'_> {
     fn run(&mut self) {
         let mut pieces = vec![(0, self.text.len())];
-        for _ in 0..MAX_ROUNDS {
+        let mut budget = MAX_ROUNDS * self.text.len() + SPARE;
+        loop {
             let new = self.round(&pieces);
             if new.is_empty() {
                 break;
             }
+            let cost = pieces.iter().map(|(from, to)| to - from).sum::<usize>();
+            // Made to go on for ever: then whole lines go, and nothing is left to uncover.
+            let ends = cost > budget;
+            let new = if ends { self.lines_of(new) } else { new };
             let places: Vec<(usize, usize)> = new.iter().map(|span| (span.start, span.end)).collect();
             self.found = merged(std::mem::take(&mut self.found).into_iter().chain(new).collect());
+            if ends {
+                break;
+            }
+            budget -= cost;
             pieces = self.around(&places);
         }
+    }
+
+    /// The lines that secrets stand in, without the placeholders in them.
+    fn lines_of(&self, spans: Vec<Span>) -> Vec<Span> {
+        let widened = spans.into_iter().map(|span| {
+            let start = self.text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+            let rest = self.text.get(span.end..).and_then(|after| after.find('\n'));
+            Span { start, end: rest.map_or(self.text.len(), |at| span.end + at), ..span }
+        });
+        without(self.text, merged(widened.collect()), &self.hidden())
     }
 
     /// What is no longer looked at: placeholders and what was found, sorted.

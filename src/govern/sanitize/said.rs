@@ -2,7 +2,7 @@
 
 use super::named::{MIN_PASSWORD, is_prose_sign};
 use super::steps;
-use super::value::{is_code, is_dated, is_escaped, is_name, is_path, makeup, stands_in};
+use super::value::{is_code, is_dated, is_escaped, is_mixed_case, is_name, is_path, makeup, stands_in};
 use super::words::is_common;
 
 /// How much of a sentence is read on either side of a word.
@@ -23,10 +23,12 @@ pub(super) struct Said<'a> {
     pub(super) quoted: bool,
     /// What ends it: a colon makes it a verb.
     pub(super) colon: bool,
+    /// Whether a bracket opens right behind it: the name of a function.
+    calls: bool,
 }
 
 const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_'];
-const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
+pub(super) const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
 
 /// The rest of the line after a place, as far as it is read.
 pub(super) fn reach_after(text: &str, from: usize) -> &str {
@@ -56,32 +58,66 @@ pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = Said<'_>> 
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = piece.get(at..)?;
-        let skipped = rest.len() - rest.trim_start().len();
         let word = rest.trim_start();
+        let skipped = rest.len() - word.len();
         let first = word.chars().next()?;
         let start = at + skipped;
         let spaced = QUOTES.contains(&first).then(|| word[first.len_utf8()..].find(|c| QUOTES.contains(&c))).flatten();
         let length = match spaced {
             Some(length) if length > 0 => {
                 let tail = &word[first.len_utf8() + length..];
-                first.len_utf8() + length + tail.find(char::is_whitespace).unwrap_or(tail.len())
+                first.len_utf8() + length + end_of_word(tail)
             }
-            _ => word.find(char::is_whitespace).unwrap_or(word.len()),
+            _ => end_of_word(word),
         };
         at = start + length;
         Some(said(piece.get(start..at)?, base + start))
     })
 }
 
+/// Where the first blank of a text is.
+fn end_of_word(text: &str) -> usize {
+    let mut at = 0;
+    while let Some(next) = text.as_bytes()[at..].iter().position(|b| !b.is_ascii_graphic()) {
+        at += next;
+        match text.get(at..).and_then(|rest| rest.chars().next()) {
+            Some(c) if !c.is_whitespace() => at += c.len_utf8(),
+            _ => return at,
+        }
+    }
+    text.len()
+}
+
+/// The last words of a piece of text that begins at `base`, at least `count` of them if there are as many.
+pub(super) fn last_words(piece: &str, base: usize, count: usize) -> Vec<Said<'_>> {
+    // Without quotes a word is what stands between blanks, wherever the reading begins.
+    let quoted = piece.bytes().any(|b| matches!(b, b'"' | b'\'' | b'`') || !b.is_ascii());
+    let mut from = 0;
+    if !quoted {
+        let (mut blank, mut words) = (true, 0);
+        for (at, b) in piece.bytes().enumerate().rev() {
+            let begins = !blank && b.is_ascii_whitespace();
+            words += usize::from(begins);
+            if begins && words == count {
+                from = at;
+                break;
+            }
+            blank = b.is_ascii_whitespace();
+        }
+    }
+    words(piece.get(from..).unwrap_or_default(), base + from).collect()
+}
+
 fn said(raw: &str, start: usize) -> Said<'_> {
     if raw.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        return Said { start, text: raw, quoted: false, colon: false };
+        return Said { start, text: raw, quoted: false, colon: false, calls: false };
     }
     let opened = raw.trim_start_matches(MARKS);
     let kept =
         opened.trim_end_matches([',', ';', '.', ':', '?']).trim_end_matches(MARKS).trim_end_matches(['.', ',', ';']);
     let quoted = raw.starts_with(QUOTES) && raw.trim_end_matches([',', ';', '.', ':', '?', '!', ')']).ends_with(QUOTES);
-    Said { start: start + raw.len() - opened.len(), text: kept, quoted, colon: raw.ends_with(':') }
+    let calls = !quoted && opened.get(kept.len()..).is_some_and(|rest| rest.starts_with('('));
+    Said { start: start + raw.len() - opened.len(), text: kept, quoted, colon: raw.ends_with(':'), calls }
 }
 
 impl Said<'_> {
@@ -100,14 +136,16 @@ impl Said<'_> {
     }
 
     /// Whether it may be a password: quoted, or nothing that a sentence would say.
-    pub(super) fn may_be_password(&self, plain_words_too: bool) -> bool {
+    ///
+    /// `plain_words_too` is asked last, when all depends on it: whether any word would be one here.
+    pub(super) fn may_be_password(&self, plain_words_too: impl FnOnce() -> bool) -> bool {
         let text = self.text;
-        let made = makeup(text);
         let length = text.chars().count();
         if !(MIN_PASSWORD..=MAX_SAID).contains(&length)
+            || self.calls
+            || is_common(text)
             || stands_in(text)
             || is_path(text)
-            || is_common(text)
             || is_dated(text)
             || is_escaped(text)
             || is_name(text)
@@ -126,9 +164,10 @@ impl Said<'_> {
                 }
             };
         }
+        let made = makeup(text);
         let plain = made.digits == 0 && (made.others == 0 || is_prose_sign(text));
         if plain {
-            plain_words_too && made.others == 0
+            made.others == 0 && (is_mixed_case(text) || plain_words_too())
         } else {
             !is_prose_sign(text) && !is_code(text) && made.letters() > 0
                 || (made.digits >= 4 && made.letters() == 0 && made.others == 0)

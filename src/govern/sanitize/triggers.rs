@@ -17,6 +17,8 @@ pub(super) enum Action {
     Login,
     Purpose,
     Code,
+    /// A code after a colon: only where the word before says what it opens.
+    ToldCode,
     Pin,
 }
 
@@ -50,5 +52,14 @@ pub(super) const TRIGGERS: &[(&str, Action)] = &[
     ("when prompted", Action::Purpose),
     ("code is", Action::Code),
     ("passkey is", Action::Code),
+    ("code:", Action::ToldCode),
+    ("clave es", Action::Code),
+    ("clave:", Action::Code),
+    ("zugangsdaten", Action::Pair),
+    ("anmeldedaten", Action::Pair),
+    ("identifiants", Action::Pair),
+    ("credenciales", Action::Pair),
+    ("credenziali", Action::Pair),
+    ("inloggegevens", Action::Pair),
     ("pin is", Action::Pin),
 ];

@@ -1,61 +1,8 @@
 //! What a value looks like: random, a word, a stand-in, code.
 
+use super::makeup::{ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs};
+pub(super) use super::makeup::{entropy, makeup};
 use super::words::Lexicon;
-
-/// Bits of information for each character of a text, by how often each byte occurs (Shannon).
-pub(super) fn entropy(text: &str) -> f64 {
-    let mut counts = [0u32; 256];
-    for byte in text.bytes() {
-        counts[usize::from(byte)] += 1;
-    }
-    let all = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)).max(1.0);
-    let share = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all);
-    -share.map(|p| p * p.log2()).sum::<f64>()
-}
-
-/// How many letters, capitals, digits and others a text has.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Makeup {
-    pub(super) lower: usize,
-    pub(super) upper: usize,
-    pub(super) digits: usize,
-    pub(super) others: usize,
-}
-
-pub(super) fn makeup(text: &str) -> Makeup {
-    let mut made = Makeup::default();
-    if text.is_ascii() {
-        for b in text.bytes() {
-            match b {
-                b'a'..=b'z' => made.lower += 1,
-                b'A'..=b'Z' => made.upper += 1,
-                b'0'..=b'9' => made.digits += 1,
-                _ => made.others += 1,
-            }
-        }
-        return made;
-    }
-    for c in text.chars() {
-        match c {
-            _ if c.is_lowercase() => made.lower += 1,
-            _ if c.is_uppercase() => made.upper += 1,
-            _ if c.is_ascii_digit() => made.digits += 1,
-            _ => made.others += 1,
-        }
-    }
-    made
-}
-
-impl Makeup {
-    pub(super) fn letters(self) -> usize {
-        self.lower + self.upper
-    }
-
-    /// How many of the four kinds are there.
-    pub(super) fn kinds(self) -> usize {
-        [self.lower, self.upper, self.digits, self.others].iter().filter(|count| **count > 0).count()
-    }
-}
 
 /// Longest run of letters that may be one word.
 const MAX_WORD: usize = 14;
@@ -72,10 +19,26 @@ const NEVER_AFTER: [&[u8]; 26] = [
     b"bcdfgjkmnpqrstvwx",
 ];
 
+/// The same as a bit for each letter.
+static NEVER: [u32; 26] = never();
+
+const fn never() -> [u32; 26] {
+    let (mut table, mut first) = ([0; 26], 0);
+    while first < 26 {
+        let mut at = 0;
+        while at < NEVER_AFTER[first].len() {
+            table[first] |= 1 << (NEVER_AFTER[first][at] - b'a');
+            at += 1;
+        }
+        first += 1;
+    }
+    table
+}
+
+/// Whether of two letters the second follows the first in no word.
 fn never_meet(first: u8, second: u8) -> bool {
-    let (first, second) = (first.to_ascii_lowercase(), second.to_ascii_lowercase());
-    let after = usize::from(first.wrapping_sub(b'a'));
-    NEVER_AFTER.get(after).is_some_and(|never| never.contains(&second))
+    let nth = |letter: u8| letter.to_ascii_lowercase().wrapping_sub(b'a');
+    NEVER.get(usize::from(nth(first))).is_some_and(|never| (never >> (nth(second) & 31)) & 1 == 1)
 }
 
 /// Whether letters of one case could be said: vowels among them, few consonants in a row.
@@ -134,9 +97,26 @@ pub(super) fn is_random(text: &str) -> bool {
     }
 }
 
+/// Whether brackets stand open or many kinds of signs are mixed, as in no code and no sentence: `m{{h}o)p${e]nob>-_$#x`.
+pub(super) fn has_odd_signs(text: &str) -> bool {
+    const SIGNS: &[u8] = b"!#$%&()*<>?@[]^{}~";
+    let has = |sign: &u8| text.as_bytes().contains(sign);
+    let count = |sign: char| text.matches(sign).count();
+    let balanced = [('(', ')'), ('[', ']'), ('{', '}')].iter().all(|(open, close)| count(*open) == count(*close));
+    text.len() >= 8
+        && !text.contains(char::is_whitespace)
+        && SIGNS.iter().filter(|sign| has(sign)).count() >= if balanced { 5 } else { 4 }
+}
+
+/// Whether letters are mixed as no word mixes them: `nscNZJTrqs`.
+pub(super) fn is_mixed_case(text: &str) -> bool {
+    let made = makeup(text);
+    text.len() >= 8 && made.upper >= 2 && made.lower >= 2 && made.letters() == text.len() && is_random(text)
+}
+
 /// Dates, times, versions and numbers: few letters among digits and signs.
 pub(super) fn is_dated(text: &str) -> bool {
-    if !text.bytes().any(|b| b.is_ascii_digit()) {
+    if !text.bytes().any(|b| b.is_ascii_digit()) || is_uuid(text) {
         return false;
     }
     let made = makeup(text);
@@ -146,6 +126,11 @@ pub(super) fn is_dated(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || "-:.+/_ ".contains(c))
 }
 
+/// Whether there is a blank in a text, or what may be one outside of ASCII: a glance that costs little.
+pub(super) fn may_have_blanks(text: &str) -> bool {
+    text.bytes().any(|b| b <= b' ' || !b.is_ascii())
+}
+
 /// Whether a text is written in escapes of HTML: it is looked at again with them read.
 pub(super) fn is_escaped(text: &str) -> bool {
     text.starts_with("&#") || text.starts_with("&quot;")
@@ -153,6 +138,9 @@ pub(super) fn is_escaped(text: &str) -> bool {
 
 /// Eight, four, four, four and twelve hexadecimal digits.
 pub(super) fn is_uuid(text: &str) -> bool {
+    if text.len() != 36 {
+        return false;
+    }
     let parts: Vec<&str> = text.split('-').collect();
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
     lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_hexdigit()))
@@ -186,10 +174,15 @@ pub(super) fn stands_in(value: &str) -> bool {
     bare.is_empty()
         || value.bytes().all(|b| b.eq_ignore_ascii_case(&first))
         || LIST.has(bare)
-        || STAND_IN_STARTS.iter().any(|start| begins(value, start))
-        || has_stand_in_part(value)
+        || (may_stand_in(first) && STAND_IN_STARTS.iter().any(|start| begins(value, start)))
+        || has_stand_in_part(value, Signs::of(value))
         || is_variable(value)
         || is_flag(value)
+}
+
+/// Whether the text of a stand-in begins with a byte.
+const fn may_stand_in(first: u8) -> bool {
+    matches!(first.to_ascii_lowercase(), b'y' | b'm' | b'<' | b'$' | b'{' | b'%' | b'#' | b'i' | b'r' | b'c' | b'e')
 }
 
 fn begins(value: &str, start: &str) -> bool {
@@ -197,17 +190,21 @@ fn begins(value: &str, start: &str) -> bool {
 }
 
 /// Whether there is in a value what is in no secret, but in what stands for one.
-fn has_stand_in_part(value: &str) -> bool {
+fn has_stand_in_part(value: &str, signs: Signs) -> bool {
+    if !signs.any(OF_STAND_INS) {
+        return false;
+    }
     let bytes = value.as_bytes();
-    let at = |start: usize, part: &str| {
-        bytes.get(start..start + part.len()).is_some_and(|piece| piece.eq_ignore_ascii_case(part.as_bytes()))
+    let at = |start: usize, part: &[u8]| {
+        bytes.get(start..start + part.len()).is_some_and(|piece| piece.eq_ignore_ascii_case(part))
     };
-    (0..bytes.len()).any(|start| match bytes[start] {
-        b'x' | b'X' => at(start, "xxxx"),
-        b'*' => at(start, "****"),
-        b'p' | b'P' => at(start, "placeholder"),
-        b'y' | b'Y' => at(start, "your_") || at(start, "your-"),
-        b'_' | b'-' => at(start + 1, "here"),
+    let mut starts = bytes.iter().enumerate().filter(|(_, b)| Signs::at(**b).any(OF_STAND_INS));
+    starts.any(|(start, b)| match (*b, bytes.get(start + 1)) {
+        (b'x' | b'X', Some(b'x' | b'X')) => at(start, b"xxxx"),
+        (b'*', Some(b'*')) => at(start, b"****"),
+        (b'p' | b'P', Some(b'l' | b'L')) => at(start, b"placeholder"),
+        (b'y' | b'Y', Some(b'o' | b'O')) => at(start, b"your_") || at(start, b"your-"),
+        (b'_' | b'-', Some(b'h' | b'H')) => at(start + 1, b"here"),
         _ => false,
     })
 }
@@ -243,7 +240,8 @@ fn is_variable(value: &str) -> bool {
 
 /// Whether an unquoted value is code that yields one: a call, a chain of names, an index, a type.
 pub(super) fn is_code(value: &str) -> bool {
-    if !value.bytes().any(|b| matches!(b, b'(' | b'[' | b'.' | b':' | b'>' | b'=')) {
+    let signs = Signs::of(value);
+    if !signs.any(OF_CODE) {
         return false;
     }
     let identifier =
@@ -253,24 +251,24 @@ pub(super) fn is_code(value: &str) -> bool {
             !head.is_empty() && head.chars().all(identifier) && head.starts_with(|c: char| !c.is_ascii_digit())
         })
     };
-    let chain = value.contains('.')
-        && value.split(['.', '?', '!']).all(|part| {
+    let chain = || {
+        value.split(['.', '?', '!']).all(|part| {
             part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
                 && (!is_random(part) || part.len() < 8)
-        });
-    head('(')
-        || head('[')
-        || chain
-        || value.contains("::")
-        || value.contains("->")
-        || value.contains("===")
-        || value.contains("!=")
+        })
+    };
+    (signs.any(ROUND) && head('('))
+        || (signs.any(SQUARE) && head('['))
+        || (signs.any(DOT) && chain())
+        || (signs.any(COLON) && value.contains("::"))
+        || (signs.any(ARROW) && value.contains("->"))
+        || (signs.any(EQUALS) && (value.contains("===") || value.contains("!=")))
 }
 
 /// Whether a value is a path or an address.
 pub(super) fn is_path(value: &str) -> bool {
-    if !value.bytes().any(|b| matches!(b, b'/' | b'\\')) {
+    if !Signs::of(value).any(SLASH) {
         return false;
     }
     let rooted = ["/", "./", "../", "~/", "\\\\"].iter().any(|start| value.starts_with(start));
@@ -304,6 +302,7 @@ mod tests {
     #[test]
     fn the_stand_ins_are_sorted() {
         assert!(STAND_INS.is_sorted());
+        assert!(STAND_IN_STARTS.iter().all(|start| may_stand_in(start.as_bytes()[0])));
     }
 
     #[test]

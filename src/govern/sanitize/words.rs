@@ -45,7 +45,8 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
         "passphrase", "pass phrase", "passcode", "pswd", "passwort", "kennwort",
         "mot de passe", "motdepasse", "contraseña", "contrasena", "palavra-passe", "wachtwoord", "lösenord",
         "adgangskode", "passord", "salasana", "hasło", "heslo", "jelszó", "şifre", "пароль", "密码", "密碼", "口令",
-        "パスワード", "비밀번호", "비번", "암호", "securestring",
+        "パスワード", "비밀번호", "비밀 번호", "비번", "암호", "패스워드", "пароля", "kodeord", "mật khẩu", "รหัสผ่าน",
+        "كلمة المرور", "סיסמה", "पासवर्ड", "kata sandi", "parolă", "lozinka", "slaptažodis", "securestring",
     ]),
     (Class::ShortPassword, &[
         "pass", "pwd", "psw", "pw", "senha", "parola",
@@ -123,6 +124,16 @@ const COMMON: &[&str] = &[
     "unique", "unknown", "unset", "until", "up", "use", "used", "user", "username", "using", "valid", "value",
     "verified", "very", "via", "was", "weak", "what",
 ];
+/// The same in German, French, Spanish and Italian: what is said of passwords there.
+#[rustfmt::skip]
+const COMMON_ELSEWHERE: &[&str] = &[
+    "abgelaufen", "aquí", "correct", "correcta", "correcto", "débil", "erforderlich", "errata", "expiré", "expirée",
+    "falsch", "falsche", "falsches", "faux", "geheim", "gespeichert", "geändert", "gut", "immer", "incorrecta",
+    "incorrecte", "incorrecto", "invalide", "inválida", "korrekt", "kurz", "leer", "necesaria", "nicht", "noch",
+    "notwendig", "nécessaire", "nötig", "obbligatoria", "obligatoire", "obligatoria", "oublié", "requerida", "requis",
+    "requise", "richtig", "scaduta", "schlecht", "schwach", "segura", "sicher", "trop", "ungültig", "unsicher",
+    "vergessen", "verschlüsselt", "vide", "weg", "zurückgesetzt",
+];
 #[rustfmt::skip]
 const COMMON_MORE: &[&str] = &[
     "when", "where", "whether", "which", "while", "who", "whose", "why", "will", "with", "within", "without", "wrong",
@@ -131,7 +142,7 @@ const COMMON_MORE: &[&str] = &[
 
 /// Whether a word of prose is one of those, or has the form of one (`…ed`, `…ing`, `…able`).
 pub(super) fn is_common(word: &str) -> bool {
-    static LISTS: [Lexicon; 2] = [Lexicon::new(COMMON), Lexicon::new(COMMON_MORE)];
+    static LISTS: [Lexicon; 3] = [Lexicon::new(COMMON), Lexicon::new(COMMON_MORE), Lexicon::new(COMMON_ELSEWHERE)];
     let ends = |end: &&str| word.get(word.len() - end.len()..).is_some_and(|tail| tail.eq_ignore_ascii_case(end));
     LISTS.iter().any(|list| list.has(word))
         || (word.len() >= 6
@@ -144,24 +155,43 @@ pub(super) struct Lexicon {
     words: &'static [&'static str],
     /// For each first letter, and for what is none, a bit for every length.
     lengths: [u64; 27],
+    /// For each first letter, where its words begin and end.
+    places: [(u16, u16); 27],
 }
+
+/// Longer than any word of a list.
+const MAX_LISTED: usize = 32;
 
 impl Lexicon {
     pub(super) const fn new(words: &'static [&'static str]) -> Self {
-        let (mut lengths, mut at) = ([0; 27], 0);
+        let (mut lengths, mut places, mut at) = ([0; 27], [(0, 0); 27], 0);
         while at < words.len() {
             let word = words[at].as_bytes();
-            lengths[letter(word[0])] |= 1 << (word.len() & 63);
+            assert!(word.len() < MAX_LISTED);
+            let first = letter(word[0]);
+            if lengths[first] == 0 {
+                places[first].0 = at as u16;
+            }
+            places[first].1 = at as u16 + 1;
+            lengths[first] |= 1 << word.len();
             at += 1;
         }
-        Lexicon { words, lengths }
+        Lexicon { words, lengths, places }
     }
 
     /// Whether a text is one of the words, in capitals or small letters.
     pub(super) fn has(&self, text: &str) -> bool {
         let Some(first) = text.bytes().next() else { return false };
-        self.lengths[letter(first)] & (1 << (text.len() & 63)) != 0
-            && self.words.binary_search(&text.to_ascii_lowercase().as_str()).is_ok()
+        let first = letter(first);
+        if text.len() >= MAX_LISTED || self.lengths[first] & (1 << text.len()) == 0 {
+            return false;
+        }
+        let mut lower = [0; MAX_LISTED];
+        let lower = &mut lower[..text.len()];
+        lower.copy_from_slice(text.as_bytes());
+        lower.make_ascii_lowercase();
+        let (from, to) = self.places[first];
+        self.words[usize::from(from)..usize::from(to)].binary_search_by(|word| word.as_bytes().cmp(lower)).is_ok()
     }
 }
 
@@ -176,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted_and_in_lower_case() {
-        for list in [ABOUT, ABOUT_MORE, COMMON, COMMON_MORE] {
+        for list in [ABOUT, ABOUT_MORE, COMMON, COMMON_MORE, COMMON_ELSEWHERE] {
             for two in list.windows(2) {
                 assert!(two[0] < two[1], "{two:?}");
             }

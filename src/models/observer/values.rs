@@ -99,15 +99,16 @@ fn holdings(left: &mut Left) -> Vec<String> {
         .collect()
 }
 
-/// `index_changed`: what is the same on one line, what is not on another.
+/// `index_changed`: what is the same on one line, what is not on another. It *differs*: "changed config" by itself reads
+/// like a report of having changed it.
 fn changes(left: &mut Left) -> Vec<String> {
     let mut lines = Vec::new();
-    for state in ["changed", "same"] {
+    for (state, said) in [("changed", "differs"), ("same", "same")] {
         let is = |value: &Reading| *value == Reading::Text(state.to_owned());
         let names: Vec<String> = left.iter().filter(|(_, value)| is(value)).map(|(name, _)| name.clone()).collect();
         left.retain(|_, value| !is(value));
         if !names.is_empty() {
-            lines.push(format!("  {state:8} {}", names.join(", ")));
+            lines.push(format!("  {said:8} {}", names.join(", ")));
         }
     }
     let noted = left.remove("noted_at").map(|at| format!("  since    {at}"));
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(told(&holds), ["  holds    3 exchanges, 9 lines", "  sizes    5 MiB database, 2.0 KiB log"]);
         let changes =
             [("log", text("same")), ("config", text("changed")), ("keys", text("same")), ("noted_at", text("t"))];
-        assert_eq!(told(&changes), ["  changed  config", "  same     keys, log", "  since    t"]);
+        assert_eq!(told(&changes), ["  differs  config", "  same     keys, log", "  since    t"]);
         assert_eq!(told(&[("nginx.service", text("active (running)"))]), ["  nginx.service active (running)"]);
         assert!(told(&[]).is_empty());
     }

@@ -1,5 +1,8 @@
 //! `context.json`: what a turn may refer to. Its digest stands in every DECISION.
 
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -161,10 +164,16 @@ impl ContextConfig {
     }
 }
 
+/// [`CONTEXT_SCHEMA`], made ready once: that takes a hundred times as long as using it.
+static SCHEMA: LazyLock<Result<Validator, String>> = LazyLock::new(|| {
+    let schema: Value = serde_json::from_str(CONTEXT_SCHEMA).map_err(|e| e.to_string())?;
+    jsonschema::validator_for(&schema).map_err(|e| e.to_string())
+});
+
 fn fits_schema(raw: &Value) -> Result<(), ContextConfigFault> {
-    let broken = |e: String| ContextConfigFault::Schema { path: "genesis/context.schema.json".to_owned(), reason: e };
-    let schema: Value = serde_json::from_str(CONTEXT_SCHEMA).map_err(|e| broken(e.to_string()))?;
-    let validator = jsonschema::validator_for(&schema).map_err(|e| broken(e.to_string()))?;
+    let broken =
+        |e: &String| ContextConfigFault::Schema { path: "genesis/context.schema.json".to_owned(), reason: e.clone() };
+    let validator = SCHEMA.as_ref().map_err(broken)?;
     let faults = validator.iter_errors(raw).next().map(|fault| {
         let path = fault.instance_path().to_string();
         let path = if path.is_empty() { "the document".to_owned() } else { path };

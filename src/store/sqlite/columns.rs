@@ -15,16 +15,32 @@ use crate::record::time::Seconds;
 use crate::store::{Outcome, StoreError};
 
 /// A row being read: each getter names the place when the column does not hold what it promises.
-pub struct Columns<'a, 'b>(pub &'a Row<'b>);
+pub struct Columns<'a, 'b> {
+    row: &'a Row<'b>,
+    /// Asked of SQLite once a row: it would compare them all again for each value.
+    names: Vec<&'a str>,
+}
 
 fn corrupt(place: &'static str, expected: &'static str, actual: impl ToString) -> StoreError {
     StoreError::Corrupt { place, expected, actual: actual.to_string() }
 }
 
-impl Columns<'_, '_> {
+/// The column that a place names.
+fn column_of(place: &'static str) -> &'static str {
+    place.rsplit('.').next().unwrap_or(place)
+}
+
+impl<'a, 'b> Columns<'a, 'b> {
+    /// Of the row that a statement stands at.
+    pub fn of(row: &'a Row<'b>) -> Self {
+        Columns { row, names: row.as_ref().column_names().collect() }
+    }
+
     fn raw<T: rusqlite::types::FromSql>(&self, place: &'static str, expected: &'static str) -> Result<T, StoreError> {
-        let column = place.rsplit('.').next().unwrap_or(place);
-        self.0.get(column).map_err(|e| corrupt(place, expected, e))
+        let column = column_of(place);
+        let at = self.names.iter().position(|name| *name == column);
+        let at = at.ok_or_else(|| corrupt(place, expected, format!("no column {column}")))?;
+        self.row.get(at).map_err(|e| corrupt(place, expected, e))
     }
 
     pub fn text(&self, place: &'static str) -> Result<String, StoreError> {
@@ -87,8 +103,7 @@ impl Columns<'_, '_> {
 
     /// The same of a column that a database of an earlier version does not have.
     pub fn hash_if_there(&self, place: &'static str) -> Result<Option<Hash32>, StoreError> {
-        let column = place.rsplit('.').next().unwrap_or(place);
-        if self.0.as_ref().column_index(column).is_err() { Ok(None) } else { self.hash_opt(place) }
+        if self.names.contains(&column_of(place)) { self.hash_opt(place) } else { Ok(None) }
     }
 
     pub fn uuid(&self, place: &'static str) -> Result<Uuid, StoreError> {

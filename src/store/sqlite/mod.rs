@@ -12,6 +12,7 @@ mod threads;
 mod witnesses;
 mod write;
 
+use std::cell::OnceCell;
 use std::ops::Deref;
 use std::path::Path;
 use std::time::Duration;
@@ -41,10 +42,13 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V7__threads", include_str!("../../../migrations/sqlite/0007_threads.sql")),
     ("V9__witnesses", include_str!("../../../migrations/sqlite/0009_witnesses.sql")),
     ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
+    ("V14__calendars", include_str!("../../../migrations/sqlite/0014_calendars.sql")),
 ];
 
 /// A connection, or a transaction on one: queries run on both.
-pub struct Handle<C>(C);
+///
+/// The second part is set once threads are known to be recorded here; they never go again.
+pub struct Handle<C>(C, OnceCell<()>);
 
 /// The database file of a home.
 pub type Sqlite = Handle<Box<Connection>>;
@@ -96,7 +100,7 @@ impl Sqlite {
         }
         connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
         keep_statements(&connection)?;
-        Ok(Handle(Box::new(connection)))
+        Ok(Handle(Box::new(connection), OnceCell::new()))
     }
 
     /// The same of a database that is as this gently leaves it.
@@ -126,6 +130,16 @@ impl Sqlite {
     /// Ends what [`Sqlite::begin_read`] began.
     pub fn end_read(&self) -> Result<(), StoreError> {
         self.0.execute_batch("COMMIT").map_err(failed("end reading"))
+    }
+
+    /// Runs many queries on one state, without a lock of the file for each.
+    pub fn reading<T, E: From<StoreError>>(&self, work: impl FnOnce(&Self) -> Result<T, E>) -> Result<T, E> {
+        self.begin_read()?;
+        let done = work(self);
+        let ended = self.end_read();
+        let value = done?;
+        ended?;
+        Ok(value)
     }
 
     /// Copies the database, as [`Sqlite::begin_read`] sees it, to a new file of mode 0600. Durable on return.
@@ -209,7 +223,7 @@ impl Sqlite {
         let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(stays, true).map_err(failed("set up the connection"))?;
         keep_statements(&connection)?;
-        Ok(Handle(Box::new(connection)))
+        Ok(Handle(Box::new(connection), OnceCell::new()))
     }
 
     fn migrate(&mut self) -> Result<(), StoreError> {
@@ -284,7 +298,8 @@ fn private_file(path: &Path) -> Result<(), StoreError> {
 impl Store for Sqlite {
     fn transact(&mut self, work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let tx = self.0.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed("begin"))?;
-        let mut tx: Tx<'_> = Handle(tx);
+        // Whoever may write has applied all migrations.
+        let mut tx: Tx<'_> = Handle(tx, OnceCell::from(()));
         let before = tx.last_turn()?;
         work(&mut tx)?;
         tx.make_searchable(before)?;

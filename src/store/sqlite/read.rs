@@ -8,8 +8,7 @@ use uuid::Uuid;
 
 use super::columns::{Columns, int};
 use super::rows::{
-    OPEN_DRIFT, artifact, artifact_ref, assertion, block, commit, drift, drift_state, exchange, head, item, log_line,
-    session, turn,
+    artifact, artifact_ref, assertion, block, commit, drift, exchange, head, item, log_line, session, turn,
 };
 use super::{Handle, failed, optional};
 use crate::record::block::Anchor;
@@ -18,8 +17,8 @@ use crate::record::hash::Hash32;
 use crate::record::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
-    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
-    HomeFile, PlaceholderRows, Read, RowCounts, SessionRow, StoreError, TurnRow,
+    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, HomeFile,
+    PlaceholderRows, Read, RowCounts, SessionRow, StoreError, TurnRow,
 };
 
 /// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a turn.
@@ -40,7 +39,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         let mut statement = self.connection().prepare_cached(sql).map_err(failed(what))?;
         let mut rows = statement.query(params).map_err(failed(what))?;
         while let Some(found) = rows.next().map_err(failed(what))? {
-            take(row(&Columns(found))?)?;
+            take(row(&Columns::of(found))?)?;
         }
         Ok(())
     }
@@ -68,7 +67,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let mut statement = self.connection().prepare_cached(sql).map_err(failed(what))?;
-        let outer = optional(statement.query_row(params, |found: &Row<'_>| Ok(row(&Columns(found)))));
+        let outer = optional(statement.query_row(params, |found: &Row<'_>| Ok(row(&Columns::of(found)))));
         outer.map_err(failed(what))?.transpose()
     }
 }
@@ -169,11 +168,6 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn drift(&self, of: Uuid) -> Result<Vec<DriftRow>, StoreError> {
         let sql = "SELECT * FROM drift_event WHERE exchange_id = ?1 ORDER BY rowid";
         self.list("read drift events", sql, [of.to_string()], drift)
-    }
-
-    fn open_drift(&self, most: u32) -> Result<Vec<DriftState>, StoreError> {
-        let sql = self.knowing_assertions(OPEN_DRIFT)?;
-        self.list("read open drift", &sql, [most], drift_state)
     }
 
     fn assertions(&self, of: Uuid) -> Result<Vec<AssertionRow>, StoreError> {

@@ -1,13 +1,12 @@
 //! The queries behind [`Recall`]: full-text search, bounded at every step.
 
-use std::collections::HashMap;
 use std::ops::Deref;
 
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::columns::{Columns, int};
-use super::rows::{drift, item, turn};
+use super::rows::{OPEN_DRIFT, drift, item, turn};
 use super::{Handle, Tx, failed};
 use crate::record::hash::Hash32;
 use crate::record::item::{Item, ItemKind, ItemState};
@@ -21,8 +20,6 @@ const RANKED: u64 = 2000;
 const SCALE: f64 = 100.0;
 /// No text fits better.
 const BEST: u64 = 2000;
-/// How many open drift events are looked at, the newest.
-const MOST_OPEN: u32 = 200;
 
 /// A search index: its table, and how it ranks.
 struct Index {
@@ -186,28 +183,43 @@ impl<C: Deref<Target = Connection>> Recall for Handle<C> {
     }
 
     fn drift_about(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError> {
-        let newest = "SELECT d.*, e.session_id, x.n
-                        FROM drift_event d JOIN llm_exchange e ON e.exchange_id = d.exchange_id
-                        LEFT JOIN turn_index x ON x.turn_id = e.turn_user_id
-                       WHERE NOT EXISTS (SELECT 1 FROM artifact a WHERE a.kind = 'drift_close' AND a.id = d.drift_id)
-                       ORDER BY d.rowid DESC LIMIT ?1";
-        let mut open = self.list("read open drift", newest, [MOST_OPEN], |c| {
-            let found = OpenDrift { drift: drift(c)?, session: c.uuid("llm_exchange.session_id")?, relevance: 0 };
-            Ok((found, c.count_opt("turn_index.n")?))
+        let mut open = self.drift_that_fits(words, most)?;
+        let here = format!(
+            "SELECT d.*, e.session_id
+               FROM (SELECT * FROM llm_exchange WHERE session_id = ?1 ORDER BY seq DESC LIMIT {COMMON}) e {OPEN_DRIFT}
+              ORDER BY d.rowid DESC LIMIT ?2"
+        );
+        let here = self.list("read a session's open drift", &here, params![session.to_string(), most], |c| {
+            Ok(OpenDrift { drift: drift(c)?, session: c.uuid("llm_exchange.session_id")?, relevance: 0 })
         })?;
-        let wanted = if open.is_empty() { None } else { self.wanted(&TURNS, words)? };
-        if let Some(wanted) = wanted {
-            let sql = format!("{} SELECT n, score FROM hit", Self::hits(&TURNS, &wanted));
-            let fits =
-                self.list("look for turns", &sql, [wanted.expression], |c| Ok((c.count("hit.n")?, score(c)?)))?;
-            let fits: HashMap<u64, u64> = fits.into_iter().collect();
-            for (found, turn) in &mut open {
-                found.relevance = turn.and_then(|turn| fits.get(&turn)).copied().unwrap_or(0);
+        for found in here {
+            if open.iter().all(|known| known.drift.drift_id != found.drift.drift_id) {
+                open.push(found);
             }
         }
-        let related =
-            open.into_iter().map(|(found, _)| found).filter(|one| one.relevance > 0 || one.session == session);
-        Ok(related.take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
+        open.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        Ok(open)
+    }
+}
+
+impl<C: Deref<Target = Connection>> Handle<C> {
+    /// Open drift of exchanges whose question fits the words, best first.
+    fn drift_that_fits(&self, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError> {
+        // Most homes have none, and no search is made then.
+        let any = "SELECT 1 AS n FROM assertion_event WHERE passed = 0 AND level <> 'info' LIMIT 1";
+        if self.one("look for drift", any, [], |c| c.count("assertion_event.n"))?.is_none() {
+            return Ok(Vec::new());
+        }
+        let Some(wanted) = self.wanted(&TURNS, words)? else { return Ok(Vec::new()) };
+        let sql = format!(
+            "{} SELECT d.*, e.session_id, hit.score FROM hit JOIN turn_index x ON x.n = hit.n
+                  JOIN llm_exchange e ON e.turn_user_id = x.turn_id {OPEN_DRIFT}
+                 ORDER BY hit.score, d.rowid DESC LIMIT ?2",
+            Self::hits(&TURNS, &wanted)
+        );
+        self.list("look for open drift", &sql, params![wanted.expression, most], |c| {
+            Ok(OpenDrift { drift: drift(c)?, session: c.uuid("llm_exchange.session_id")?, relevance: score(c)? })
+        })
     }
 }
 

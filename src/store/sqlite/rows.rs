@@ -215,14 +215,13 @@ pub(super) const DRIFT_STATE: &str = "SELECT d.rowid AS number, d.*, a.level AS 
   FROM drift_event d LEFT JOIN assertion_event a ON a.exchange_id = d.exchange_id AND a.passed = 0
        AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)";
 
-/// Those that a person was told of and nobody has closed, by the index of failed checks.
-pub(super) const OPEN_DRIFT: &str = "SELECT d.rowid AS number, d.*, a.level AS level,
-       (SELECT min(line) FROM artifact WHERE kind = 'drift_ack' AND id = d.drift_id) AS acked, NULL AS closed
-  FROM assertion_event a JOIN drift_event d ON d.exchange_id = a.exchange_id
-       AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)
- WHERE a.passed = 0 AND a.level <> 'info'
-   AND NOT EXISTS (SELECT 1 FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)
- ORDER BY d.rowid DESC LIMIT ?1";
+/// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has closed, by the index of
+/// failed checks.
+pub(super) const OPEN_DRIFT: &str =
+    "JOIN assertion_event a ON a.exchange_id = e.exchange_id AND a.passed = 0 AND a.level <> 'info'
+       JOIN drift_event d ON d.exchange_id = a.exchange_id
+        AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)
+        AND NOT EXISTS (SELECT 1 FROM artifact c WHERE c.kind = 'drift_close' AND c.id = d.drift_id)";
 
 pub(super) fn assertion(c: &Columns<'_, '_>) -> Result<AssertionRow, StoreError> {
     Ok(AssertionRow {

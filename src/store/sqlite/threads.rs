@@ -11,7 +11,9 @@ use crate::record::context::event::Kind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{ContextRefRow, EventRow, PutThreads, ReferredText, StoreError, ThreadRow, ThreadTurnRow, Threads};
+use crate::store::{
+    ContextRefRow, EventRow, IntentRow, PutThreads, ReferredText, StoreError, ThreadRow, ThreadTurnRow, Threads,
+};
 
 fn kind(c: &Columns<'_, '_>) -> Result<Kind, StoreError> {
     let place = "thread_event.kind";
@@ -82,8 +84,24 @@ fn reference(c: &Columns<'_, '_>) -> Result<ContextRefRow, StoreError> {
 impl<C: Deref<Target = Connection>> Handle<C> {
     /// Whether threads are recorded here: a home that an older gently wrote is read without being migrated.
     fn has_threads(&self) -> Result<bool, StoreError> {
+        if self.1.get().is_some() {
+            return Ok(true);
+        }
         let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'thread_event'";
-        Ok(self.one("look for threads", sql, [], |c| c.flag("sqlite_schema.found"))?.unwrap_or_default())
+        let found = self.one("look for threads", sql, [], |c| c.flag("sqlite_schema.found"))?.unwrap_or_default();
+        if found {
+            self.1.get_or_init(|| ());
+        }
+        Ok(found)
+    }
+
+    /// What a query found, or nothing where threads are not recorded; that is asked only when the query fails, since
+    /// looking through the schema costs more than most queries.
+    fn or_none<T: Default>(&self, found: Result<T, StoreError>) -> Result<T, StoreError> {
+        match found {
+            Err(StoreError::Sqlite { .. }) if !self.has_threads()? => Ok(T::default()),
+            found => found,
+        }
     }
 
     /// Rows, or none where threads are not recorded.
@@ -93,7 +111,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         values: impl Params,
         row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        if self.has_threads()? { self.list("read threads", sql, values, row) } else { Ok(Vec::new()) }
+        self.or_none(self.list("read threads", sql, values, row))
     }
 
     fn row_of<T>(
@@ -102,7 +120,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         values: impl Params,
         row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        if self.has_threads()? { self.one("read threads", sql, values, row) } else { Ok(None) }
+        self.or_none(self.one("read threads", sql, values, row))
     }
 }
 
@@ -154,11 +172,20 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
     }
 
     fn each_event(&self, of: Uuid, each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        if !self.has_threads()? {
-            return Ok(());
-        }
         let sql = "SELECT * FROM thread_event WHERE thread_id = ?1 ORDER BY event_index";
-        self.each("read events", sql, [of.to_string()], event, each)
+        self.or_none(self.each("read events", sql, [of.to_string()], event, each))
+    }
+
+    fn intents(&self) -> Result<Vec<IntentRow>, StoreError> {
+        let sql = "SELECT thread_id, line, created_at, bytes FROM thread_event WHERE kind = 'INTENT'";
+        self.rows_of(sql, [], |c| {
+            Ok(IntentRow {
+                thread: c.uuid("thread_event.thread_id")?,
+                line: c.count("thread_event.line")?,
+                created_at: c.time("thread_event.created_at")?,
+                bytes: c.count_opt("thread_event.bytes")?,
+            })
+        })
     }
 
     fn next_index(&self, of: Uuid) -> Result<u64, StoreError> {

@@ -1,16 +1,17 @@
-//! Rows about witnesses, and right edges of the log's tree.
+//! Rows about witnesses and calendars, and right edges of the log's tree.
 
 use rusqlite::params;
 
 use super::columns::int;
 use super::{Sqlite, failed};
 use crate::record::commit::MAIN;
-use crate::store::{StoreError, WitnessState};
+use crate::record::time::Seconds;
+use crate::store::{CalendarState, StoreError, WitnessState};
 
 impl Sqlite {
     /// What came of asking each witness; nothing in a database that has no table of them yet.
     pub fn witness_states(&self) -> Result<Vec<WitnessState>, StoreError> {
-        if !self.has_witness_tables()? {
+        if !self.has_table("witness_state")? {
             return Ok(Vec::new());
         }
         self.list("read witnesses", "SELECT * FROM witness_state ORDER BY vkey", [], |c| {
@@ -25,9 +26,10 @@ impl Sqlite {
         })
     }
 
-    fn has_witness_tables(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'witness_state'";
-        let found = self.list("look for witnesses", sql, [], |c| c.flag("sqlite_schema.found"))?;
+    /// Whether the database is of a version that has a table.
+    fn has_table(&self, name: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        let found = self.list("look for a table", sql, [name], |c| c.flag("sqlite_schema.found"))?;
         Ok(!found.is_empty())
     }
 
@@ -46,9 +48,40 @@ impl Sqlite {
         done
     }
 
+    /// What came of asking each calendar; nothing in a database that has no table of them yet.
+    pub fn calendar_states(&self) -> Result<Vec<CalendarState>, StoreError> {
+        if !self.has_table("calendar_state")? {
+            return Ok(Vec::new());
+        }
+        self.list("read calendars", "SELECT * FROM calendar_state ORDER BY address", [], |c| {
+            Ok(CalendarState {
+                address: c.text("calendar_state.address")?,
+                asked_at: c.time("calendar_state.asked_at")?,
+                accepted_at: c.time_opt("calendar_state.accepted_at")?,
+                said: c.text_opt("calendar_state.said")?,
+            })
+        })
+    }
+
+    /// Notes what calendars said at a time: each with why it did not accept. No evidence, so not synced.
+    pub fn put_calendar_answers(&mut self, at: Seconds, said: &[(&str, Option<&str>)]) -> Result<(), StoreError> {
+        let what = "note what calendars said";
+        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed(what))?;
+        let put = |(address, said): &(&str, Option<&str>)| {
+            let accepted_at = said.is_none().then_some(at.as_i64());
+            let sql = "INSERT INTO calendar_state VALUES (?1, ?2, ?3, ?4) ON CONFLICT (address) DO UPDATE SET \
+                       asked_at = ?2, accepted_at = coalesce(?3, accepted_at), said = ?4";
+            let values = params![address, at.as_i64(), accepted_at, said];
+            self.0.execute(sql, values).map(|_| ()).map_err(failed(what))
+        };
+        let done = said.iter().try_for_each(put);
+        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed(what))?;
+        done
+    }
+
     /// The largest stored right edge of at most so many lines.
     pub fn tree_mark(&self, at_most: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        if !self.has_witness_tables()? {
+        if !self.has_table("tree_mark")? {
             return Ok(None);
         }
         let sql = "SELECT frontier FROM tree_mark WHERE lines <= ?1 ORDER BY lines DESC LIMIT 1";

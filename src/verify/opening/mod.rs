@@ -4,21 +4,26 @@
 //! without what they need is not read at all. The others are *not checked* where the file, or whoever checks, brings
 //! nothing to check with.
 
+mod height;
 mod parts;
 mod time;
 mod trust;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::record::block::Header;
 use crate::record::note::CosignedNote;
-use crate::record::opening::OpeningFile;
+use crate::record::opening::{OpeningFile, StampPart};
 use crate::record::policy::Policy;
 use crate::record::proof::{TlogProof, includes};
 use crate::record::signature::PublicKey;
 use crate::record::tree::leaf;
 
+use super::proofs::Wanted;
 use super::report::{Answer, Verdict, counted};
 
 use time::not_after;
-use trust::{cosigned, signed_by};
+use trust::signed_by;
 
 /// What is asked about an opened text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,11 +115,23 @@ pub struct Trust<'a> {
     pub pinned: Option<&'a [PublicKey]>,
     /// Which witnesses count.
     pub policy: Option<&'a Policy>,
+    /// Headers of a chain that was checked from a built-in block on, each at its height; at least those that
+    /// [`wanted_headers`] names, as far as the chain reaches.
+    pub chain: Option<&'a BTreeMap<u32, Header>>,
+}
+
+/// Which headers whoever keeps a chain of them should bring to a check; none for a line outside of sessions.
+pub fn wanted_headers(file: &OpeningFile) -> Option<Wanted> {
+    let block = &file.start.as_ref()?.document.block;
+    let attested = file.stamp.as_ref().and_then(StampPart::read).map(|stamped| stamped.height);
+    let named = [Some(block.height), block.height.checked_sub(1)].into_iter().flatten();
+    let named = if block.is_local() { BTreeSet::new() } else { named.collect() };
+    Some(Wanted { network: block.network, attested: attested.into_iter().collect(), named })
 }
 
 /// Checks an opening file; a pure function of the file and whom the caller believes.
 pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
-    let mut check = Check { file, findings: Vec::new() };
+    let mut check = Check { file, chain: trust.chain, findings: Vec::new() };
     let line = check.line();
     check.parts(line.as_ref());
     check.commitment(line.as_ref());
@@ -122,7 +139,7 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
     check.signer(trust.pinned);
     let not_before = check.not_before();
     let stamped = check.stamp(line.as_ref());
-    let cosigned = cosigned(head.as_ref(), trust.policy, check.count(About::TreeHead) == 0);
+    let cosigned = check.cosigned(head.as_ref(), trust.policy, line.as_ref());
     let mut report = OpeningReport { answers: Vec::new(), findings: Vec::new() };
     for about in About::ALL {
         let verdict = match about {
@@ -145,6 +162,7 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
 
 struct Check<'a> {
     file: &'a OpeningFile,
+    chain: Option<&'a BTreeMap<u32, Header>>,
     findings: Vec<OpeningFinding>,
 }
 

@@ -23,7 +23,13 @@ impl Check<'_> {
         if block.is_local() {
             return Verdict::new(Answer::NotChecked, "the session started on no block");
         }
-        Verdict::new(Answer::Yes, format!("the session started on {}", named(block)))
+        let name = named(block);
+        let Some(header) = &part.header else { return Verdict::new(Answer::NotChecked, "the block has no header") };
+        let height = self.height(About::NotBefore, "start", header, block.height, block.network);
+        match height.lacks() {
+            Some(why) => Verdict::new(Answer::NotChecked, format!("the session says that it started on {name}: {why}")),
+            None => Verdict::new(Answer::Yes, format!("the session started on {name}{}", height.words())),
+        }
     }
 
     /// The block that a later head of the log is in; none when no proof is there.
@@ -45,8 +51,10 @@ impl Check<'_> {
             return None;
         };
         let words = "an OpenTimestamps proof is there, and not its block's header";
-        let Some(header) = &stamp.header else { return Some(Verdict::new(Answer::NotChecked, words)) };
-        Some(self.attested(header, merkle_root, height, network))
+        // Kept headers stand in for one that the file does not bring.
+        let kept = || self.chain.and_then(|chain| chain.get(&height)).copied();
+        let Some(header) = stamp.header.or_else(kept) else { return Some(Verdict::new(Answer::NotChecked, words)) };
+        Some(self.attested(&header, merkle_root, height, network))
     }
 
     /// HASH of the line that the stamp is to be of.
@@ -69,9 +77,13 @@ impl Check<'_> {
             let expected = format!("a header that shows the work of block {height}");
             self.find(About::NotAfter, "stamp", expected, fault);
         }
-        // The proof of work shows the time of the header; which height it has, only a chain of headers would show.
-        let words = format!("a later head of the log is in {}; the height is the proof's word", named(&block));
-        Verdict::new(Answer::Yes, words)
+        // The proof of work shows the time of the header; which height it has, only a chain of headers shows.
+        let name = named(&block);
+        let height = self.height(About::NotAfter, "stamp", header, height, network);
+        match height.lacks() {
+            Some(why) => Verdict::new(Answer::NotChecked, format!("an OpenTimestamps proof names {name}: {why}")),
+            None => Verdict::new(Answer::Yes, format!("a later head of the log is in {name}{}", height.words())),
+        }
     }
 }
 
@@ -82,9 +94,8 @@ fn named(block: &Block) -> String {
 }
 
 /// By a block, by the policy's witnesses, or by neither.
-pub(super) fn not_after(stamped: Option<Verdict>, cosigned: Option<u64>) -> Verdict {
-    let time = cosigned.and_then(|time| Seconds::new(time).ok());
-    match (stamped, time) {
+pub(super) fn not_after(stamped: Option<Verdict>, cosigned: Option<Seconds>) -> Verdict {
+    match (stamped, cosigned) {
         (Some(block), None) => block,
         (Some(block), Some(time)) if block.answer == Answer::Yes => {
             Verdict::new(Answer::Yes, format!("{}; witnesses saw the tree by {time}", block.reason))

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::note::{CosignedNote, VerifierKey};
+use crate::record::entry::Line;
+use crate::record::note::CosignedNote;
 use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
+use crate::record::time::Seconds;
 
 use super::super::report::{Answer, Verdict, counted};
+use super::super::witnessed::{FORGED, reached_by};
+use super::{About, Check};
 
 pub(super) fn signed_by(key: &PublicKey, pinned: Option<&[PublicKey]>) -> Verdict {
     match pinned {
@@ -15,42 +19,48 @@ pub(super) fn signed_by(key: &PublicKey, pinned: Option<&[PublicKey]>) -> Verdic
     }
 }
 
-/// What witnesses say, and when the quorum was reached.
-pub(super) fn cosigned(
-    head: Option<&(u64, CosignedNote)>,
-    policy: Option<&Policy>,
-    head_holds: bool,
-) -> (Verdict, Option<u64>) {
-    let not_checked = |words: String| (Verdict::new(Answer::NotChecked, words), None);
-    let Some((_, note)) = head else { return not_checked("no tree head can be read".to_owned()) };
-    let Some(policy) = policy.filter(|policy| policy.asks_somebody()) else {
-        let others = u64::try_from(note.others.len()).unwrap_or(u64::MAX);
-        return not_checked(format!(
-            "{} in the file; name the witnesses with --policy",
-            counted(others, "cosignature")
-        ));
-    };
-    let known = |log: &VerifierKey| log.name == note.head.origin && note.head.verify(&log.key);
-    if !head_holds || !(policy.logs().is_empty() || policy.logs().iter().any(known)) {
-        return (Verdict::new(Answer::No, "the policy is about another log, or the tree head does not hold"), None);
+impl Check<'_> {
+    /// What witnesses say, and when the quorum was reached.
+    ///
+    /// A line that claims to be of a witness of the policy and is not signed by its key makes *cosigned by* *no*: then
+    /// nothing in the note counts. A cosignature from long before the opened line counts for no time.
+    pub(super) fn cosigned(
+        &mut self,
+        head: Option<&(u64, CosignedNote)>,
+        policy: Option<&Policy>,
+        line: Option<&Line>,
+    ) -> (Verdict, Option<Seconds>) {
+        let not_checked = |words: String| (Verdict::new(Answer::NotChecked, words), None);
+        let Some((_, note)) = head else { return not_checked("no tree head can be read".to_owned()) };
+        let Some(policy) = policy.filter(|policy| policy.asks_somebody()) else {
+            let others = u64::try_from(note.others.len()).unwrap_or(u64::MAX);
+            let words = format!("{} in the file; name the witnesses with --policy", counted(others, "cosignature"));
+            return not_checked(words);
+        };
+        if self.count(About::TreeHead) > 0 || !policy.knows(&note.head) {
+            let words = "the policy is about another log, or the tree head does not hold";
+            return (Verdict::new(Answer::No, words), None);
+        }
+        let mut seen: Vec<(&str, u64)> = Vec::new();
+        for (witness, time) in policy.cosigners(note) {
+            match time {
+                Some(time) => seen.push((&witness.name, time)),
+                None => {
+                    let expected = format!("a cosignature by the key of {}", witness.key.name);
+                    self.find(About::CosignedBy, "head", expected, FORGED);
+                }
+            }
+        }
+        if self.count(About::CosignedBy) > 0 {
+            return (Verdict::new(Answer::No, FORGED), None);
+        }
+        let names: BTreeSet<&str> = seen.iter().map(|(name, _)| *name).collect();
+        let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
+        if !policy.is_reached_by(&names) {
+            let by = if listed.is_empty() { "nobody of the policy".to_owned() } else { listed };
+            return (Verdict::new(Answer::No, format!("the quorum is not reached: cosigned by {by}")), None);
+        }
+        let from = line.map_or(Seconds::ZERO, |line| line.time);
+        (Verdict::new(Answer::Yes, format!("the policy's quorum: {listed}")), reached_by(policy, &seen, from))
     }
-    let mut seen: Vec<(u64, &str)> = policy
-        .witnesses()
-        .iter()
-        .filter_map(|witness| Some((note.cosigned_at(&witness.key)?, witness.name.as_str())))
-        .collect();
-    seen.sort_unstable();
-    let names: BTreeSet<&str> = seen.iter().map(|(_, name)| *name).collect();
-    let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
-    if !policy.is_reached_by(&names) {
-        let by = if listed.is_empty() { "nobody of the policy".to_owned() } else { listed };
-        return (Verdict::new(Answer::No, format!("the quorum is not reached: cosigned by {by}")), None);
-    }
-    // When the first few are enough, the later ones say nothing more.
-    let mut enough = BTreeSet::new();
-    let reached = seen.iter().find(|(_, name)| {
-        enough.insert(*name);
-        policy.is_reached_by(&enough)
-    });
-    (Verdict::new(Answer::Yes, format!("the policy's quorum: {listed}")), reached.map(|(time, _)| *time))
 }

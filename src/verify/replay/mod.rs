@@ -4,27 +4,35 @@
 //! of all threads are numbered again (*stream replay*). Both must give what is on record, and so agree. Nothing is
 //! mended: an event that is removed or changed is named, and stays so.
 
+mod counts;
 mod parts;
 mod source;
 mod stream;
+mod together;
 mod trial;
 mod turn;
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::govern::authority::Judge;
 use crate::govern::kernel::Kernel;
 use crate::log::read::ReadError;
+use crate::record::canon;
 use crate::record::commitment::Scheme;
+use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
+use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::store::{ExchangeRow, Read, SessionRow, StoreError};
 
-use super::contexts::ContextFault;
+use super::contexts::{Context, ContextFault};
+use counts::Intents;
 use source::Said;
 use stream::Stream;
 
@@ -155,17 +163,61 @@ pub enum ReplayError {
 pub struct Replay<'a> {
     store: &'a dyn Read,
     scheme: Scheme,
-    stream: Stream,
+    stream: Arc<Stream>,
+    /// What policy counts, by the database.
+    intents: Arc<Intents>,
     kernels: RefCell<HashMap<Hash32, Rc<Known>>>,
+    judges: RefCell<HashMap<Hash32, Rc<Judge>>>,
+    configs: RefCell<HashMap<Hash32, Rc<Configured>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
     said: RefCell<HashMap<Uuid, Rc<Said>>>,
     other: Option<Kernel>,
+    /// Exchanges and contexts that some tombstone names, once they were looked for.
+    erased: OnceCell<HashSet<String>>,
     /// Set when something was resolved that needs a text that is gone.
-    gone: Cell<bool>,
+    gone: RefCell<Option<Outcome>>,
 }
 
-/// A kernel on record, or why it can't be read; none when it is not here.
+/// The order of the log and what was counted, for all threads that replay.
+#[derive(Clone)]
+pub(super) struct Share {
+    scheme: Scheme,
+    stream: Arc<Stream>,
+    intents: Arc<Intents>,
+    other: Option<Kernel>,
+}
+
+impl Share {
+    /// The same history in a store that shows the same state.
+    pub(super) fn over<'a>(self, store: &'a dyn Read) -> Replay<'a> {
+        let Share { scheme, stream, intents, other } = self;
+        Replay {
+            store,
+            scheme,
+            stream,
+            intents,
+            kernels: RefCell::default(),
+            judges: RefCell::default(),
+            configs: RefCell::default(),
+            sessions: RefCell::default(),
+            said: RefCell::default(),
+            other,
+            erased: OnceCell::new(),
+            gone: RefCell::default(),
+        }
+    }
+}
+
+/// A kernel on record, or what is wrong with it; none where it is lost (a session that was taken over).
 type Known = Option<Result<Kernel, String>>;
+/// A configuration on record, or what is wrong with it.
+type Configured = Result<ContextConfig, String>;
+
+/// Why nothing of a text is checked.
+const ABSENT: &str = "a text in it is not here: erased, lost, or never kept";
+
+/// Nothing accounts for it.
+const MISSING: &str = "something that it was compiled from is not here, and its texts are: it was taken away";
 
 /// So many events are kept at hand.
 const KEPT: usize = 8192;
@@ -175,18 +227,21 @@ impl<'a> Replay<'a> {
     ///
     /// `store` must show one state for as long as this lives.
     pub fn open(store: &'a dyn Read, log: &Path, other: Option<Kernel>) -> Result<Self, ReplayError> {
-        let genesis: Genesis = crate::record::canon::parse(store.genesis()?.as_bytes())
-            .map_err(|e| ReplayError::Genesis(e.to_string()))?;
-        Ok(Replay {
-            store,
+        let genesis: Genesis =
+            canon::parse(store.genesis()?.as_bytes()).map_err(|e| ReplayError::Genesis(e.to_string()))?;
+        let share = Share {
             scheme: genesis.commitments,
-            stream: Stream::read(store, log)?,
-            kernels: RefCell::default(),
-            sessions: RefCell::default(),
-            said: RefCell::default(),
+            stream: Arc::new(Stream::read(store, log)?),
+            intents: Arc::new(Intents::of(store.intents()?)),
             other,
-            gone: Cell::new(false),
-        })
+        };
+        Ok(share.over(store))
+    }
+
+    /// What another thread needs to replay a part of the same history.
+    pub(super) fn share(&self) -> Share {
+        let (stream, intents) = (Arc::clone(&self.stream), Arc::clone(&self.intents));
+        Share { scheme: self.scheme, stream, intents, other: self.other.clone() }
     }
 
     /// Where log and database do not fit together, beside what exchanges themselves say.
@@ -206,8 +261,18 @@ impl<'a> Replay<'a> {
 
     /// Replays every exchange, in the order of their lines.
     pub fn all(&self, each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+        self.walk(None, each)
+    }
+
+    /// The same on two threads, session by session; the second has a store of its own, which shows the same state.
+    pub fn all_beside(&self, other: &mut (dyn Read + Send), each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+        together::all(self, other, each)
+    }
+
+    /// Replays the exchanges of a session, or all.
+    fn walk(&self, session: Option<Uuid>, each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
         let mut failed = Ok(());
-        let walked = self.store.each_exchange(None, &mut |row| match self.exchange(&row) {
+        let walked = self.store.each_exchange(session, &mut |row| match self.exchange(&row) {
             Ok(replayed) => {
                 each(replayed);
                 Ok(())
@@ -226,10 +291,70 @@ impl<'a> Replay<'a> {
         if let Some(known) = self.kernels.borrow().get(&hash) {
             return Ok(known.clone());
         }
-        let json = self.store.kernel(hash)?.filter(|json| !json.is_empty());
-        let kernel = Rc::new(json.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string())));
+        let kernel = match self.store.kernel(hash)? {
+            None => Some(Err(format!("kernel {hash} is not in the database"))),
+            Some(json) if json.is_empty() => None,
+            Some(json) => Some(match Kernel::from_canonical(&json) {
+                Ok(kernel) if kernel.hash() == hash => Ok(kernel),
+                Ok(kernel) => Err(format!("kernel: expected {hash}, found {}", kernel.hash())),
+                Err(e) => Err(e.to_string()),
+            }),
+        };
+        let kernel = Rc::new(kernel);
         self.kernels.borrow_mut().insert(hash, kernel.clone());
         Ok(kernel)
+    }
+
+    /// What is said where a text of an exchange is needed; looked for only where one is not here.
+    fn absent_if(&self, gone: bool, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
+        if gone { self.absent(exchange) } else { Ok(Outcome::Fails(MISSING.to_owned())) }
+    }
+
+    /// What is said where a text of an exchange is not here: that nothing was checked, if the record says why it is
+    /// gone; else that it is missing.
+    fn absent(&self, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
+        let id = exchange.exchange_id.to_string();
+        Ok(match exchange.unkept.is_some() || self.erased()?.contains(&id) {
+            true => Outcome::NotChecked(ABSENT.to_owned()),
+            false => Outcome::Fails(format!("a text of exchange {id} is not here, and no tombstone names it")),
+        })
+    }
+
+    /// Ids in tombstones.
+    fn erased(&self) -> Result<&HashSet<String>, ReplayError> {
+        if let Some(known) = self.erased.get() {
+            return Ok(known);
+        }
+        let mut ids = HashSet::new();
+        for row in self.store.artifacts_of("tombstone")? {
+            let Some(text) = &row.document else { continue };
+            let content = canon::parse::<ArtifactDoc>(text.as_bytes()).map(|doc| doc.content).unwrap_or_default();
+            let named = ["ids", "contexts"].into_iter().filter_map(|key| content[key].as_array()).flatten();
+            ids.extend(named.filter_map(|id| id.as_str()).map(str::to_owned));
+        }
+        Ok(self.erased.get_or_init(|| ids))
+    }
+
+    /// A kernel's decisions.
+    fn judge(&self, kernel: &Kernel) -> Rc<Judge> {
+        let mut judges = self.judges.borrow_mut();
+        judges.entry(kernel.hash()).or_insert_with(|| Rc::new(Judge::of(kernel))).clone()
+    }
+
+    /// The configuration that a turn was resolved with.
+    fn config(&self, context: &Context) -> Result<Rc<Configured>, ReplayError> {
+        let digest = context.row.config_digest;
+        if let Some(known) = self.configs.borrow().get(&digest) {
+            return Ok(known.clone());
+        }
+        let config = match context.config(self.store) {
+            Ok(config) => Ok(config),
+            Err(ContextFault::Store(error)) => return Err(error.into()),
+            Err(fault) => Err(fault.to_string()),
+        };
+        let config = Rc::new(config);
+        self.configs.borrow_mut().insert(digest, config.clone());
+        Ok(config)
     }
 
     /// A session by the id of its row.
@@ -246,7 +371,7 @@ impl<'a> Replay<'a> {
 impl From<ContextFault> for Outcome {
     fn from(fault: ContextFault) -> Self {
         match fault {
-            ContextFault::Gone => Outcome::NotChecked("a text in it is erased or was not kept".to_owned()),
+            ContextFault::Gone => Outcome::NotChecked(ABSENT.to_owned()),
             other => Outcome::Fails(other.to_string()),
         }
     }

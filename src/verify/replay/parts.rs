@@ -3,7 +3,7 @@
 use crate::continuity::candidate::Recalled;
 use crate::continuity::compile::{Inputs, compile};
 use crate::govern::kernel::Kernel;
-use crate::govern::sanitize::redact;
+use crate::govern::sanitize::Clean;
 use crate::record::bundle::Bundle;
 use crate::record::context::event::Kind;
 use crate::record::hash::Hash32;
@@ -13,8 +13,6 @@ use super::super::contexts::{Context, ContextFault, event_again};
 use super::super::exchange_rows::Rows;
 use super::{Outcome, Replay, ReplayError};
 
-/// Why nothing of a text is checked.
-pub(super) const ERASED: &str = "a text in it is erased or was not kept";
 /// Why there is no prompt to compile.
 pub(super) const NOTHING_SENT: &str = "nothing was to be sent";
 
@@ -41,10 +39,10 @@ pub(super) fn worst(outcomes: impl IntoIterator<Item = Outcome>) -> Outcome {
 }
 
 /// The events of a turn against the log's order, and against their texts where those are here.
-pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: Option<&Rows<'_>>) -> Result<Outcome, ReplayError> {
+pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: &Rows<'_>) -> Result<Outcome, ReplayError> {
     let placed = replay.stream.of_turn(context.row.turn);
     if placed.is_empty() {
-        let behind = rows.is_some_and(|rows| rows.exchange.prompt_line >= replay.stream.lines);
+        let behind = rows.exchange.prompt_line >= replay.stream.lines;
         return Ok(match behind {
             true => Outcome::NotChecked("audit.log does not reach it yet".to_owned()),
             false => Outcome::Fails("the log has no prompt line of it".to_owned()),
@@ -68,7 +66,7 @@ pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: Option<&Rows<
                 let what = format!("event_digest of {} {}", event.kind.name(), event.event);
                 return Ok(same(&what, event.digest, Some(again.digest().0)));
             }
-            Err(ContextFault::Gone) => return Ok(Outcome::NotChecked(ERASED.to_owned())),
+            Err(ContextFault::Gone) => return replay.absent(rows.exchange),
             Err(ContextFault::Store(error)) => return Err(error.into()),
             Err(fault) => return Ok(fault.into()),
         }
@@ -77,20 +75,27 @@ pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: Option<&Rows<
 }
 
 /// The bundle: ring 0 compiled again, the rest as it was found then; and its hash.
-pub(super) fn bundle(session: &SessionRow, row: &ExchangeRow, kernel: Option<&Kernel>, text: Option<&str>) -> Outcome {
+pub(super) fn bundle(
+    session: &SessionRow,
+    row: &ExchangeRow,
+    (kernel, text): (&Kernel, &Clean),
+    absent: &Outcome,
+) -> Outcome {
     let Some(json) = &row.bundle_json else {
-        let why = if row.bundle_hash.is_none() { NOTHING_SENT } else { ERASED };
-        return Outcome::NotChecked(why.to_owned());
+        return match row.bundle_hash {
+            None => Outcome::NotChecked(NOTHING_SENT.to_owned()),
+            Some(_) => absent.clone(),
+        };
     };
-    let (Some(kernel), Some(text)) = (kernel, text) else { return Outcome::NotChecked(ERASED.to_owned()) };
-    let stored = match Bundle::parse(json) {
+    // What is compiled again is printed, and compared byte by byte: another spelling does not pass.
+    let stored = match Bundle::parse_unprinted(json) {
         Ok(stored) => stored,
         Err(e) => return Outcome::Fails(format!("context_bundle_json: {e}")),
     };
     let recalled = Recalled::default();
     let compiled = compile(&Inputs {
         session_id: session.uuid,
-        user_input: &redact(text).clean,
+        user_input: text,
         kernel,
         host_role: &session.host_role,
         model_id: &row.model,
@@ -112,35 +117,43 @@ pub(super) fn bundle(session: &SessionRow, row: &ExchangeRow, kernel: Option<&Ke
         Ok(again) if again == *json => {
             same("context_bundle_hash", row.bundle_hash, Some(Hash32::digest(again.as_bytes())))
         }
-        Ok(_) => Outcome::Fails("context_bundle_json: ring 0 compiles to another bundle".to_owned()),
+        Ok(_) => {
+            let words = Bundle::parse(json).err().map(|e| e.to_string());
+            let words = words.unwrap_or_else(|| "ring 0 compiles to another bundle".to_owned());
+            Outcome::Fails(format!("context_bundle_json: {words}"))
+        }
         Err(words) => Outcome::Fails(format!("context_bundle_json: {words}")),
     }
 }
 
-/// The exchange document from the rows, against the commitment.
-pub(super) fn record(replay: &Replay<'_>, rows: &Rows<'_>) -> Outcome {
+/// The exchange document from the rows, against the commitment; texts that were not kept have theirs in the rows.
+///
+/// `compiled` is what the rows compile to, if that was done before.
+pub(super) fn record(replay: &Replay<'_>, rows: &Rows<'_>, absent: &Outcome, compiled: Option<&str>) -> Outcome {
     let Some(outcome) = &rows.exchange.outcome else {
         return Outcome::NotChecked("it has no outcome yet".to_owned());
     };
-    let Some(salt) = &rows.exchange.salt else { return Outcome::NotChecked(ERASED.to_owned()) };
-    if rows.has_gone() {
-        return Outcome::NotChecked(ERASED.to_owned());
+    let Some(salt) = &rows.exchange.salt else { return absent.clone() };
+    if rows.exchange.unkept.is_none() && rows.has_gone() {
+        return absent.clone();
     }
-    let document = rows.document(replay.scheme, salt);
+    let document = rows.document_with(replay.scheme, salt, compiled);
     match document.and_then(|document| document.commitment(replay.scheme, salt).map_err(|e| e.to_string())) {
         Ok(again) => same("exchange_commitment", Some(outcome.exchange_commitment), Some(again)),
         Err(words) => Outcome::Fails(words),
     }
 }
 
-/// The compiled prompt of an exchange from before threads.
-pub(super) fn plain_prompt(rows: &Rows<'_>, text: Option<&str>) -> Outcome {
-    let Some(text) = text else { return Outcome::NotChecked(ERASED.to_owned()) };
+/// The compiled prompt of an exchange without a context.
+pub(super) fn plain_prompt(rows: &Rows<'_>, text: Option<&Clean>, absent: &Outcome) -> Outcome {
+    let Some(text) = text else { return absent.clone() };
     let Some(stored) = rows.exchange.prompt_hash else {
-        let why = if rows.exchange.bundle_json.is_none() { NOTHING_SENT } else { ERASED };
-        return Outcome::NotChecked(why.to_owned());
+        return match rows.exchange.bundle_json {
+            None => Outcome::NotChecked(NOTHING_SENT.to_owned()),
+            Some(_) => absent.clone(),
+        };
     };
-    match rows.compiled(text) {
+    match rows.compiled(text.as_str()) {
         Ok(compiled) => same("prompt_hash", Some(stored), compiled.map(|text| Hash32::digest(text.as_bytes()))),
         Err(words) => Outcome::Fails(words),
     }

@@ -16,7 +16,8 @@ use crate::record::time::Seconds;
 use crate::store::{DriftRow, EventRow, ExchangeRow, TurnRow};
 
 use super::super::contexts::{ContextFault, event_again, place_of};
-use super::{Replay, ReplayError};
+use super::parts::worst;
+use super::{Outcome, Replay, ReplayError};
 
 /// What an event is now.
 #[derive(Clone, Debug)]
@@ -24,7 +25,12 @@ pub(super) struct Said {
     place: Place,
     kind: Kind,
     event: Result<Event, Kept>,
+    /// What is said of it where its text is needed and not here.
+    absent: Option<Outcome>,
 }
+
+/// What an id names, and its place in the log's order where that was asked for.
+type Named = (Rc<Said>, Option<Place>);
 
 /// Where ids are looked up.
 pub(super) struct Source<'r, 'a> {
@@ -40,10 +46,10 @@ impl Lookup for Source<'_, '_> {
 
     fn event(&self, id: &str) -> Result<Option<Found>, ReplayError> {
         let Some(uuid) = id.parse::<Uuid>().ok().filter(|uuid| uuid.to_string() == id) else { return Ok(None) };
-        let Some((event, place)) = self.find(uuid)? else { return Ok(None) };
-        let Some(said) = self.replay.said(event)? else { return Ok(None) };
-        if said.event == Err(Kept::Erased) && !self.were_erased.contains(id) {
-            self.replay.gone.set(true);
+        let Some((said, place)) = self.find(uuid)? else { return Ok(None) };
+        if !self.were_erased.contains(id) {
+            let mut gone = self.replay.gone.borrow_mut();
+            *gone = gone.take().into_iter().chain(said.absent.clone()).reduce(|one, other| worst([one, other]));
         }
         let place = place.unwrap_or_else(|| said.place.clone());
         Ok(Some(Found { place, kind: said.kind, event: said.event.clone() }))
@@ -51,14 +57,15 @@ impl Lookup for Source<'_, '_> {
 }
 
 impl Source<'_, '_> {
-    /// The event of an id, and where the log's order puts it.
-    fn find(&self, id: Uuid) -> Result<Option<(Uuid, Option<Place>)>, ReplayError> {
+    /// What an id names, and where the log's order puts it.
+    fn find(&self, id: Uuid) -> Result<Option<Named>, ReplayError> {
         let Some(line) = self.before else {
-            if self.replay.store.event(id)?.is_some() {
-                return Ok(Some((id, None)));
+            if let Some(said) = self.replay.said(id)? {
+                return Ok(Some((said, None)));
             }
             let events = self.replay.store.events_of(id)?;
-            return Ok(events.iter().find(|event| event.kind == Kind::Intent).map(|event| (event.event, None)));
+            let Some(intent) = events.iter().find(|event| event.kind == Kind::Intent) else { return Ok(None) };
+            return Ok(self.replay.said(intent.event)?.map(|said| (said, None)));
         };
         let stream = &self.replay.stream;
         let own = stream.before(id, line).map(|placed| (id, placed));
@@ -66,15 +73,14 @@ impl Source<'_, '_> {
             let intent = stream.intent_of(id)?;
             Some((intent, stream.before(intent, line)?))
         };
-        Ok(own.or_else(of_turn).map(|(event, placed)| {
-            let place = Place {
-                index: placed.index,
-                id: event.to_string(),
-                turn_id: placed.turn.to_string(),
-                thread_id: placed.thread.to_string(),
-            };
-            (event, Some(place))
-        }))
+        let Some((event, placed)) = own.or_else(of_turn) else { return Ok(None) };
+        let place = Place {
+            index: placed.index,
+            id: event.to_string(),
+            turn_id: placed.turn.to_string(),
+            thread_id: placed.thread.to_string(),
+        };
+        Ok(self.replay.said(event)?.map(|said| (said, Some(place))))
     }
 }
 
@@ -94,9 +100,20 @@ impl Replay<'_> {
             // What contradicts itself is no event; `same_events` names it.
             Err(ContextFault::Gone | ContextFault::Wrong(_)) => Err(self.gate(&row)?.unwrap_or(Kept::Erased)),
         };
-        let said = Rc::new(Said { place: place_of(&row), kind: row.kind, event });
+        let absent = match event {
+            Err(Kept::Erased) => Some(self.absent_event(&row)?),
+            _ => None,
+        };
+        let said = Rc::new(Said { place: place_of(&row), kind: row.kind, event, absent });
         self.said.borrow_mut().insert(id, said.clone());
         Ok(Some(said))
+    }
+
+    fn absent_event(&self, row: &EventRow) -> Result<Outcome, ReplayError> {
+        match self.store.exchange(row.turn)? {
+            Some(exchange) => self.absent(&exchange),
+            None => Ok(Outcome::Fails(format!("the exchange of event {} is not here", row.event))),
+        }
     }
 
     /// Why it is kept out of contexts, as continuity's gate says.

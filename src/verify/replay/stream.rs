@@ -8,13 +8,13 @@ use uuid::Uuid;
 use crate::log::read::{LogReader, Piece, ReadError};
 use crate::record::chain::line_hash;
 use crate::record::context::event::Kind;
-use crate::record::context::turn::{Counts, tokens};
 use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, Outcome, Read, StoreError};
 
+use super::counts::Intents;
 use super::{Fault, ReplayError};
 
 /// Where the log's order puts an event.
@@ -34,14 +34,6 @@ pub(super) struct Placed {
     pub at: Seconds,
 }
 
-/// An INTENT, for counting.
-struct Counted {
-    thread: Uuid,
-    line: u64,
-    at: Seconds,
-    tokens: u64,
-}
-
 /// The whole order.
 #[derive(Default)]
 pub(super) struct Stream {
@@ -50,7 +42,8 @@ pub(super) struct Stream {
     turns: HashMap<Uuid, Vec<Uuid>>,
     /// How many events each thread has.
     threads: HashMap<Uuid, u64>,
-    intents: Vec<Counted>,
+    /// What policy counts.
+    pub intents: Intents,
     /// Lines that were read.
     pub lines: u64,
     /// What does not fit.
@@ -156,7 +149,7 @@ impl Stream {
         }
         self.place(one.turn_user, thread, Kind::Intent, turn, (n, at));
         self.place(row_id("decision", session, seq), thread, Kind::Decision, turn, (n, at));
-        self.intents.push(Counted { thread, line: n, at, tokens: tokens(bytes) });
+        self.intents.push(thread, n, at, bytes);
     }
 
     fn place(&mut self, event: Uuid, thread: Uuid, kind: Kind, turn: Uuid, (line, at): (u64, Seconds)) {
@@ -181,22 +174,6 @@ impl Stream {
     pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, Placed)> {
         let events = self.turns.get(&turn).map_or(&[][..], Vec::as_slice);
         events.iter().filter_map(|id| Some((*id, *self.events.get(id)?))).collect()
-    }
-
-    /// Counts again what policy counted, from the order alone.
-    pub fn counts(&self, thread: Uuid, given: Counts, (rate, budget): (Option<u64>, Option<u64>)) -> Counts {
-        let before = |one: &&Counted| one.line < given.as_of;
-        let within = |seconds: u64| {
-            let since = given.at.before(seconds);
-            self.intents.iter().filter(before).filter(move |one| one.at > since)
-        };
-        let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-        Counts {
-            recent: rate.map_or(0, |seconds| count(within(seconds).count())),
-            spent: budget.map_or(0, |seconds| within(seconds).map(|one| one.tokens).sum()),
-            thread: count(self.intents.iter().filter(before).filter(|one| one.thread == thread).count()),
-            ..given
-        }
     }
 
     /// Every thread of the database has as many events as the order gives it, and no other is there.

@@ -2,9 +2,9 @@
 
 use crate::continuity::declared::TurnContext;
 use crate::govern::authority::{Decision, Judge, Normative};
-use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
 use crate::record::context::turn::Counts;
+use crate::record::documents::AuthorityState;
 
 /// A decision that would differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,15 +17,14 @@ pub struct Difference {
 
 /// What a kernel decides about a turn: codes, none when it allows; and the authority state.
 pub(super) fn decide(
-    kernel: &Kernel,
+    judge: &Judge,
     (text, model): (&Clean, &str),
     context: &TurnContext,
     counts: Counts,
-) -> (Vec<String>, crate::record::documents::AuthorityState) {
+) -> (Vec<String>, AuthorityState) {
     if let Err(fault) = context.resolved() {
-        return (vec![fault.code().to_owned()], crate::record::documents::AuthorityState::Blocked);
+        return (vec![fault.code().to_owned()], AuthorityState::Blocked);
     }
-    let normative = Normative { prompt: text, model, counts, intents: context.intents() };
-    let decision: Decision = Judge::of(kernel).decide(&normative);
+    let decision: Decision = judge.decide(&Normative { prompt: text, model, counts, intents: context.intents() });
     (decision.reasons().to_vec(), decision.authority_state())
 }

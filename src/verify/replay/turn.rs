@@ -1,5 +1,6 @@
 //! One exchange computed again, assertion by assertion.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use crate::continuity::declared::TurnContext;
@@ -8,17 +9,18 @@ use crate::continuity::turns::{DECLARED, TURN};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::NamedHash;
+use crate::record::canon;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::Kind;
 use crate::record::context::spec::{Effect, Form, Transformation};
-use crate::record::context::turn::prompt_digest;
+use crate::record::context::turn::{Counts, prompt_digest};
 use crate::record::hash::Hash32;
 use crate::store::ExchangeRow;
 
 use super::super::contexts::{Context, ContextFault};
 use super::super::exchange_rows::Rows;
 use super::super::threads::decision;
-use super::parts::{ERASED, NOTHING_SENT, bundle, events, plain_prompt, record, same, worst};
+use super::parts::{NOTHING_SENT, bundle, events, plain_prompt, record, same, worst};
 use super::source::Source;
 use super::trial::{Difference, decide};
 use super::{Assertion, Outcome, Replay, ReplayError, Replayed};
@@ -27,12 +29,25 @@ use super::{Assertion, Outcome, Replay, ReplayError, Replayed};
 struct Turn<'t> {
     context: &'t Context,
     rows: &'t Rows<'t>,
-    config: ContextConfig,
+    config: &'t ContextConfig,
     kernel: &'t Kernel,
-    text: Clean,
+    /// The user's text; none when it is not here.
+    text: Option<&'t Clean>,
+    /// What is said where a text of it is needed and not here.
+    absent: &'t Outcome,
+    /// What its rows compile to, once that was done.
+    compiled: &'t OnceCell<String>,
 }
 
+/// There is no context, and the text is here.
 const BEFORE: &str = "it was recorded before there were threads";
+/// There is neither.
+const NO_CONTEXT: &str = "what it declared is not here: it was recorded before there were threads, or taken over from a \
+                          ledger alone";
+/// There is no kernel.
+const NO_KERNEL: &str = "its kernel is not here: the session was taken over from a ledger alone";
+
+/// Replays one exchange.
 pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed, ReplayError> {
     let session = replay.session(row.session)?.ok_or(crate::store::StoreError::Corrupt {
         place: "llm_exchange.session_id",
@@ -41,7 +56,6 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
     })?;
     let known = replay.kernel(session.kernel_hash)?;
     let rows = Rows::read(replay.store, &session, row, &known)?;
-    let kernel = known.as_ref().as_ref().and_then(|known| known.as_ref().ok());
     let mut told = Replayed {
         exchange: row.exchange_id,
         session: session.id,
@@ -51,97 +65,119 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         difference: None,
         tried: false,
     };
-    let text = rows.user.as_ref().and_then(|turn| turn.content.as_deref());
-    let bundle = bundle(&session, row, kernel, text);
-    let record = record(replay, &rows);
-    let mut outcomes = match (&rows.context, kernel, text) {
-        (None, ..) => with_context(|_| Outcome::NotChecked(BEFORE.to_owned())),
-        (Some(context), Some(kernel), Some(text)) => match context.config(replay.store) {
-            Ok(config) => {
-                let turn = Turn { context, rows: &rows, config, kernel, text: redact(text).clean };
-                turn.outcomes(replay, &mut told)?
-            }
-            Err(fault) => without_configuration(replay, context, fault)?,
-        },
-        (Some(_), None, _) => with_context(|_| Outcome::NotChecked("its kernel is not here".to_owned())),
-        (Some(context), _, None) => erased(replay, context)?,
+    let stored = rows.user.as_ref().and_then(|turn| turn.content.as_deref());
+    let (text, absent) = (stored.map(|text| redact(text).clean), replay.absent_if(rows.has_gone(), row)?);
+    let (text, absent, compiled) = (text.as_ref(), &absent, &OnceCell::new());
+    let kernel = match known.as_ref() {
+        None => Err(Outcome::NotChecked(NO_KERNEL.to_owned())),
+        Some(Err(words)) => Err(Outcome::Fails(words.clone())),
+        Some(Ok(kernel)) => Ok(kernel),
     };
-    outcomes.push((Assertion::SameBundle, bundle));
-    outcomes.push((Assertion::SameRecord, record));
-    if rows.context.is_none() {
-        outcomes.push((Assertion::SamePrompt, plain_prompt(&rows, text)));
-    }
+    let mut outcomes = match (&rows.context, &kernel) {
+        (None, _) => without_context(&rows, text, absent),
+        (Some(context), Err(why)) => without_kernel(replay, context, &rows, why)?,
+        (Some(context), Ok(kernel)) => match replay.config(context)?.as_ref() {
+            Ok(config) => {
+                Turn { context, rows: &rows, config, kernel, text, absent, compiled }.outcomes(replay, &mut told)?
+            }
+            Err(words) => without_configuration(replay, context, &rows, words)?,
+        },
+    };
+    outcomes.push((
+        Assertion::SameBundle,
+        match (kernel, text) {
+            (Err(why), _) => why,
+            (_, None) => absent.clone(),
+            (Ok(kernel), Some(text)) => bundle(&session, row, (kernel, text), absent),
+        },
+    ));
+    outcomes.push((Assertion::SameRecord, record(replay, &rows, absent, compiled.get().map(String::as_str))));
     outcomes.sort_by_key(|(assertion, _)| *assertion);
     told.outcomes = outcomes;
     Ok(told)
 }
 
 /// The assertions that need a context, all alike.
-fn with_context(outcome: impl Fn(Assertion) -> Outcome) -> Vec<(Assertion, Outcome)> {
-    use Assertion::{NoObservation, SameConfiguration, SameContext, SameDecision, SameEvents, SameReferences};
-    let all = [SameConfiguration, SameReferences, SameContext, NoObservation, SameDecision, SameEvents];
-    all.into_iter().map(|assertion| (assertion, outcome(assertion))).collect()
+fn alike(outcome: &Outcome) -> Vec<(Assertion, Outcome)> {
+    use Assertion::{
+        NoObservation, SameConfiguration, SameContext, SameDecision, SameEvents, SamePrompt, SameReferences,
+    };
+    let all = [SameConfiguration, SameReferences, SameContext, NoObservation, SameDecision, SamePrompt, SameEvents];
+    all.into_iter().map(|assertion| (assertion, outcome.clone())).collect()
 }
 
-/// Configuration and order need no text.
-fn erased(replay: &Replay<'_>, context: &Context) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
-    let (config, events) = (configuration(replay, context), events(replay, context, None)?);
-    let mut outcomes = with_context(|assertion| match assertion {
-        Assertion::SameConfiguration => config.clone(),
-        Assertion::SameEvents => events.clone(),
-        _ => Outcome::NotChecked(ERASED.to_owned()),
-    });
-    outcomes.push((Assertion::SamePrompt, Outcome::NotChecked(ERASED.to_owned())));
-    Ok(outcomes)
+/// The same with what some of them come to.
+fn but(all: Vec<(Assertion, Outcome)>, some: &[(Assertion, Outcome)]) -> Vec<(Assertion, Outcome)> {
+    let other = |assertion| some.iter().find(|(of, _)| *of == assertion).map(|(_, outcome)| outcome.clone());
+    all.into_iter().map(|(assertion, outcome)| (assertion, other(assertion).unwrap_or(outcome))).collect()
+}
+
+fn without_context(rows: &Rows<'_>, text: Option<&Clean>, absent: &Outcome) -> Vec<(Assertion, Outcome)> {
+    let why = if text.is_some() { BEFORE } else { NO_CONTEXT };
+    but(alike(&Outcome::NotChecked(why.to_owned())), &[(Assertion::SamePrompt, plain_prompt(rows, text, absent))])
+}
+
+fn without_kernel(
+    replay: &Replay<'_>,
+    context: &Context,
+    rows: &Rows<'_>,
+    why: &Outcome,
+) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
+    let config = (Assertion::SameConfiguration, configuration(replay, context)?);
+    let events = (Assertion::SameEvents, events(replay, context, rows)?);
+    Ok(but(alike(why), &[config, events]))
 }
 
 fn without_configuration(
     replay: &Replay<'_>,
     context: &Context,
-    fault: ContextFault,
+    rows: &Rows<'_>,
+    words: &str,
 ) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
-    let fault = Outcome::Fails(fault.to_string());
-    let events = events(replay, context, None)?;
-    let mut outcomes = with_context(|assertion| match assertion {
-        Assertion::SameConfiguration => fault.clone(),
-        Assertion::SameEvents => events.clone(),
-        _ => Outcome::NotChecked("its configuration can't be read".to_owned()),
-    });
-    outcomes.push((Assertion::SamePrompt, Outcome::NotChecked("its configuration can't be read".to_owned())));
-    Ok(outcomes)
+    let config = (Assertion::SameConfiguration, Outcome::Fails(words.to_owned()));
+    let events = (Assertion::SameEvents, events(replay, context, rows)?);
+    Ok(but(alike(&Outcome::NotChecked("its configuration can't be read".to_owned())), &[config, events]))
 }
 
-fn configuration(replay: &Replay<'_>, context: &Context) -> Outcome {
-    match context.config(replay.store) {
+fn configuration(replay: &Replay<'_>, context: &Context) -> Result<Outcome, ReplayError> {
+    Ok(match replay.config(context)?.as_ref() {
         Ok(config) => same("context_config_digest", Some(context.row.config_digest), Some(config.digest().0)),
-        Err(fault) => Outcome::Fails(fault.to_string()),
-    }
+        Err(words) => Outcome::Fails(words.clone()),
+    })
 }
 
 impl Turn<'_> {
+    /// Configuration, references and counts need no text of this turn; the rest does.
     fn outcomes(&self, replay: &Replay<'_>, told: &mut Replayed) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
-        replay.gone.set(false);
+        replay.gone.replace(None);
         let ledger = self.resolved(replay, None, self.kernel)?;
         let stream = self.resolved(replay, Some(self.rows.exchange.prompt_line), self.kernel)?;
-        let gone = replay.gone.get() || self.context.row.context_digest.is_none() && ledger.resolved().is_ok();
-        let or_gone = |outcome: Outcome| match gone {
-            true => Outcome::NotChecked(ERASED.to_owned()),
-            false => outcome,
+        let gone = replay.gone.take();
+        let events = events(replay, self.context, self.rows)?;
+        let or_gone = |outcome: Outcome| gone.clone().unwrap_or(outcome);
+        let (references, observed) = (worst([self.references(&ledger), agree(&ledger, &stream)]), self.counts(replay));
+        let mut outcomes = vec![
+            (Assertion::SameConfiguration, configuration(replay, self.context)?),
+            (Assertion::SameReferences, or_gone(references)),
+            (Assertion::NoObservation, worst([or_gone(no_observation(&ledger)), observed])),
+            (Assertion::SameEvents, events),
+        ];
+        let Some(text) = self.text else {
+            let rest = [Assertion::SameContext, Assertion::SameDecision, Assertion::SamePrompt];
+            outcomes.extend(rest.map(|assertion| (assertion, self.absent.clone())));
+            return Ok(outcomes);
         };
-        if let Some(other) = &replay.other {
-            told.tried = !gone;
-            told.difference = if gone { None } else { self.difference(replay, other)? };
+        if let Some(other) = replay.other.as_ref().filter(|_| gone.is_none()) {
+            told.tried = true;
+            told.difference = self.difference(replay, text, other)?;
         }
-        let digest = self.digest(&ledger);
-        Ok(vec![
-            (Assertion::SameConfiguration, configuration(replay, self.context)),
-            (Assertion::SameReferences, or_gone(worst([self.references(&ledger), agree(&ledger, &stream)]))),
-            (Assertion::SameContext, or_gone(self.same_context(&digest, &stream))),
-            (Assertion::NoObservation, or_gone(worst([no_observation(&ledger), self.counts(replay)?]))),
-            (Assertion::SameDecision, or_gone(self.decision(&ledger, digest.ok().flatten()))),
-            (Assertion::SamePrompt, or_gone(self.prompt(&ledger))),
-            (Assertion::SameEvents, events(replay, self.context, Some(self.rows))?),
-        ])
+        let digest = self.digest(&ledger, text);
+        outcomes.extend([
+            (Assertion::SameContext, or_gone(self.same_context(text, &digest, &ledger, &stream))),
+            (Assertion::SameDecision, or_gone(self.decision(replay, text, &ledger, digest.ok().flatten()))),
+            (Assertion::SamePrompt, or_gone(self.prompt(text, &ledger))),
+        ]);
+        Ok(outcomes)
     }
 
     /// Resolves what is declared again, under a kernel's caps.
@@ -152,11 +188,11 @@ impl Turn<'_> {
         let were_erased: HashSet<String> = erased.map(|t| t.ref_id.clone()).collect();
         let source = Source { replay, before, were_erased };
         let place = (self.context.row.thread, self.context.row.parent);
-        TurnContext::resolve(&self.config, place, &declared, kernel.rules().rings.declared(), &source)
+        TurnContext::resolve(self.config, place, &declared, kernel.rules().rings.declared(), &source)
     }
 
-    fn digest(&self, context: &TurnContext) -> Result<Option<NamedHash>, ContextFault> {
-        let digest = context.digest(self.context.row.turn, self.text.as_str());
+    fn digest(&self, context: &TurnContext, text: &Clean) -> Result<Option<NamedHash>, ContextFault> {
+        let digest = context.digest(self.context.row.turn, text.as_str());
         digest.map_err(|e| ContextFault::Wrong(e.to_string()))
     }
 
@@ -177,7 +213,7 @@ impl Turn<'_> {
             .iter()
             .map(|(r, _)| format!("{} {} {} {}", r.event_index, r.ref_id, r.admitted_for.name(), r.event_digest.0))
             .collect();
-        let made = crate::record::canon::print(&again.transformations()).ok();
+        let made = canon::print(&again.transformations()).ok();
         let injected: Vec<String> = self.rows.declared_turns();
         let said = refs.iter().filter(|(_, event)| event.kind() != Kind::Decision);
         let expected: Vec<String> = said.map(|(_, event)| event.place().id.clone()).collect();
@@ -196,47 +232,57 @@ impl Turn<'_> {
         ])
     }
 
-    fn same_context(&self, digest: &Result<Option<NamedHash>, ContextFault>, stream: &TurnContext) -> Outcome {
+    fn same_context(
+        &self,
+        text: &Clean,
+        digest: &Result<Option<NamedHash>, ContextFault>,
+        ledger: &TurnContext,
+        stream: &TurnContext,
+    ) -> Outcome {
         let stored = self.context.row.context_digest;
-        let from_log = match self.digest(stream) {
+        let by_rows = match digest {
+            Ok(digest) => same("context_digest", stored, digest.map(|digest| digest.0)),
+            Err(fault) => Outcome::Fails(fault.to_string()),
+        };
+        // What is resolved alike has one digest.
+        if ledger == stream {
+            return by_rows;
+        }
+        let by_log = match self.digest(stream, text) {
             Ok(digest) => same("context_digest, by the log's order", stored, digest.map(|digest| digest.0)),
             Err(fault) => fault.into(),
         };
-        match digest {
-            Ok(digest) => worst([same("context_digest", stored, digest.map(|digest| digest.0)), from_log]),
-            Err(fault) => Outcome::Fails(fault.to_string()),
-        }
+        worst([by_rows, by_log])
     }
 
     /// The counts on record are those of INTENTs, in the database and in the log's order.
-    fn counts(&self, replay: &Replay<'_>) -> Result<Outcome, ReplayError> {
+    fn counts(&self, replay: &Replay<'_>) -> Outcome {
         let counts = match self.context.counts() {
             Ok(counts) => counts,
-            Err(fault) => return Ok(fault.into()),
+            Err(fault) => return fault.into(),
         };
         if counts.as_of > self.rows.exchange.prompt_line {
             let what =
                 format!("inputs.as_of {} is behind its own line {}", counts.as_of, self.rows.exchange.prompt_line);
-            return Ok(Outcome::Fails(what));
+            return Outcome::Fails(what);
         }
-        let windows = self.kernel.policy().windows();
-        let windows = (windows.rate, windows.budget);
-        let print = |counts: &_| crate::record::canon::print(counts).ok();
-        let by_log = replay.stream.counts(self.context.row.thread, counts, windows);
-        let by_rows = recount(replay, self.context, counts, windows)?;
-        Ok(worst([
-            same("inputs, by the log's order", print(&counts), print(&by_log)),
-            same("inputs, by the database", print(&counts), print(&by_rows)),
-        ]))
+        let (thread, windows) = (self.context.row.thread, self.kernel.policy().windows());
+        let told = |counts: Counts| canon::print(&counts).unwrap_or_default();
+        let by_log = replay.stream.intents.counts(thread, counts, windows);
+        let by_rows = replay.intents.counts(thread, counts, windows);
+        worst([
+            same("inputs, by the log's order", Some(told(counts)), Some(told(by_log))),
+            same("inputs, by the database", Some(told(counts)), Some(told(by_rows))),
+        ])
     }
 
-    fn decision(&self, context: &TurnContext, digest: Option<NamedHash>) -> Outcome {
+    fn decision(&self, replay: &Replay<'_>, text: &Clean, context: &TurnContext, digest: Option<NamedHash>) -> Outcome {
         let (row, reasons) = (self.rows.exchange, self.context.reasons());
         let (counts, reasons) = match (self.context.counts(), reasons) {
             (Ok(counts), Ok(reasons)) => (counts, reasons),
             (Err(fault), _) | (_, Err(fault)) => return fault.into(),
         };
-        let (codes, state) = decide(self.kernel, (&self.text, &row.model), context, counts);
+        let (codes, state) = decide(&replay.judge(self.kernel), (text, &row.model), context, counts);
         let result = if codes.is_empty() { "allow" } else { "deny" };
         let event = self.context.event(Kind::Decision);
         let again = event.map(|event| decision(self.rows, self.context, event, digest)).transpose();
@@ -252,54 +298,39 @@ impl Turn<'_> {
         ])
     }
 
-    fn prompt(&self, context: &TurnContext) -> Outcome {
+    fn prompt(&self, text: &Clean, context: &TurnContext) -> Outcome {
         let stored = (self.rows.exchange.prompt_hash, self.context.row.prompt_digest);
-        if self.rows.exchange.bundle_json.is_none() && stored == (None, None) {
-            return Outcome::NotChecked(NOTHING_SENT.to_owned());
+        match (stored, &self.rows.exchange.bundle_json) {
+            ((None, None), None) => return Outcome::NotChecked(NOTHING_SENT.to_owned()),
+            ((None, None), Some(_)) | (_, None) => return self.absent.clone(),
+            _ => {}
         }
-        if stored == (None, None) {
-            return Outcome::NotChecked(ERASED.to_owned());
-        }
-        let compiled = match self.rows.compiled_with(context.block(), self.text.as_str()) {
+        let block = context.block();
+        let from_rows = self.context.block().is_ok_and(|known| known == block)
+            && self.rows.user.as_ref().is_some_and(|turn| turn.content.as_deref() == Some(text.as_str()));
+        let compiled = match self.rows.compiled_with(block, text.as_str()) {
             Ok(Some(compiled)) => compiled,
-            Ok(None) => return Outcome::NotChecked("its bundle is erased".to_owned()),
+            Ok(None) => return self.absent.clone(),
             Err(words) => return Outcome::Fails(words),
         };
         let row = self.rows.exchange;
         let digest = prompt_digest(&compiled, &row.model, row.params.as_deref()).ok().map(|digest| digest.0);
-        worst([
-            same("prompt_hash", stored.0, Some(Hash32::digest(compiled.as_bytes()))),
-            same("prompt_digest", stored.1, digest),
-        ])
+        let hash = Hash32::digest(compiled.as_bytes());
+        if from_rows {
+            // Each exchange is rendered once; nothing was set before.
+            let _ = self.compiled.set(compiled);
+        }
+        worst([same("prompt_hash", stored.0, Some(hash)), same("prompt_digest", stored.1, digest)])
     }
 
     /// How another kernel would have decided, if otherwise; its caps and windows are used.
-    fn difference(&self, replay: &Replay<'_>, other: &Kernel) -> Result<Option<Difference>, ReplayError> {
+    fn difference(&self, replay: &Replay<'_>, text: &Clean, other: &Kernel) -> Result<Option<Difference>, ReplayError> {
         let (Ok(counts), Ok(was)) = (self.context.counts(), self.context.reasons()) else { return Ok(None) };
         let context = self.resolved(replay, None, other)?;
-        let windows = other.policy().windows();
-        let counts = recount(replay, self.context, counts, (windows.rate, windows.budget))?;
-        let (would, _) = decide(other, (&self.text, &self.rows.exchange.model), &context, counts);
+        let counts = replay.intents.counts(self.context.row.thread, counts, other.policy().windows());
+        let (would, _) = decide(&replay.judge(other), (text, &self.rows.exchange.model), &context, counts);
         Ok((was != would).then_some(Difference { was, would }))
     }
-}
-
-/// Counts again in the database.
-fn recount(
-    replay: &Replay<'_>,
-    context: &Context,
-    given: crate::record::context::turn::Counts,
-    (rate, budget): (Option<u64>, Option<u64>),
-) -> Result<crate::record::context::turn::Counts, ReplayError> {
-    let within = |seconds: u64| replay.store.intents_since(given.at.before(seconds), given.as_of);
-    let recent = rate.map(within).transpose()?;
-    let spent = budget.map(within).transpose()?;
-    Ok(crate::record::context::turn::Counts {
-        recent: recent.map_or(0, |(count, _)| count),
-        spent: spent.map_or(0, |(_, tokens)| tokens),
-        thread: replay.store.intents_before(context.row.thread, given.as_of)?,
-        ..given
-    })
 }
 
 /// Database and log's order resolve alike.
