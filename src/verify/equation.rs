@@ -45,13 +45,15 @@ pub(super) struct Equation {
 }
 
 impl Equation {
-    /// Adds a signature; false when it can't be part of any equation: `s` is not canonical, A or R no point, or A not
-    /// one of the large group alone.
+    /// Adds a signature; false when it can't be part of any equation: `s` is not canonical, A or R no point or of small
+    /// order, or A not one of the large group alone.
     #[must_use = "a signature that is not in the sum is not checked"]
     pub fn add(&mut self, key: &PublicKey, message: &[u8], signature: &Signature, weight: Weight) -> bool {
         let (r, s) = halves(signature);
         let Some(s) = Option::<Scalar>::from(Scalar::from_canonical_bytes(s)) else { return false };
-        let Some(point) = CompressedEdwardsY(r).decompress() else { return false };
+        let Some(point) = CompressedEdwardsY(r).decompress().filter(|point| !point.is_small_order()) else {
+            return false;
+        };
         let Some(key) = self.key(key) else { return false };
         let mut hash = Context::new(&SHA512);
         for part in [r.as_slice(), key.bytes.as_bytes(), message] {
@@ -133,6 +135,25 @@ mod tests {
             text[at].1.push(0);
             key[at].0 = good[(at + 1) % good.len()].0;
             assert!(!sum(&text) && !sum(&key), "{at}");
+        }
+    }
+
+    /// What only the key's holder can make, and the strict check refuses: R nothing at all, s = ha.
+    #[test]
+    fn a_signature_with_an_r_of_small_order_is_in_no_sum() {
+        let signer = SigningKey::from_bytes(&[7; 32]);
+        let key = PublicKey::from_bytes(signer.verifying_key().to_bytes());
+        for part in EIGHT_TORSION {
+            let r = part.compress().to_bytes();
+            let mut hash = Context::new(&SHA512);
+            for bytes in [r.as_slice(), key.as_bytes(), b"m"] {
+                hash.update(bytes);
+            }
+            let wide = <[u8; 64]>::try_from(hash.finish().as_ref()).unwrap();
+            let s = Scalar::from_bytes_mod_order_wide(&wide) * signer.to_scalar();
+            let signature = Signature::from_bytes([r, s.to_bytes()].concat().try_into().unwrap());
+            assert!(!key.verifies(b"m", &signature));
+            assert!(!Equation::default().add(&key, b"m", &signature, weights(1).unwrap()[0]));
         }
     }
 
