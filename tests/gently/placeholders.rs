@@ -210,6 +210,7 @@ fn one_of_a_batch_that_fails_after_it_has_written_is_undone_alone() {
             "{added}"
         );
         drop((some, rest, held));
+        recorder.close_session(session.id, anchor(829_605), at(13)).await.unwrap();
     });
     drop(recorder);
     rig.assert_sound("one of a batch failed");
