@@ -254,12 +254,17 @@ impl Line {
 
     /// Whether a line made by hand is one that [`Line::parse`] gives back; a writer asks before it writes.
     pub fn check(&self) -> Result<(), EntryError> {
+        self.checked_text().map(drop)
+    }
+
+    /// The whole line, if [`Line::check`] has nothing against it.
+    pub fn checked_text(&self) -> Result<String, EntryError> {
         let text = self.text();
         let parsed = Line::parse(text.as_bytes())?;
         if parsed != *self {
             return Err(EntryError::Spelling { expected: excerpt(&format!("{parsed:?}")), actual: excerpt(&text) });
         }
-        Ok(())
+        Ok(text)
     }
 }
 

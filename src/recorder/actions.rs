@@ -33,12 +33,12 @@ pub(super) fn record(
     draft: &mut Draft<'_>,
     ids: &TurnIds,
     source: &'static str,
-    found: Acts,
+    found: &Acts,
     salts: &mut Vec<Salt>,
     now: Seconds,
 ) -> Result<Vec<Action>, RecorderError> {
     let mut recorded = Vec::new();
-    for act in found.acts {
+    for act in &found.acts {
         let salt = salts.pop().ok_or_else(|| RecorderError::Unrecordable {
             what: "an actuation intent",
             reason: "the turn brought no salt for it".to_owned(),

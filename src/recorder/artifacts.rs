@@ -16,7 +16,7 @@ use crate::store::Read;
 use super::draft::Draft;
 use super::keeping::settle;
 use super::numbers::must_put;
-use super::{Recorder, RecorderError, sessions};
+use super::{Recorder, RecorderError};
 
 /// One value inside an artifact; a text that a person or a model wrote has passed the sanitizer.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,7 +145,7 @@ pub fn always(_: &dyn Read) -> Result<Option<String>, RecorderError> {
 pub(super) fn put(draft: &mut Draft<'_>, new: NewArtifact) -> Result<RecordedArtifact, RecorderError> {
     let session = match new.session {
         None => None,
-        Some(id) => Some((id, sessions::open_session(draft.tx, id)?.anchor.block.height)),
+        Some(id) => Some((id, draft.open_session(id)?.anchor.block.height)),
     };
     let id = match new.id {
         ArtifactId::Of(id) => id,

@@ -151,10 +151,11 @@ pub fn check<R: Read + ?Sized>(store: &R, hash: Hash32) -> Result<(), RecorderEr
     }
 }
 
-/// The same for the key of a session.
-pub fn check_session<R: Read + ?Sized>(store: &R, session: Hash32) -> Result<(), RecorderError> {
-    match store.session(session)? {
-        Some(row) => check(store, row.auth_key_hash),
-        None => Ok(()),
-    }
+/// The same for the key of a session, also of one that is closed.
+pub fn check_session(draft: &mut Draft<'_>, session: Hash32) -> Result<(), RecorderError> {
+    let row = match draft.open_session(session) {
+        Err(RecorderError::NotOpen { .. }) => draft.tx.session(session)?,
+        found => Some(found?),
+    };
+    row.map_or(Ok(()), |row| check(&*draft.tx, row.auth_key_hash))
 }

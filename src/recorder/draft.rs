@@ -10,16 +10,16 @@ use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN, Message, Subject};
 use crate::record::commitment::{Role, Salt, commit};
 use crate::record::documents::{CheckpointDoc, Format, Genesis};
-use crate::record::entry::Event;
-use crate::record::entry::Line;
+use crate::record::entry::{EntryError, Event, Line};
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::{Frontier, note};
-use crate::store::{ArtifactRow, CommitRow, Head, StoreError, Write};
+use crate::store::{ArtifactRow, CommitRow, Head, SessionRow, StoreError, Write};
 
 use super::RecorderError;
 use super::keeping::Told;
+use super::sessions::open_session;
 
 /// A checkpoint is due after this many lines outside `main` (format, section 5).
 const CHECKPOINT_LINES: u64 = 200;
@@ -44,6 +44,8 @@ pub struct Draft<'a> {
     key: &'a Signer,
     frontier: Frontier,
     begun: Head,
+    /// Open sessions of this transaction's records, as their rows are.
+    sessions: BTreeMap<Hash32, SessionRow>,
 }
 
 /// A line that was appended, and its number.
@@ -99,7 +101,7 @@ impl<'a> Draft<'a> {
     ) -> Result<Self, RecorderError> {
         let frontier = Frontier::from_bytes(&head.frontier)
             .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
-        Ok(Draft { tx, begun: head.clone(), head, genesis, told, key, frontier })
+        Ok(Draft { tx, begun: head.clone(), head, genesis, told, key, frontier, sessions: BTreeMap::new() })
     }
 
     /// What a failed job returns to.
@@ -111,6 +113,7 @@ impl<'a> Draft<'a> {
     pub fn restore(&mut self, (head, frontier): (Head, Frontier)) -> Result<(), RecorderError> {
         self.head = head;
         self.frontier = frontier;
+        self.sessions.clear();
         self.tx.rollback_to_mark()?;
         Ok(())
     }
@@ -153,9 +156,30 @@ impl<'a> Draft<'a> {
         event: Event,
     ) -> Result<Appended, RecorderError> {
         let line = Line::new(self.head.hash, height, time, session, event);
-        line.check().map_err(|e| RecorderError::Unrecordable { what: "a log line", reason: e.to_string() })?;
-        let n = append(self.tx, &mut self.head, &mut self.frontier, &line, &line.text())?;
+        let wrong = |e: EntryError| RecorderError::Unrecordable { what: "a log line", reason: e.to_string() };
+        let text = line.checked_text().map_err(wrong)?;
+        let n = append(self.tx, &mut self.head, &mut self.frontier, &line, &text)?;
         Ok(Appended { n, hash: line.hash, time })
+    }
+
+    /// An open session by its ledger id.
+    pub fn open_session(&mut self, id: Hash32) -> Result<SessionRow, RecorderError> {
+        if let Some(known) = self.sessions.get(&id) {
+            return Ok(known.clone());
+        }
+        let row = open_session(self.tx, id)?;
+        self.sessions.insert(id, row.clone());
+        Ok(row)
+    }
+
+    /// Moves a session's running state; one that has ended is no open one any more.
+    pub fn move_session(&mut self, session: &SessionRow) -> Result<(), RecorderError> {
+        self.sessions.remove(&session.id);
+        self.tx.move_session(session.uuid, &session.progress())?;
+        if session.ended_at.is_none() {
+            self.sessions.insert(session.id, session.clone());
+        }
+        Ok(())
     }
 
     /// The tip of a ref, with the commits of this draft.

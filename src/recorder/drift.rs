@@ -58,10 +58,7 @@ pub fn put_judgement(draft: &mut Draft<'_>, drift: &[DriftRow], checks: &[Assert
     for event in drift {
         draft.tx.put_drift(event)?;
     }
-    for check in checks {
-        draft.tx.put_assertion(check)?;
-    }
-    Ok(())
+    Ok(draft.tx.put_assertions(checks)?)
 }
 
 /// Appends a line for each; returns their ids.

@@ -177,6 +177,9 @@ pub enum RecorderError {
     /// The recorder's thread is gone.
     #[error("the recorder stopped before it answered; whether this was recorded shows at the next start")]
     Stopped,
+    /// A record failed after it had written something; stays inside the writer, which fills the batch again.
+    #[error("a record of this batch failed after it had written something; nothing was recorded")]
+    Spoiled,
     /// A step of a test said so.
     #[error("fault at step {step} (a test asked for it)")]
     Fault {

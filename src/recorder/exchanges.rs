@@ -24,11 +24,11 @@ use super::injected::ref_row;
 use super::interaction::interaction;
 use super::keeping::{Keeping, digest, lost_salt, settle};
 use super::numbers::{must_put, number};
-use super::sessions::{open_session, take_anchor};
+use super::recorded::{Answered, Begun};
+use super::sessions::take_anchor;
 use super::threads::{self, Decided};
 use super::turn::{
-    Ending, Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt,
-    TurnIds,
+    Ending, Judged, Prompt, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, TurnIds,
 };
 use super::{RecorderError, actions};
 
@@ -112,9 +112,9 @@ fn ask(
         outcome: None,
     };
     draft.tx.put_exchange(&row)?;
-    for (i, reference) in asked.compiled.map_or(&[][..], |(bundle, _)| bundle.refs()).iter().enumerate() {
-        draft.tx.put_artifact_ref(&ref_row(reference, session.id, row.exchange_id, seq, i)?)?;
-    }
+    let refs = asked.compiled.map_or(&[][..], |(bundle, _)| bundle.refs()).iter().enumerate();
+    let refs = refs.map(|(i, reference)| ref_row(reference, session.id, row.exchange_id, seq, i));
+    draft.tx.put_artifact_refs(&refs.collect::<Result<Vec<_>, _>>()?)?;
     let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
     let params = asked.params.map(Params::canonical).transpose().map_err(unrecordable("params"))?;
     let sent = sent.map(|sent| prompt_digest(sent, &row.model, params.as_deref())).transpose();
@@ -136,17 +136,12 @@ fn ask(
 /// Records a prompt that a model will be called with.
 ///
 /// `acts` are what the text asks to be done.
-pub fn prompt(
-    draft: &mut Draft<'_>,
-    prompts: &Prompts,
-    prompt: Prompt,
-    acts: Acts,
-) -> Result<RecordedPrompt, RecorderError> {
-    let mut session = open_session(draft.tx, prompt.session)?;
+pub fn prompt(draft: &mut Draft<'_>, prompts: &Prompts, prompt: &Prompt, acts: &Acts) -> Result<Begun, RecorderError> {
+    let mut session = draft.open_session(prompt.session)?;
     if let Some(anchor) = &prompt.anchor {
         take_anchor(draft, &mut session, anchor, prompt.now)?;
     }
-    let (keeping, mut numbers) = (settle(draft, prompt.now)?, prompt.numbers);
+    let (keeping, mut numbers) = (settle(draft, prompt.now)?, prompt.numbers.clone());
     must_put(draft, session.uuid, &mut numbers)?;
     let asked = Asked {
         text: prompt.text.as_str(),
@@ -166,36 +161,23 @@ pub fn prompt(
         now: prompt.now,
     };
     let (ids, _) = ask(draft, &mut session, &asked)?;
-    draft.tx.move_session(session.uuid, &session.progress())?;
-    let mut action_salts = prompt.action_salts;
+    draft.move_session(&session)?;
+    let mut action_salts = prompt.action_salts.clone();
     let actions = actions::record(draft, &ids, "prompt", acts, &mut action_salts, prompt.now)?;
     // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits for.
-    let place = prompts.begin(ids.exchange)?;
-    Ok(RecordedPrompt {
-        ids,
-        model: session.model,
-        text: prompt.text,
-        bundle: prompt.bundle,
-        compiled: prompt.compiled,
-        params: prompt.params,
-        actions,
-        action_salts,
-        salt: prompt.salt,
-        keeping,
-        numbers,
-        _in_flight: place,
-    })
+    let in_flight = prompts.begin(ids.exchange)?;
+    Ok(Begun { ids, model: session.model, actions, action_salts, keeping, numbers, in_flight })
 }
 
 /// Records a prompt together with why no model gets it.
 ///
 /// `acts` are what the text asks to be done.
-pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Result<RecordedRefusal, RecorderError> {
-    let mut session = open_session(draft.tx, refused.session)?;
+pub fn refuse(draft: &mut Draft<'_>, refused: &RefusedPrompt, acts: &Acts) -> Result<RecordedRefusal, RecorderError> {
+    let mut session = draft.open_session(refused.session)?;
     if let Some(anchor) = &refused.anchor {
         take_anchor(draft, &mut session, anchor, refused.now)?;
     }
-    let (keeping, mut numbers) = (settle(draft, refused.now)?, refused.numbers);
+    let (keeping, mut numbers) = (settle(draft, refused.now)?, refused.numbers.clone());
     must_put(draft, session.uuid, &mut numbers)?;
     let (decision, reason, outcome, judgement, reasons) = match &refused.refusal {
         Refusal::Denied { reason, codes } => ("deny", reason.clone(), Outcome::Denied, None, &codes[..]),
@@ -223,10 +205,10 @@ pub fn refuse(draft: &mut Draft<'_>, refused: RefusedPrompt, acts: Acts) -> Resu
     let (ids, row) = ask(draft, &mut session, &asked)?;
     let ending = Ending { outcome, reason: &reason, judgement };
     let (exchange_hash, line) = no_answer(draft, &mut session, (&row, &refused.salt), &ending, refused.now)?;
-    draft.tx.move_session(session.uuid, &session.progress())?;
-    let mut salts = refused.action_salts;
+    draft.move_session(&session)?;
+    let mut salts = refused.action_salts.clone();
     let actions = actions::record(draft, &ids, "prompt", acts, &mut salts, refused.now)?;
-    Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal, actions })
+    Ok(RecordedRefusal { ids, session, exchange_hash, line: line.hash, refusal: refused.refusal.clone(), actions })
 }
 
 /// Records that a prompt got no answer; for the model's faults and for abandoned prompts.
@@ -237,10 +219,10 @@ pub fn fail(
     now: Seconds,
 ) -> Result<RecordedFailure, RecorderError> {
     let ids = prompt.ids();
-    let mut session = open_session(draft.tx, ids.session)?;
+    let mut session = draft.open_session(ids.session)?;
     let row = draft.tx.exchange(ids.exchange)?.ok_or(RecorderError::NotOpen { session: ids.session })?;
     let (exchange_hash, line) = no_answer(draft, &mut session, (&row, &prompt.salt), &Ending::failed(reason), now)?;
-    draft.tx.move_session(session.uuid, &session.progress())?;
+    draft.move_session(&session)?;
     Ok(RecordedFailure { ids: ids.clone(), session, exchange_hash, line: line.hash, reason: reason.to_owned() })
 }
 
@@ -314,19 +296,21 @@ fn no_answer(
 pub fn answer(
     draft: &mut Draft<'_>,
     prompt: &RecordedPrompt,
-    mut judged: Judged,
+    judged: &Judged,
     mut acts: Acts,
     now: Seconds,
-) -> Result<RecordedAnswer, RecorderError> {
-    let mut session = open_session(draft.tx, prompt.ids.session)?;
+) -> Result<Answered, RecorderError> {
+    let mut session = draft.open_session(prompt.ids.session)?;
     let row = draft.tx.exchange(prompt.ids.exchange)?.ok_or(RecorderError::NotOpen { session: session.id })?;
     let (salt, keeping, scheme) = (&prompt.salt, prompt.keeping, draft.genesis.commitments);
     let time = draft.line_time(now)?;
-    if number(draft, session.uuid, &mut judged)? {
-        acts = proposed(judged.stored.clean.as_str());
+    let again = number(draft, session.uuid, judged)?;
+    if let Some(again) = &again {
+        acts = proposed(again.clean.as_str());
     }
+    let redaction = again.as_ref().unwrap_or(&judged.stored);
     let response_hash = commit(scheme, salt, Role::Response, judged.text.as_bytes());
-    let stored = judged.stored.clean.as_str();
+    let stored = redaction.clean.as_str();
     let drift = drift_rows(&session, &row, &judged.judgement, response_hash, time);
     let checks = assertion_rows(&session, &row, &judged.judgement, time);
     let chain_entry = chain::chain_entry(session.chain_head, row.prompt_commitment, response_hash, time);
@@ -364,15 +348,15 @@ pub fn answer(
         driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
     };
     draft.tx.put_turn(&turn)?;
-    let commit_id = interaction(draft, &mut session, &row, &update, &judged, chain_entry)?;
+    let commit_id = interaction(draft, &mut session, &row, &update, judged, chain_entry)?;
     draft.tx.put_outcome(row.exchange_id, &update)?;
     put_judgement(draft, &drift, &checks)?;
     let (line, commit) = commit_id;
     let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
-    draft.tx.move_session(session.uuid, &session.progress())?;
+    draft.move_session(&session)?;
     let mut salts = prompt.action_salts.clone();
-    let actions = actions::record(draft, &prompt.ids, "reply", acts, &mut salts, now)?;
-    Ok(RecordedAnswer {
+    let actions = actions::record(draft, &prompt.ids, "reply", &acts, &mut salts, now)?;
+    Ok(Answered {
         ids: prompt.ids.clone(),
         response_hash,
         exchange_hash: update.exchange_commitment,
@@ -381,11 +365,7 @@ pub fn answer(
         commit,
         drift_ids,
         actions,
-        usage: judged.usage,
-        cost: judged.cost,
-        redacted: judged.stored.found.iter().map(|f| f.kind.clone()).collect(),
-        text: judged.text,
-        judgement: judged.judgement,
+        redacted: redaction.found.iter().map(|f| f.kind.clone()).collect(),
         session,
     })
 }

@@ -27,7 +27,7 @@ pub trait Job: Send {
     /// Whether this is the outcome of a prompt on record: worth keeping in the database even while git
     /// and log are out of reach. Anything else is refused then, before a model is called for nothing.
     fn is_outcome(&self) -> bool;
-    /// Fills the draft; keeps its value until [`Job::finish`].
+    /// Fills the draft; keeps its value until [`Job::finish`]. May be called again, with the draft of another try.
     fn run(&mut self, draft: &mut Draft<'_>);
     /// Whether [`Job::run`] failed, so that the draft has to be restored.
     fn failed(&self) -> bool;
@@ -87,7 +87,10 @@ impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job f
     }
 
     fn finish(self: Box<Self>, batch: Result<(), BatchFault>) {
-        let answer = match (batch, self.value) {
+        let Task { work, value, reply, .. } = *self;
+        // Whoever gets the answer may want back what the work was on.
+        drop(work);
+        let answer = match (batch, value) {
             (Ok(()), Some(value)) => value,
             // What the job itself found wrong says more than what became of its batch.
             (Err(_), Some(Err(own))) => Err(own),
@@ -95,7 +98,7 @@ impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job f
             (Ok(()), None) => Err(RecorderError::Stopped),
         };
         // Whoever asked may be gone (Ctrl-C); the record stands all the same.
-        let _ = self.reply.send(answer);
+        let _ = reply.send(answer);
     }
 }
 

@@ -35,6 +35,7 @@ mod notes;
 mod numbers;
 mod rebuild;
 mod receipts;
+mod recorded;
 mod relay;
 mod restored;
 mod rotate;
@@ -214,7 +215,7 @@ impl Recorder {
         now: Seconds,
     ) -> Result<ThreadRow, RecorderError> {
         self.record(now, move |draft| {
-            let row = sessions::open_session(draft.tx, session)?;
+            let row = draft.open_session(session)?;
             threads::begin(draft, &row, name.as_ref().map(Clean::as_str), salt.clone(), now)
         })
         .await
@@ -223,9 +224,9 @@ impl Recorder {
     /// Logs a newer block for an open session; false when it was not newer.
     pub async fn anchor(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<bool, RecorderError> {
         self.record(now, move |draft| {
-            let mut row = sessions::open_session(draft.tx, session)?;
+            let mut row = draft.open_session(session)?;
             let taken = sessions::take_anchor(draft, &mut row, &anchor, now)?;
-            draft.tx.move_session(row.uuid, &row.progress())?;
+            draft.move_session(&row)?;
             Ok(taken)
         })
         .await
@@ -237,7 +238,7 @@ impl Recorder {
     pub async fn close_session(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<Closed, RecorderError> {
         let prompts = self.prompts.clone();
         let closing = self.record(now, move |draft| {
-            let mut row = sessions::open_session(draft.tx, session)?;
+            let mut row = draft.open_session(session)?;
             exchanges::abandon_all(draft, &prompts, &mut row, now)?;
             sessions::close(draft, row, &anchor, now)
         });
@@ -261,17 +262,17 @@ impl Recorder {
         let (prompts, now) = (self.prompts.clone(), prompt.now);
         // Texts are looked through here: the thread that writes for everybody is the one that others wait for.
         let acts = requested(prompt.text.as_str());
-        self.record_once(now, (prompt, acts), move |draft, (prompt, acts)| {
-            auth::check_session(&*draft.tx, prompt.session)?;
-            exchanges::prompt(draft, &prompts, prompt, acts)
-        })
-        .await
+        let recording = self.record_of(now, false, prompt, move |draft, prompt| {
+            auth::check_session(draft, prompt.session)?;
+            exchanges::prompt(draft, &prompts, prompt, &acts)
+        });
+        recording.await.map(|(begun, prompt)| begun.of(prompt))
     }
 
     /// Records a prompt together with why no model gets it, in one step.
     pub async fn refuse(&self, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
         let (now, acts) = (refused.now, requested(refused.text.as_str()));
-        self.record_once(now, (refused, acts), |draft, (refused, acts)| exchanges::refuse(draft, refused, acts)).await
+        self.record(now, move |draft| exchanges::refuse(draft, &refused, &acts)).await
     }
 
     /// Records an answer; without this no answer can be shown.
@@ -282,13 +283,11 @@ impl Recorder {
         now: Seconds,
     ) -> Result<RecordedAnswer, RecorderError> {
         let acts = proposed(judged.stored.clean.as_str());
-        let mut judged = Some((judged, acts));
         // The prompt stays in the job, and its lock is held, until the batch is over.
-        self.record_outcome(now, move |draft| {
-            let (judged, acts) = judged.take().ok_or(RecorderError::Stopped)?;
-            exchanges::answer(draft, &prompt, judged, acts, now)
-        })
-        .await
+        let recording = self.record_of(now, true, judged, move |draft, judged| {
+            exchanges::answer(draft, &prompt, judged, acts.clone(), now)
+        });
+        recording.await.map(|(answered, judged)| answered.of(judged))
     }
 
     /// Records that the model gave no answer.
@@ -350,15 +349,20 @@ impl Recorder {
         answer.await.map_err(|_| RecorderError::Stopped)?
     }
 
-    /// The same for work that uses up its input.
-    async fn record_once<I: Send + 'static, T: Send + 'static>(
+    /// The same for work on something that the caller gets back.
+    async fn record_of<I: Send + Sync + 'static, T: Send + 'static>(
         &self,
         now: Seconds,
+        is_outcome: bool,
         input: I,
-        mut work: impl FnMut(&mut Draft<'_>, I) -> Result<T, RecorderError> + Send + 'static,
-    ) -> Result<T, RecorderError> {
-        let mut input = Some(input);
-        self.record(now, move |draft| work(draft, input.take().ok_or(RecorderError::Stopped)?)).await
+        mut work: impl FnMut(&mut Draft<'_>, &I) -> Result<T, RecorderError> + Send + 'static,
+    ) -> Result<(T, I), RecorderError> {
+        let input = Arc::new(input);
+        let given = input.clone();
+        let value = self.enqueue(now, is_outcome, move |draft| work(draft, &given)).await?;
+        // A job is dropped before its answer is sent.
+        let input = Arc::into_inner(input).expect("the job was the only other holder");
+        Ok((value, input))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::govern::sanitize::{NewPlaceholder, Placeholders, redact_with};
+use crate::govern::sanitize::{NewPlaceholder, Placeholders, Redaction, redact_with};
 use crate::record::hash::Hash32;
 use crate::store::{PlaceholderRow, Read};
 
@@ -58,12 +58,16 @@ pub(super) fn forget_tags(draft: &mut Draft<'_>, session: Option<Hash32>) -> Res
     }
 }
 
-/// Gives the secrets of an answer their numbers; true when it was redacted again, as another turn was first.
-pub(super) fn number(draft: &mut Draft<'_>, session: Uuid, judged: &mut Judged) -> Result<bool, RecorderError> {
-    if put(draft, session, &mut judged.numbers)? {
-        return Ok(false);
+/// Gives the secrets of an answer their numbers; redacts it again when another turn was first.
+pub(super) fn number(
+    draft: &mut Draft<'_>,
+    session: Uuid,
+    judged: &Judged,
+) -> Result<Option<Redaction>, RecorderError> {
+    if put(draft, session, &mut judged.numbers.clone())? {
+        return Ok(None);
     }
-    judged.numbers = known(&*draft.tx, session, draft.told)?;
-    judged.stored = redact_with(&judged.text, &mut judged.numbers);
-    must_put(draft, session, &mut judged.numbers).map(|()| true)
+    let mut numbers = known(&*draft.tx, session, draft.told)?;
+    let again = redact_with(&judged.text, &mut numbers);
+    must_put(draft, session, &mut numbers).map(|()| Some(again))
 }

@@ -231,7 +231,7 @@ pub fn close(
     session.anchor = anchor;
     session.ended_at = Some(time);
     session.last_at = time;
-    draft.tx.move_session(session.uuid, &session.progress())?;
+    draft.move_session(&session)?;
     let forgot = draft.tx.forget_placeholders(session.uuid)?;
     Ok(Closed { session, close_hash, commit, forgot })
 }

@@ -124,8 +124,10 @@ pub fn asked(
         bytes,
         digest: digest.map(|digest| digest.0),
     };
-    draft.tx.put_event(&event(0, row.turn_user, Kind::Intent, bytes, intent.map(|i| i.digest())))?;
-    draft.tx.put_event(&event(1, id, Kind::Decision, None, decision.map(|d| d.digest())))?;
+    draft.tx.put_events(&[
+        event(0, row.turn_user, Kind::Intent, bytes, intent.map(|i| i.digest())),
+        event(1, id, Kind::Decision, None, decision.map(|d| d.digest())),
+    ])?;
     refer(draft, turn, context)
 }
 
@@ -211,7 +213,7 @@ pub fn answered(
         bytes: None,
         digest,
     };
-    Ok(draft.tx.put_event(&event)?)
+    Ok(draft.tx.put_events(&[event])?)
 }
 
 /// The part of the exchange document that tells of thread and context; none for a turn from before threads.

@@ -108,24 +108,30 @@ impl Writer {
         if jobs.iter().any(|job| !job.is_outcome()) {
             self.key.ready().map_err(|e| BatchFault::NotRecorded(Arc::new(e.into())))?;
         }
+        let filled = match self.fill(jobs, now, run_unmarked) {
+            Err(RecorderError::Spoiled) => self.fill(jobs, now, run_marked),
+            filled => filled,
+        };
+        filled.map_err(|e| BatchFault::NotRecorded(Arc::new(e)))
+    }
+
+    /// One transaction with what all jobs write, and a checkpoint if one is due.
+    fn fill(
+        &mut self,
+        jobs: &mut [Box<dyn Job>],
+        now: Seconds,
+        run: fn(&mut Draft<'_>, &mut dyn Job) -> Result<(), RecorderError>,
+    ) -> Result<Head, RecorderError> {
         let watch = self.watch.clone();
         self.transact(|draft| {
             for job in jobs.iter_mut() {
-                draft.tx.mark()?;
-                let before = draft.snapshot();
-                flush_auth_failures(draft, job.now())?;
-                job.run(draft);
-                if job.failed() {
-                    draft.restore(before)?;
-                }
-                draft.tx.take_mark()?;
+                run(draft, job.as_mut())?;
             }
             if jobs.iter().any(|job| !job.failed()) {
                 draft.checkpoint_if_due(now)?;
             }
             pass(&watch, Step::BeforeCommit)
         })
-        .map_err(|e| BatchFault::NotRecorded(Arc::new(e)))
     }
 
     /// Fills one transaction; returns the head after it.
@@ -220,6 +226,28 @@ impl Writer {
         })?;
         self.finish(&head).map(|_| apply::all_applied(&head))
     }
+}
+
+/// Runs a job that mostly succeeds, or fails before it has written anything: a mark for each job would have every page
+/// copied that the job then writes to.
+fn run_unmarked(draft: &mut Draft<'_>, job: &mut dyn Job) -> Result<(), RecorderError> {
+    let before = draft.tx.written()?;
+    flush_auth_failures(draft, job.now())?;
+    job.run(draft);
+    let after = draft.tx.written()?;
+    if job.failed() && after != before { Err(RecorderError::Spoiled) } else { Ok(()) }
+}
+
+/// Runs a job so that what it has written before it failed is undone, and nothing else.
+fn run_marked(draft: &mut Draft<'_>, job: &mut dyn Job) -> Result<(), RecorderError> {
+    draft.tx.mark()?;
+    let before = draft.snapshot();
+    flush_auth_failures(draft, job.now())?;
+    job.run(draft);
+    if job.failed() {
+        draft.restore(before)?;
+    }
+    Ok(draft.tx.take_mark()?)
 }
 
 fn check_signer(in_force: &PublicKey, key: &Signer) -> Result<(), RecorderError> {

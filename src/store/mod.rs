@@ -204,6 +204,8 @@ pub trait Read: Threads {
 /// Nothing written here is visible or durable before [`Store::transact`] returns. An error leaves the
 /// rest of the transaction usable only behind [`Write::rollback_to_mark`].
 pub trait Write: Read + PutThreads {
+    /// A number that is another one as soon as anything was written; fails when the transaction is over.
+    fn written(&self) -> Result<u64, StoreError>;
     /// Sets a mark that [`Write::rollback_to_mark`] returns to; one at a time, until [`Write::take_mark`].
     fn mark(&mut self) -> Result<(), StoreError>;
     /// Undoes everything since the mark, which stays.
@@ -236,12 +238,12 @@ pub trait Write: Read + PutThreads {
     fn put_exchange(&mut self, exchange: &ExchangeRow) -> Result<(), StoreError>;
     /// Gives an exchange its one outcome; fails when it has one.
     fn put_outcome(&mut self, exchange: Uuid, outcome: &OutcomeUpdate) -> Result<(), StoreError>;
-    /// Adds what was injected.
-    fn put_artifact_ref(&mut self, reference: &ArtifactRefRow) -> Result<(), StoreError>;
+    /// Adds what was injected, in its order.
+    fn put_artifact_refs(&mut self, references: &[ArtifactRefRow]) -> Result<(), StoreError>;
     /// Adds a drift event.
     fn put_drift(&mut self, drift: &DriftRow) -> Result<(), StoreError>;
-    /// Adds a check.
-    fn put_assertion(&mut self, assertion: &AssertionRow) -> Result<(), StoreError>;
+    /// Adds checks, each once.
+    fn put_assertions(&mut self, assertions: &[AssertionRow]) -> Result<(), StoreError>;
     /// Adds an artifact.
     fn put_artifact(&mut self, artifact: &ArtifactRow) -> Result<(), StoreError>;
     /// Destroys the texts of an exchange, its salt, and every digest made from its text; what it was called with

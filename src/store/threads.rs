@@ -171,8 +171,8 @@ pub trait PutThreads {
     fn put_thread(&mut self, thread: &ThreadRow) -> Result<(), StoreError>;
     /// Adds the context of a turn.
     fn put_thread_turn(&mut self, turn: &ThreadTurnRow) -> Result<(), StoreError>;
-    /// Adds an event; fails when its place in the thread is taken.
-    fn put_event(&mut self, event: &EventRow) -> Result<(), StoreError>;
+    /// Adds events; fails when the place of one in its thread is taken.
+    fn put_events(&mut self, events: &[EventRow]) -> Result<(), StoreError>;
     /// Adds a resolved reference.
     fn put_context_ref(&mut self, reference: &ContextRefRow) -> Result<(), StoreError>;
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use gently::govern::sanitize::{Placeholders, redact_with};
-use gently::recorder::{RecorderError, Step};
+use gently::recorder::{RecorderError, RefusedPrompt, Step, WriterLock};
 use gently::store::Read;
 use serde_json::Value;
 
 use crate::erase::holders;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
-use crate::recorder::{Rig, anchor, at, prompt_numbered, wait};
+use crate::recorder::{Rig, anchor, at, denied, prompt_numbered, wait};
 
 const ONE: &str = "password=Zq7rTx9mWv4k";
 const TWO: &str = "password=Bn3cLp8sYd6h";
@@ -172,6 +172,48 @@ fn the_second_of_two_turns_is_told_and_leaves_no_trace() {
         drop(prompt_numbered(&recorder, &session, &two, again, at(13)).await.unwrap());
         drop(held);
     });
+}
+
+#[test]
+fn one_of_a_batch_that_fails_after_it_has_written_is_undone_alone() {
+    let rig = Rig::new();
+    let recorder = rig.recorder(at(10));
+    wait(async {
+        let session = recorder.open_session(rig.terms(), anchor(829_604), at(10)).await.unwrap();
+        let mut first = recorder.numbers(&rig.store(), session.uuid).unwrap();
+        let mut second = first.clone();
+        let (one, two) = (cleaned(ONE, &mut first), cleaned(TWO, &mut second));
+        let held = prompt_numbered(&recorder, &session, &one, first, at(11)).await.unwrap();
+        // Takes the higher block, which is a line and a row, before it is told that its number is taken.
+        let failing =
+            RefusedPrompt { numbers: second, anchor: Some(anchor(829_605)), ..denied(&session, &two, at(12)) };
+        let (before, lines) = (rig.store().head().unwrap().lines, rig.log().len());
+        let lock = WriterLock::acquire_within(&rig.home_paths().lock(), std::time::Duration::from_secs(1)).unwrap();
+        let texts: Vec<String> = (0..5).map(|n| format!("{n}?")).collect();
+        let numbers = || Placeholders::new([0; 32]);
+        let others = texts.iter().map(|text| prompt_numbered(&recorder, &session, text, numbers(), at(12)));
+        let mut waiting: Vec<_> = others.map(Box::pin).collect();
+        let last = waiting.split_off(3);
+        let (some, refused, rest, ()) = futures_util::join!(
+            futures_util::future::join_all(waiting),
+            recorder.refuse(failing),
+            futures_util::future::join_all(last),
+            async { drop(lock) }
+        );
+        assert!(matches!(refused, Err(RecorderError::NumbersTaken)), "{refused:?}");
+        assert!(some.iter().chain(&rest).all(Result::is_ok), "the others are on record");
+        assert_eq!(rig.store().head().unwrap().lines, before + 5);
+        let added = String::from_utf8(rig.log().split_off(lines)).unwrap();
+        assert_eq!(
+            added.lines().filter(|line| line.contains("|829604|") && line.contains("|prompt|")).count(),
+            5,
+            "{added}"
+        );
+        drop((some, rest, held));
+        recorder.close_session(session.id, anchor(829_605), at(13)).await.unwrap();
+    });
+    drop(recorder);
+    rig.assert_sound("one of a batch failed");
 }
 
 #[test]

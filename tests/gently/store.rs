@@ -234,11 +234,10 @@ fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
     tx.put_turn(&turn(11, false))?;
     tx.put_exchange(&exchange(20, 1))?;
     tx.put_exchange(&exchange(21, 2))?;
-    tx.put_artifact_ref(&artifact_ref())?;
+    tx.put_artifact_refs(&[artifact_ref()])?;
     tx.put_outcome(uuid(20), &outcome())?;
     tx.put_drift(&drift())?;
-    tx.put_assertion(&assertion(60, "evidence.figure=42", false))?;
-    tx.put_assertion(&assertion(61, "tone.urgency", true))?;
+    tx.put_assertions(&[assertion(60, "evidence.figure=42", false), assertion(61, "tone.urgency", true)])?;
     tx.put_artifact(&artifact(0))?;
     tx.put_artifact(&artifact(2))?;
     tx.set_auth_failure("wrong_key", at(4), 1)?;
@@ -357,9 +356,9 @@ fn story<S: Store>(mut store: S) -> S {
     });
     refused(&mut store, "an artifact's line twice", &mut |tx| tx.put_artifact(&artifact(0)));
     refused(&mut store, "a drift id twice", &mut |tx| tx.put_drift(&drift()));
-    refused(&mut store, "an assertion twice", &mut |tx| tx.put_assertion(&assertion(60, "tone.urgency", true)));
+    refused(&mut store, "an assertion twice", &mut |tx| tx.put_assertions(&[assertion(60, "tone.urgency", true)]));
     refused(&mut store, "an assertion of nobody", &mut |tx| {
-        tx.put_assertion(&AssertionRow { exchange: uuid(77), ..assertion(62, "tone.flattery", true) })
+        tx.put_assertions(&[AssertionRow { exchange: uuid(77), ..assertion(62, "tone.flattery", true) }])
     });
 
     // What a mark undoes is undone alone.

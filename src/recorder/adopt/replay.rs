@@ -236,7 +236,7 @@ impl<'a> Replay<'a> {
     fn execution(&mut self, exchange: Uuid, event: Uuid, line: &Line, n: u64) -> Result<(), RecorderError> {
         let Some(turn) = self.tx.thread_turn(exchange)? else { return Ok(()) };
         let index = self.tx.next_index(turn.thread)?;
-        Ok(self.tx.put_event(&EventRow {
+        Ok(self.tx.put_events(&[EventRow {
             event,
             thread: turn.thread,
             index,
@@ -246,7 +246,7 @@ impl<'a> Replay<'a> {
             created_at: line.time,
             bytes: None,
             digest: None,
-        })?)
+        }])?)
     }
 
     fn lose(&mut self, exchange: String) {

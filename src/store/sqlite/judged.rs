@@ -1,9 +1,11 @@
-//! What a judgement found, as rows.
+//! What was injected into a prompt, and what a judgement found, as rows.
 
 use rusqlite::params;
 
 use super::Tx;
-use crate::store::{AssertionRow, DriftRow, StoreError};
+use super::columns::int;
+use crate::record::time::Seconds;
+use crate::store::{ArtifactRefRow, AssertionRow, DriftRow, StoreError};
 
 /// Adds a drift event.
 pub(super) fn drift(tx: &Tx<'_>, d: &DriftRow) -> Result<(), StoreError> {
@@ -24,13 +26,32 @@ pub(super) fn drift(tx: &Tx<'_>, d: &DriftRow) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Adds a check.
-pub(super) fn assertion(tx: &Tx<'_>, a: &AssertionRow) -> Result<(), StoreError> {
-    tx.change(
-        "add an assertion",
-        "INSERT INTO assertion_event (assertion_id, exchange_id, name, level, passed, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![a.assertion_id.to_string(), a.exchange.to_string(), a.name, a.level, a.passed, a.created_at.as_i64(),],
-    )
-    .map(|_| ())
+/// Adds checks.
+pub(super) fn assertions(tx: &Tx<'_>, rows: &[AssertionRow]) -> Result<(), StoreError> {
+    let into = "INSERT INTO assertion_event (assertion_id, exchange_id, name, level, passed, created_at)";
+    tx.add_all("add an assertion", (into, 6), rows, |a, values| {
+        values.put(a.assertion_id.to_string())?;
+        values.put(a.exchange.to_string())?;
+        values.put(&a.name)?;
+        values.put(&a.level)?;
+        values.put(a.passed)?;
+        values.put(a.created_at.as_i64())
+    })
+}
+
+/// Adds what was injected; the order of the rows is the order of their numbers.
+pub(super) fn artifact_refs(tx: &Tx<'_>, rows: &[ArtifactRefRow]) -> Result<(), StoreError> {
+    let into = "INSERT INTO context_artifact_ref (ref_id, exchange_id, artifact_type, artifact_id, artifact_hash,
+                  included_reason, observed_at, freshness_s, risk_flags)";
+    tx.add_all("add an artifact reference", (into, 9), rows, |r, values| {
+        values.put(r.ref_id.to_string())?;
+        values.put(r.exchange.to_string())?;
+        values.put(&r.artifact_type)?;
+        values.put(&r.artifact_id)?;
+        values.put(r.artifact_hash.map(|hash| hash.to_string()))?;
+        values.put(&r.included_reason)?;
+        values.put(r.observed_at.map(Seconds::as_i64))?;
+        values.put(r.freshness_s.map(int))?;
+        values.put(&r.risk_flags)
+    })
 }

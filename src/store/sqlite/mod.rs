@@ -4,6 +4,7 @@ mod columns;
 mod erase;
 mod find;
 mod judged;
+mod many;
 mod place;
 mod read;
 mod recall;

@@ -260,21 +260,19 @@ impl PutThreads for Tx<'_> {
         self.change("add a turn's context", sql, values).map(drop)
     }
 
-    fn put_event(&mut self, e: &EventRow) -> Result<(), StoreError> {
-        let values = params![
-            e.event.to_string(),
-            e.thread.to_string(),
-            int(e.index),
-            e.kind.name(),
-            e.turn.to_string(),
-            int(e.line),
-            e.created_at.as_i64(),
-            e.bytes.map(int),
-            hash(e.digest),
-        ];
-        let sql = "INSERT INTO thread_event (event_id, thread_id, event_index, kind, turn_id, line, created_at, bytes, event_digest)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-        self.change("add an event", sql, values).map(drop)
+    fn put_events(&mut self, events: &[EventRow]) -> Result<(), StoreError> {
+        let into = "INSERT INTO thread_event (event_id, thread_id, event_index, kind, turn_id, line, created_at, bytes, event_digest)";
+        self.add_all("add an event", (into, 9), events, |e, values| {
+            values.put(e.event.to_string())?;
+            values.put(e.thread.to_string())?;
+            values.put(int(e.index))?;
+            values.put(e.kind.name())?;
+            values.put(e.turn.to_string())?;
+            values.put(int(e.line))?;
+            values.put(e.created_at.as_i64())?;
+            values.put(e.bytes.map(int))?;
+            values.put(hash(e.digest))
+        })
     }
 
     fn put_context_ref(&mut self, r: &ContextRefRow) -> Result<(), StoreError> {

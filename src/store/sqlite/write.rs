@@ -40,6 +40,15 @@ impl Tx<'_> {
 }
 
 impl Write for Tx<'_> {
+    fn written(&self) -> Result<u64, StoreError> {
+        // A full disk, among others, ends the transaction, and what is written then would stand by itself.
+        if self.0.is_autocommit() {
+            let reason = "SQLite has undone the transaction".to_owned();
+            return Err(StoreError::Sqlite { what: "go on with a transaction", reason });
+        }
+        Ok(self.0.total_changes())
+    }
+
     fn mark(&mut self) -> Result<(), StoreError> {
         self.change("set a mark", "SAVEPOINT work", []).map(|_| ())
     }
@@ -130,11 +139,13 @@ impl Write for Tx<'_> {
                 to,
             ],
         )?;
-        for (name, content) in files {
-            let sql = "INSERT INTO ledger_file (commit_n, name, content) VALUES (?1, ?2, ?3)";
-            self.change("append a commit's file", sql, params![int(commit.n), name, content])?;
-        }
-        Ok(())
+        let files: Vec<_> = files.iter().collect();
+        let into = "INSERT INTO ledger_file (commit_n, name, content)";
+        self.add_all("append a commit's file", (into, 3), &files, |(name, content), values| {
+            values.put(int(commit.n))?;
+            values.put(name)?;
+            values.put(content)
+        })
     }
 
     fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError> {
@@ -299,31 +310,16 @@ impl Write for Tx<'_> {
         must_change(changed, "llm_exchange.outcome", "an exchange in flight", &exchange)
     }
 
-    fn put_artifact_ref(&mut self, r: &ArtifactRefRow) -> Result<(), StoreError> {
-        self.change(
-            "add an artifact reference",
-            "INSERT INTO context_artifact_ref VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                r.ref_id.to_string(),
-                r.exchange.to_string(),
-                r.artifact_type,
-                r.artifact_id,
-                opt_hash(r.artifact_hash),
-                r.included_reason,
-                r.observed_at.map(Seconds::as_i64),
-                r.freshness_s.map(int),
-                r.risk_flags,
-            ],
-        )
-        .map(|_| ())
+    fn put_artifact_refs(&mut self, references: &[ArtifactRefRow]) -> Result<(), StoreError> {
+        judged::artifact_refs(self, references)
     }
 
     fn put_drift(&mut self, d: &DriftRow) -> Result<(), StoreError> {
         judged::drift(self, d)
     }
 
-    fn put_assertion(&mut self, a: &AssertionRow) -> Result<(), StoreError> {
-        judged::assertion(self, a)
+    fn put_assertions(&mut self, assertions: &[AssertionRow]) -> Result<(), StoreError> {
+        judged::assertions(self, assertions)
     }
 
     fn put_artifact(&mut self, a: &ArtifactRow) -> Result<(), StoreError> {

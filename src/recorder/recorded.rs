@@ -1,0 +1,98 @@
+//! What the writer adds to a prompt or a reply by recording it.
+//!
+//! What somebody brought is only looked at while it is recorded, so that a batch can be filled a second time.
+
+use crate::store::SessionRow;
+
+use super::actions::Action;
+use super::in_flight::InFlight;
+use super::keeping::Keeping;
+use super::turn::{Judged, Prompt, RecordedAnswer, RecordedPrompt, TurnIds};
+
+use crate::govern::sanitize::Placeholders;
+use crate::record::commitment::Salt;
+use crate::record::hash::Hash32;
+
+/// What a prompt on record has beside what was brought.
+pub struct Begun {
+    /// Its names.
+    pub ids: TurnIds,
+    /// The session's.
+    pub model: String,
+    /// Intents that it put on record.
+    pub actions: Vec<Action>,
+    /// Salts that are left for those of the reply.
+    pub action_salts: Vec<Salt>,
+    /// What is kept of its texts.
+    pub keeping: Keeping,
+    /// The session's numbers for secrets, none of them new.
+    pub numbers: Placeholders,
+    /// Says that somebody waits for its answer.
+    pub in_flight: InFlight,
+}
+
+impl Begun {
+    /// The whole.
+    pub fn of(self, prompt: Prompt) -> RecordedPrompt {
+        RecordedPrompt {
+            ids: self.ids,
+            model: self.model,
+            text: prompt.text,
+            bundle: prompt.bundle,
+            compiled: prompt.compiled,
+            params: prompt.params,
+            actions: self.actions,
+            action_salts: self.action_salts,
+            salt: prompt.salt,
+            keeping: self.keeping,
+            numbers: self.numbers,
+            _in_flight: self.in_flight,
+        }
+    }
+}
+
+/// What an answer on record has beside what was judged.
+pub struct Answered {
+    /// Its names.
+    pub ids: TurnIds,
+    /// The session after it.
+    pub session: SessionRow,
+    /// Commitment to the answer.
+    pub response_hash: Hash32,
+    /// Commitment to the exchange document.
+    pub exchange_hash: Hash32,
+    /// The chain entry.
+    pub chain_entry: Hash32,
+    /// HASH of the `response` line.
+    pub response_line: Hash32,
+    /// The interaction's commit.
+    pub commit: String,
+    /// Ids of the drift lines.
+    pub drift_ids: Vec<String>,
+    /// Intents that it put on record.
+    pub actions: Vec<Action>,
+    /// Kinds of secrets that were removed from what is stored.
+    pub redacted: Vec<String>,
+}
+
+impl Answered {
+    /// The whole.
+    pub fn of(self, judged: Judged) -> RecordedAnswer {
+        RecordedAnswer {
+            text: judged.text,
+            ids: self.ids,
+            session: self.session,
+            response_hash: self.response_hash,
+            exchange_hash: self.exchange_hash,
+            chain_entry: self.chain_entry,
+            response_line: self.response_line,
+            commit: self.commit,
+            judgement: judged.judgement,
+            drift_ids: self.drift_ids,
+            actions: self.actions,
+            usage: judged.usage,
+            cost: judged.cost,
+            redacted: self.redacted,
+        }
+    }
+}
