@@ -1,7 +1,8 @@
 //! The second verifier, `scripts/verify.py`, and the product's own: on every ledger the same answers.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -35,6 +36,28 @@ fn arguments(repository: &Path, log: Option<&Path>, signer: Option<&str>) -> Vec
 
 fn python(arguments: &[String]) -> Output {
     Command::new("python3").arg(root().join("scripts/verify.py")).args(arguments).output().unwrap()
+}
+
+/// `scripts/verify.py` over many ledgers, loaded once.
+fn python_of_each(arguments: &[Vec<String>]) -> Vec<Verdict> {
+    let mut child = Command::new("python3")
+        .arg(root().join("tests/data/second/verify_many.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&serde_json::to_vec(arguments).unwrap()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let said: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said.len(), arguments.len());
+    let verdict = |said: &Value| Verdict {
+        code: said["code"].as_i64().and_then(|code| code.try_into().ok()),
+        answers: serde_json::from_str(said["out"].as_str().unwrap())
+            .ok()
+            .map(|report: Value| report["answers"].clone()),
+    };
+    said.iter().map(verdict).collect()
 }
 
 fn gently(arguments: &[String]) -> Output {
@@ -73,7 +96,7 @@ fn differences(says: &Verdict, ours: &Verdict) -> Vec<&'static str> {
 #[test]
 fn the_sample_ledgers_get_the_same_answers() {
     let folder = root().join("tests/vectors/ledgers");
-    let mut results = Vec::new();
+    let (mut results, mut asked, mut expectations) = (Vec::new(), Vec::new(), Vec::new());
     for entry in std::fs::read_dir(&folder).unwrap() {
         let sample = entry.unwrap().path();
         if !sample.is_dir() {
@@ -83,40 +106,48 @@ fn the_sample_ledgers_get_the_same_answers() {
         let expected: Value = serde_json::from_slice(&std::fs::read(sample.join("expected.json")).unwrap()).unwrap();
         let key = expected["pinned"].as_str().or_else(|| expected["signers"][0].as_str()).unwrap().to_owned();
         let (bundle, log) = (sample.join("ledger.bundle"), sample.join("audit.log"));
-        let result = both(&bundle, Some(&log), Some(&key));
+        asked.push(arguments(&bundle, Some(&log), Some(&key)));
+        asked.push(arguments(&bundle, None, None));
+        expectations.push((name, expected));
+    }
+    assert!(expectations.len() >= 10);
+    let ours = asked.iter().map(|arguments| verdict(&gently(arguments)));
+    let mut said = python_of_each(&asked).into_iter().zip(ours);
+    for (name, expected) in expectations {
+        let result = said.next().unwrap();
         let answers = result.0.answers.as_ref().unwrap();
         assert_eq!(result.0.code, Some(i32::from(name != "honest")), "{name}");
         for question in expected["not_yes"].as_array().into_iter().flatten() {
             assert_ne!(answers[question.as_str().unwrap().replace(' ', "_")], "yes", "{name}");
         }
-        results.push((name.clone(), result));
-        results.push((format!("{name}, without a log or a key"), both(&bundle, None, None)));
+        results.push((format!("{name}, without a log or a key"), said.next().unwrap()));
+        results.push((name, result));
     }
-    assert!(results.len() >= 20);
     settle(results);
 }
 
 /// The logs have no ledger: only verify.py takes them alone, and the names say what must come out.
 #[test]
 fn the_sample_logs_are_judged_as_they_are_named() {
-    for folder in ["tests/vectors/audit_log", "tests/vectors/ours/audit_log"] {
-        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
-            let log = entry.unwrap().path();
-            let name = log.file_name().unwrap().to_string_lossy().into_owned();
-            let output = python(&["--log".to_owned(), log.display().to_string(), "--json".to_owned()]);
-            let answers = verdict(&output).answers.unwrap();
-            let question = match name.as_str() {
-                "valid.log" => {
-                    assert_eq!(output.status.code(), Some(0), "{answers}");
-                    continue;
-                }
-                _ if name.starts_with("invalid") => "consistent",
-                _ => "complete",
-            };
-            assert_eq!((answers[question].as_str(), output.status.code()), (Some("no"), Some(1)), "{name}: {answers}");
-            if question == "complete" {
-                assert_ne!(answers["consistent"], "no", "{name}");
+    let folders = ["tests/vectors/audit_log", "tests/vectors/ours/audit_log"].map(|folder| root().join(folder));
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let logs: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
+    let asked = logs.iter().map(|log| ["--log".to_owned(), log.display().to_string(), "--json".to_owned()].to_vec());
+    let said = python_of_each(&asked.collect::<Vec<_>>());
+    for (log, verdict) in logs.iter().zip(said) {
+        let name = log.file_name().unwrap().to_string_lossy().into_owned();
+        let answers = verdict.answers.unwrap();
+        let question = match name.as_str() {
+            "valid.log" => {
+                assert_eq!(verdict.code, Some(0), "{answers}");
+                continue;
             }
+            _ if name.starts_with("invalid") => "consistent",
+            _ => "complete",
+        };
+        assert_eq!((answers[question].as_str(), verdict.code), (Some("no"), Some(1)), "{name}: {answers}");
+        if question == "complete" {
+            assert_ne!(answers["consistent"], "no", "{name}");
         }
     }
 }
@@ -137,14 +168,18 @@ fn tampered_ledgers_get_the_same_answers_and_none_passes() {
     let signer = index["signer"].as_str().unwrap();
     let mut results = Vec::new();
     let mut findings = String::new();
-    for ledger in index["ledgers"].as_array().unwrap() {
-        let name = ledger["name"].as_str().unwrap();
-        let folder = dir.path().join(name);
+    let ledgers = index["ledgers"].as_array().unwrap();
+    let asked = ledgers.iter().map(|ledger| {
+        let folder = dir.path().join(ledger["name"].as_str().unwrap());
         let log = folder.join("audit.log");
         let log = ledger["log"].as_bool().unwrap().then_some(log.as_path());
-        let arguments = arguments(&folder.join("ledger.git"), log, Some(signer));
-        let ours = gently(&arguments);
-        let result = (verdict(&python(&arguments)), verdict(&ours));
+        arguments(&folder.join("ledger.git"), log, Some(signer))
+    });
+    let asked: Vec<Vec<String>> = asked.collect();
+    for ((ledger, arguments), says) in ledgers.iter().zip(&asked).zip(python_of_each(&asked)) {
+        let name = ledger["name"].as_str().unwrap();
+        let ours = gently(arguments);
+        let result = (says, verdict(&ours));
         findings.push_str(&format!("{name}: {}\n", first_finding(&ours)));
         let not_yes = ledger["not_yes"].as_array().unwrap();
         assert_eq!(result.0.code == Some(0), not_yes.is_empty(), "{name}: {result:?}");

@@ -30,6 +30,10 @@ struct Ascii;
 
 impl Formatter for Ascii {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        // What JSON itself escapes is in no fragment; most texts are ASCII, and are not gone through by character.
+        if fragment.is_ascii() && !fragment.contains('\u{7f}') {
+            return writer.write_all(fragment.as_bytes());
+        }
         let mut plain = 0;
         for (at, c) in fragment.char_indices().filter(|(_, c)| !(' '..='~').contains(c)) {
             writer.write_all(&fragment.as_bytes()[plain..at])?;
