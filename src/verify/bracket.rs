@@ -246,7 +246,10 @@ impl Checker<'_> {
             let waiting = pending.trim_start_matches("; ");
             return not_checked(format!("{waiting} yet{older}"));
         }
-        not_checked(format!("{part} carries no OpenTimestamps proof and no cosignature{older}"))
+        not_checked(format!(
+            "{part} carries no OpenTimestamps proof, and its newest tree head no cosignatures that count for a \
+             time{older}"
+        ))
     }
 
     /// The words on lines that no proof covers.
