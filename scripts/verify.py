@@ -1015,6 +1015,8 @@ class Check:
         # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
         self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
         self.named, self.proven, self.orphaned = {}, 0, 0
+        # Brackets: blocks and ends of sessions in the order of their starts, and lines that name a higher block.
+        self.start_blocks, self.end_lines, self.rises, self.noted_first = {}, {}, [], None
         self.findings, self.counts = [], dict.fromkeys(QUESTIONS, 0)
         self.ed25519, self.every_signature = None, every_signature
         # Tree heads outside: of notes, by commit, and of files; root and time of the log at their sizes.
@@ -1385,7 +1387,9 @@ class Check:
         self.check_record_once(line)
         self.follow(line)
         self.last_prompt = (line.session, line.int("seq")) if line.event == "prompt" else None
-        self.highest = max(self.highest, line.height)
+        if line.height > self.highest:
+            self.highest = line.height
+            self.rises.append((self.number, line.height))
         for receipt in self.receipts:
             receipt.take(self, line)
 
@@ -1459,6 +1463,7 @@ class Check:
             self.find("consistent", place, "a session that has not started before", line.session)
             return
         session = Session(line.session, branch, height, details["auth"], place)
+        self.start_blocks.setdefault(line.session, None)
         session.final = bytes.fromhex(line.session)
         self.sessions[line.session] = session
         if branch not in self.branches:
@@ -1558,6 +1563,7 @@ class Check:
         self.missing_drift(session, "consistent")
         del self.sessions[session.id]
         self.ended.add(session.id)
+        self.end_lines[session.id] = self.number
 
     def unanswered(self, session, place):
         for seq in session.open_prompts:
@@ -1856,6 +1862,7 @@ class Check:
             self.same(place, "prev_log", line.prev, document["prev_log"])
         if block["source"] == "local":
             self.local_starts += 1
+        self.start_blocks[document["session_id"]] = block
         self.check_block(block, blobs, place, session.id if session else document["session_id"])
 
     def document_of_interaction(self, document, blobs, line, session, prompt, place):
@@ -2039,8 +2046,10 @@ class Check:
             self.attested.append((line, min(good)))
         elif unknown:
             self.unattested.append(min(unknown))
-        elif not proof.blocks:
-            self.pending += proof.promised
+        elif not proof.blocks and proof.promised:
+            self.pending += 1
+            if self.noted_first is None or line < self.noted_first[0]:
+                self.noted_first = (line, oid)
 
     def check_places(self):
         """Section 9: with headers at hand, a named block is in the chain at its height, or was orphaned there."""
@@ -2074,6 +2083,65 @@ class Check:
         if not last and not self.covered:
             return "%d lines, as no outside proof was checked" % self.number
         return "%d lines after line %d" % (self.number - max(last, self.covered), max(last, self.covered))
+
+    # ---- brackets
+
+    def lowest(self, line):
+        """The lowest block that attests a line; None without one."""
+        return min((height for of, height in self.attested if of >= line), default=None)
+
+    def bracket_of(self, ident):
+        """Between which blocks a session was; an end that is not known, or of which something is wrong, is None."""
+        block, end = self.start_blocks[ident], self.end_lines.get(ident)
+        before = after = None
+        wrong = self.counts["not_before"] + self.counts["consistent"]
+        if block and block["source"] != "local" and not wrong:
+            proven = block["height"] in self.chain and (block["height"], block["hash"]) in self.named
+            before = {"block": block["height"], "time": stamp_text(block["time"]), "height_proven": proven}
+        lowest = self.lowest(end) if end and not self.counts["not_after"] else None
+        if lowest is not None:
+            time = stamp_text(int.from_bytes(self.chain[lowest][68:72], "little"))
+            after = {"block": lowest, "time": time, "height_proven": True}
+        return {"session": ident, "not_before": before, "not_after": after}
+
+    def longest_span(self):
+        """The widest bracket of any line that has both ends, and how many attested lines are after no block."""
+        longest, unbounded, start = None, 0, 1
+        first = self.rises[0][0] if self.rises else None
+        for last in sorted({line for line, _ in self.attested}):
+            unbounded += max((last + 1 if first is None else min(last + 1, first)) - start, 0)
+            line = start if first is None else max(start, first)
+            if first is not None and line <= last:
+                after = [height for of, height in self.rises if of <= line][-1]
+                span = max(self.lowest(line) - after, 0)
+                if longest is None or span > longest["blocks"]:
+                    longest = {"blocks": span, "line": line, "after_block": after, "before_block": self.lowest(line)}
+            start = last + 1
+        return (None if self.counts["not_before"] else longest), (0 if self.counts["not_before"] else unbounded)
+
+    def oldest_pending(self):
+        """The oldest head whose proof waits, and when its note first stood there; notes only come."""
+        if self.noted_first is None:
+            return None
+        commit, tips = self.noted_first[1], [dict(self.notes)["refs/notes/ots"]]
+        while True:
+            raw = self.git.read(tips[-1], "commit", MAX_OBJECT)
+            start = START.match(raw) if isinstance(raw, bytes) else None
+            if not start or not start.group(2):
+                break
+            tips.append(start.group(2).splitlines()[0][7:].decode())
+
+        def has(tip):
+            raw, found = self.git.read(tip, "commit", MAX_OBJECT), {}
+            start = START.match(raw) if isinstance(raw, bytes) else None
+            return bool(start) and self.notes_in(start.group(1).decode(), "", 20, found) and commit in found
+
+        low, high = 0, len(tips)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if has(tips[middle]) else (low, middle)
+        time = re.search(rb"\ncommitter [^\n]*> (\d+) ", self.git.read(tips[low - 1], "commit", MAX_OBJECT)) if low else None
+        return {"commit": commit, "since": stamp_text(int(time.group(1)))} if time else None
 
     # ---- tree heads outside
 
@@ -2263,7 +2331,9 @@ class Check:
             "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
             "commits": {kind or "unknown": n for kind, n in sorted(self.commits.items(), key=str)},
             "tree_heads": self.tree_heads, "database": None, "receipts": len(self.receipts), "remarks": self.remarks,
-            "bracket": {"proofs": len(self.attested), "proofs_without_header": len(self.unattested),
+            "session_brackets": [self.bracket_of(ident) for ident in self.start_blocks],
+            "bracket": {"longest_span": self.longest_span()[0], "attested_after_no_block": self.longest_span()[1],
+                        "oldest_pending": self.oldest_pending(), "proofs": len(self.attested), "proofs_without_header": len(self.unattested),
                         "proofs_pending": self.pending, "blocks_proven": self.proven, "blocks_orphaned": self.orphaned,
                         "unanchored_tail": self.number - max([self.covered] + [line for line, _ in self.attested])},
         }

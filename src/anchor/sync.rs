@@ -14,8 +14,10 @@ use super::{BlockSource, SourceFault};
 use crate::record::block::{Header, Network};
 use crate::record::epochs::{EPOCH_BLOCKS, last_hash};
 
-/// The most questions that one run puts to an explorer: others need it, too.
+/// The most questions that one run puts to explorers, all of them together: others need them, too.
 pub const MAX_REQUESTS: u32 = 2016;
+/// Questions that an explorer's tip takes: height, hash, header.
+const TIP: u32 = 3;
 /// Headers that are appended, and made durable, together.
 const BATCH: u32 = 2000;
 /// Blocks in an explorer's answer.
@@ -77,25 +79,26 @@ pub async fn from_node(store: &mut HeadersStore, node: &Bitcoind, watch: Watch<'
     Ok(Synced { added: store.next_height() - first, complete: true })
 }
 
-/// Takes headers from an explorer, some blocks a question, at most [`MAX_REQUESTS`] questions.
+/// Takes headers from an explorer, some blocks a question, while questions are left; it takes them off `left`.
 pub async fn from_explorer(
     store: &mut HeadersStore,
     explorer: &Esplora,
+    left: &mut u32,
     watch: Watch<'_>,
 ) -> Result<Synced, SyncFault> {
+    // Before the tip was asked here, it was where a new store was to start.
+    *left = left.saturating_sub(2 * TIP);
     let end = explorer.tip().await?.block.height.saturating_sub(BURIED).saturating_add(1);
     let first = store.next_height();
-    // Three questions told the tip, and three before them where a new store was to start.
-    let mut left = MAX_REQUESTS - 6;
-    while store.next_height() < end && left > 0 {
+    while store.next_height() < end && *left > 0 {
         let mut headers = Vec::new();
         let from = store.next_height();
-        while left > 0 && u32::try_from(headers.len()).unwrap_or(u32::MAX) < BATCH / 2 {
+        while *left > 0 && u32::try_from(headers.len()).unwrap_or(u32::MAX) < BATCH / 2 {
             let next = from + u32::try_from(headers.len()).unwrap_or(u32::MAX);
             if next >= end {
                 break;
             }
-            left -= 1;
+            *left -= 1;
             let page = explorer.headers(next, (next + PAGE).min(end)).await;
             match page {
                 Ok(page) => headers.extend(page),

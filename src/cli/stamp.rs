@@ -92,6 +92,7 @@ pub async fn upgrade(json: bool) -> Result<u8, WireError> {
     let mut text = format!("{}\n", upgrading_facts(&done));
     if !json {
         let mut lines = upgrading_words(&done);
+        lines.extend(unreached_words(&done));
         lines.push(match (done.completed.len(), done.pending.len()) {
             (_, 0) => "no proof is pending".to_owned(),
             (_, 1) => "1 proof is pending".to_owned(),
@@ -121,6 +122,8 @@ pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
     let Some(AtClose { stamping, upgrading }) = parts.stamper(opened).at_close().await else {
         return Words::default();
     };
+    // Who takes no new head is named there, once for everything.
+    let is_told = stamping.as_ref().is_ok_and(|done| done.stamped.is_empty() && done.left > 0);
     let stamping = match stamping {
         Ok(done) => {
             let lines = stamping_words(&done).into_iter().chain(keep_answers(opened, &done)).collect();
@@ -129,7 +132,11 @@ pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
         Err(error) => not_stamped(&error.to_string()),
     };
     let upgrading = match upgrading {
-        Ok(done) => Words { lines: upgrading_words(&done), facts: upgrading_facts(&done) },
+        Ok(done) => {
+            let unreached = unreached_words(&done).filter(|_| !is_told);
+            let lines = upgrading_words(&done).into_iter().chain(unreached).collect();
+            Words { lines, facts: upgrading_facts(&done) }
+        }
         Err(error) => not_stamped(&error.to_string()),
     };
     let facts = json!({"stamp": stamping.facts, "upgrade": upgrading.facts});
@@ -201,6 +208,14 @@ fn upgrading_words(done: &Upgrading) -> Vec<String> {
     lines
 }
 
+/// One line on calendars that did not answer when they were asked for what is pending.
+fn unreached_words(done: &Upgrading) -> Option<String> {
+    let why: Vec<String> = done.unreached.iter().map(in_short).collect();
+    (!why.is_empty()).then(|| {
+        format!("pending as before: {}; asked again at the next close, or: gently audit upgrade", why.join(", "))
+    })
+}
+
 fn head_facts(head: &Head) -> Value {
     json!({"commit": head.commit.to_string(), "log_head": head.log.to_string()})
 }
@@ -223,5 +238,6 @@ fn upgrading_facts(done: &Upgrading) -> Value {
         "completed": completed.collect::<Vec<_>>(),
         "pending": done.pending.iter().map(head_facts).collect::<Vec<_>>(),
         "late": done.late.iter().map(head_facts).collect::<Vec<_>>(), "notes": done.words,
+        "unreached": done.unreached.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

@@ -163,9 +163,10 @@ impl Run<'_> {
                 Err(why) => faults.push(why),
             }
         }
+        let mut left = MAX_REQUESTS;
         for explorer in &explorers {
             let done = match self.ready(&mut kept, explorer, u32::MAX).await {
-                Ok(store) => from_explorer(store, explorer, &watch).await.map_err(|fault| fault.to_string()),
+                Ok(store) => from_explorer(store, explorer, &mut left, &watch).await.map_err(|fault| fault.to_string()),
                 Err(why) => Err(why),
             };
             match done {

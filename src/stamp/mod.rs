@@ -9,6 +9,7 @@
 //! calendar itself made of one.
 
 mod heads;
+mod hitches;
 mod stamping;
 mod standing;
 mod upgrading;

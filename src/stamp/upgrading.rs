@@ -15,6 +15,7 @@ use crate::record::ots::{Attestation, Op, Proof, Tree};
 use crate::recorder::put_notes;
 
 use super::heads::{Stamped, is_complete, merged};
+use super::hitches::{Hitch, Hitches};
 use super::{Head, StampError, Stamper};
 
 /// Promises that are asked for at once.
@@ -38,6 +39,8 @@ pub struct Upgrading {
     pub pending: Vec<Head>,
     /// Of those, the ones pending for more than 48 hours.
     pub late: Vec<Head>,
+    /// Calendars that did not answer, each once.
+    pub unreached: Vec<SourceFault>,
     /// Lines for the person: answers that were refused, notes that are no proofs, headers that are missing.
     pub words: Vec<String>,
 }
@@ -50,6 +53,13 @@ struct Waiting {
     head: Head,
     proof: Proof,
     promises: Vec<(Promise, Vec<Op>)>,
+}
+
+/// When asking ends, and how long it was to take.
+#[derive(Clone, Copy)]
+struct Until {
+    at: Instant,
+    after: Duration,
 }
 
 /// What a header says of a message.
@@ -65,7 +75,7 @@ impl Stamper<'_> {
     /// A calendar's answer is written only when the header of the block that it names is at hand and its Merkle root
     /// is what the proof ends in.
     pub async fn upgrade(&self, deadline: Duration, newest: Option<usize>) -> Result<Upgrading, StampError> {
-        let until = Instant::now() + deadline;
+        let until = Until { at: Instant::now() + deadline, after: deadline };
         let known = self.stamped()?;
         let mut done = Upgrading::default();
         let mut waiting = waiting(&known, newest, &self.configured(), &mut done)?;
@@ -103,54 +113,56 @@ impl Stamper<'_> {
     async fn answers(
         &self,
         wanted: &BTreeSet<Promise>,
-        until: Instant,
+        until: Until,
         done: &mut Upgrading,
     ) -> BTreeMap<Promise, (Tree, u32)> {
         let wanted: Vec<&Promise> = wanted.iter().collect();
-        let mut confirmed = BTreeMap::new();
+        let (mut confirmed, mut hitches) = (BTreeMap::new(), Hitches::default());
         for some in wanted.chunks(AT_ONCE) {
-            if Instant::now() >= until {
+            if Instant::now() >= until.at {
                 break;
             }
+            let some: Vec<&Promise> = some.iter().copied().filter(|(uri, _)| !hitches.is_unreached(uri)).collect();
             let asked = some.iter().map(|promise| self.answer(promise, until));
             for (promise, answer) in some.iter().zip(join_all(asked).await) {
                 match answer {
                     Ok(Some(answer)) => drop(confirmed.insert((*promise).clone(), answer)),
                     Ok(None) => {}
-                    Err(words) if done.words.contains(&words) => {}
-                    Err(words) => done.words.push(words),
+                    Err(hitch) => hitches.add(&promise.0, hitch),
                 }
             }
         }
+        let (unreached, words) = hitches.told();
+        done.unreached = unreached;
+        done.words.extend(words);
         confirmed
     }
 
     /// What became of one promise; none while it is one.
-    async fn answer(&self, (uri, commitment): &Promise, until: Instant) -> Result<Option<(Tree, u32)>, String> {
-        let calendar = Calendar::new(uri).map_err(|fault| fault.to_string())?;
-        let answer = tokio::time::timeout_at(until, calendar.complete(commitment)).await;
-        let late = || format!("{uri}: no answer in time");
-        let Some(tree) = answer.map_err(|_| late())?.map_err(|fault: SourceFault| fault.to_string())? else {
-            return Ok(None);
-        };
-        let leaves = tree.leaves(commitment).map_err(|reason| format!("{uri}: {reason}"))?;
+    async fn answer(&self, (uri, commitment): &Promise, until: Until) -> Result<Option<(Tree, u32)>, Hitch> {
+        let calendar = Calendar::new(uri).map_err(Hitch::of)?;
+        let answer = tokio::time::timeout_at(until.at, calendar.complete(commitment)).await;
+        let late = |_| Hitch::of(SourceFault::Timeout { at: uri.clone(), after: until.after });
+        let Some(tree) = answer.map_err(late)?.map_err(Hitch::of)? else { return Ok(None) };
+        let leaves = tree.leaves(commitment).map_err(|reason| Hitch::Refused(format!("{uri}: {reason}")))?;
         let mut lowest = None;
         for leaf in &leaves {
             let Attestation::Bitcoin { height } = leaf.attestation else { continue };
-            let named = u32::try_from(*height).map_err(|_| format!("{uri}: names block {height}, which is none"))?;
+            let none = |_| Hitch::Refused(format!("{uri}: names block {height}, which is none"));
+            let named = u32::try_from(*height).map_err(none)?;
             match self.word(named, &leaf.message, until).await {
                 Word::Confirms => lowest = Some(lowest.map_or(named, |low: u32| low.min(named))),
                 Word::Contradicts(who) => {
-                    return Err(format!(
+                    return Err(Hitch::Refused(format!(
                         "refused: {uri} answers with a proof that ends in another Merkle root than that of block \
                          {height}, as {who} has it; nothing was changed"
-                    ));
+                    )));
                 }
                 Word::NotAtHand => {
-                    return Err(format!(
+                    return Err(Hitch::NoHeader(format!(
                         "{uri} names block {height}, and no header of it is at hand: the proof stays pending (gently \
                          anchor sync, or a block source)"
-                    ));
+                    )));
                 }
             }
         }
@@ -158,14 +170,14 @@ impl Stamper<'_> {
     }
 
     /// Whether a message is the Merkle root of the block at a height: of the home's own headers, else of the sources'.
-    async fn word(&self, height: u32, message: &[u8], until: Instant) -> Word {
+    async fn word(&self, height: u32, message: &[u8], until: Until) -> Word {
         let own = HeadersStore::peek(&self.paths.headers(), self.network, height).ok().flatten();
         if let Some(header) = own {
             let confirms = is_root(&header, message);
             return if confirms { Word::Confirms } else { Word::Contradicts("the headers store".to_owned()) };
         }
         let asked = self.sources.iter().map(|source| async {
-            (source.name(), tokio::time::timeout_at(until, source.at(height)).await.ok().and_then(Result::ok))
+            (source.name(), tokio::time::timeout_at(until.at, source.at(height)).await.ok().and_then(Result::ok))
         });
         let mut others = Vec::new();
         for (name, anchor) in join_all(asked).await {

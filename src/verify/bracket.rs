@@ -1,12 +1,12 @@
 //! Between which blocks a session, and the whole ledger, came to be (format, section 11).
 
+use crate::ledger::Oid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
 use super::checker::Checker;
 use super::proofs::{Attested, Placed};
 use super::report::{Answer, Question, Verdict, counted};
-use super::since::Scope;
 
 /// One end of a session's bracket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Bracket {
     pub unchecked: u64,
     /// Heads whose proof waits for a block.
     pub pending: u64,
+    /// The oldest of them.
+    pub waits: Option<Waits>,
     /// Lines after the last head that a block attests.
     pub tail: u64,
     /// The widest bracket around any line that has both ends.
@@ -45,6 +47,25 @@ pub struct Bracket {
     pub orphaned: u64,
     /// Those that it does not reach.
     pub claimed: u64,
+}
+
+/// From this age on a pending proof is named: calendars need hours.
+const LATE: u64 = 48 * 60 * 60;
+
+/// A head whose proof waits for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The commit that the proof is on.
+    pub commit: Oid,
+    /// When the proof was put there, by the notes' own, unsigned, history.
+    pub since: Seconds,
+}
+
+impl Waits {
+    /// Whether it waits longer than calendars take.
+    pub fn is_late(&self, now: Seconds) -> bool {
+        now.since(self.since) > LATE
+    }
 }
 
 /// The blocks between which a line came to be.
@@ -80,6 +101,7 @@ impl Checker<'_> {
             proofs: self.proofs.attested.len() as u64,
             unchecked: self.proofs.unchecked.len() as u64,
             pending: self.proofs.pending,
+            waits: self.proofs.waits,
             tail: self.lines.state.count().saturating_sub(last.max(self.witnessed_lines())),
             placed: count(Placed::There),
             orphaned: count(Placed::Orphaned),
@@ -154,9 +176,6 @@ impl Checker<'_> {
     /// Before which block a session had ended.
     pub(super) fn not_after_of(&self, id: Hash32) -> Bound {
         let none = |words: &str| Bound::None(words.to_owned());
-        if !matches!(self.scope, Scope::Whole { .. }) {
-            return none("proofs are not looked at with --since");
-        }
         let Some(end) = self.lines.state.session(id).and_then(|session| session.end.as_ref()) else {
             return none("it is open");
         };
@@ -178,6 +197,7 @@ impl Checker<'_> {
                 Bound::None(format!("not checked: no header of block {height}, which attests it, is at hand"))
             }
             None if self.proofs.pending > 0 => none("not proven: proofs wait for a block"),
+            None if self.saved_base() => none("not checked: proofs on older commits are not looked at with --since"),
             None => none("not proven: no OpenTimestamps proof of the log after its end"),
         }
     }
@@ -210,9 +230,6 @@ impl Checker<'_> {
         if let Some((lines, time)) = self.witnessed_by() {
             return Verdict::new(Answer::Yes, format!("witnesses had seen the {} by {time}", counted(lines, "line")));
         }
-        if !matches!(self.scope, Scope::Whole { .. }) {
-            return not_checked("proofs are not looked at with --since".to_owned());
-        }
         if let Some(height) = self.proofs.unchecked.values().min() {
             let why = self.proofs.fault.as_ref().map(|fault| format!(" ({fault})")).unwrap_or_default();
             let proofs = counted(bracket.unchecked, "proof");
@@ -221,16 +238,18 @@ impl Checker<'_> {
                  sync, or a block source{pending}"
             ));
         }
+        let (part, older) = match self.saved_base() {
+            true => ("what is new", "; proofs on older commits are not looked at with --since"),
+            false => ("the ledger", ""),
+        };
         if self.proofs.pending > 0 {
-            return not_checked(format!(
-                "{} for a block yet",
-                match self.proofs.pending {
-                    1 => "1 proof waits".to_owned(),
-                    n => format!("{n} proofs wait"),
-                }
-            ));
+            let waiting = pending.trim_start_matches("; ");
+            return not_checked(format!("{waiting} yet{older}"));
         }
-        not_checked("the ledger carries no OpenTimestamps proof and no cosignature".to_owned())
+        not_checked(format!(
+            "{part} carries no OpenTimestamps proof, and its newest tree head no cosignatures that count for a \
+             time{older}"
+        ))
     }
 
     /// The words on lines that no proof covers.

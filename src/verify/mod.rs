@@ -61,7 +61,7 @@ use crate::store::{Read, StoreError};
 
 use since::{Lies, Start};
 
-pub use bracket::{Bound, Bracket, Span};
+pub use bracket::{Bound, Bracket, Span, Waits};
 pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening, wanted_headers};
 pub use position::{Misfit, Position};
 pub use progress::{Progress, Stage};

@@ -14,9 +14,9 @@ use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 
 use super::blocks::Named;
+use super::bracket::Waits;
 use super::checker::Checker;
 use super::report::Question;
-use super::since::Scope;
 
 /// Which headers a check would like to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub(super) struct Proofs {
     pub unchecked: BTreeMap<u64, u32>,
     /// Heads whose proof waits for a block.
     pub pending: u64,
+    /// The oldest of them, when the notes say since when.
+    pub waits: Option<Waits>,
     pub placed: BTreeMap<(u32, Hash32), Placed>,
     pub fault: Option<String>,
 }
@@ -86,11 +88,10 @@ struct Claim {
 }
 
 impl Checker<'_> {
-    /// Reads the proofs, asks for headers, and holds both against each other; nothing with `--since`.
+    /// Reads the proofs, asks for headers, and holds both against each other.
+    ///
+    /// Behind a saved position only proofs on the commits that are read: which line an older one is of is not known.
     pub fn check_proofs(&mut self, find: Option<&FindHeaders<'_>>) {
-        if !matches!(self.scope, Scope::Whole { .. }) {
-            return;
-        }
         let claims = self.read_proofs();
         let named = self.named_blocks();
         let headers = self.headers(find, &claims, &named);
@@ -116,12 +117,15 @@ impl Checker<'_> {
                 heads.push((node.id, *blob, head, *line));
             }
         }
-        let mut claims = Vec::new();
+        let (mut claims, mut oldest) = (Vec::new(), None);
         for (commit, blob, head, line) in heads {
             let Ok(bytes) = self.repository.blob(&blob) else { continue };
             match claim(&bytes, head) {
                 Ok((blocks, _)) if !blocks.is_empty() => claims.push(Claim { line, commit, blocks }),
-                Ok((_, promised)) => self.proofs.pending += u64::from(promised),
+                Ok((_, promised)) => {
+                    self.proofs.pending += u64::from(promised);
+                    oldest = oldest.or(promised.then_some(commit));
+                }
                 Err(actual) => {
                     let place = format!("{NOTES_OTS}, note {commit}");
                     let expected = format!("an OpenTimestamps proof of the log's head {head}");
@@ -129,6 +133,10 @@ impl Checker<'_> {
                 }
             }
         }
+        self.proofs.waits = oldest.zip(tip).and_then(|(commit, tip)| {
+            let since = self.repository.noted_since(&tip, &commit).ok()??;
+            Some(Waits { commit, since: Seconds::new(since).ok()? })
+        });
         claims
     }
 

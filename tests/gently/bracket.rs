@@ -86,6 +86,30 @@ fn session(person: &Person) -> Value {
     person.gently(&["audit", "session", &id, "--json"]).exits(0).json()["session"].clone()
 }
 
+/// Both checkers bracket the ledger, and each of its sessions, alike.
+pub fn same_brackets(ours: &Value, theirs: &Value) {
+    for key in
+        ["longest_span", "attested_after_no_block", "oldest_pending", "proofs", "proofs_pending", "unanchored_tail"]
+    {
+        assert!(
+            !ours["bracket"][key].is_null() || ["longest_span", "oldest_pending"].contains(&key),
+            "{key}: {ours:#}"
+        );
+        assert_eq!(ours["bracket"][key], theirs["bracket"][key], "{key}: {ours:#}\n{theirs:#}");
+    }
+    // The reason why there is no bound is for people.
+    let plain = |bound: &Value| match bound["block"].is_null() {
+        true => Value::Null,
+        false => json!({"block": bound["block"], "time": bound["time"], "height_proven": bound["height_proven"]}),
+    };
+    let each = |report: &Value| -> Vec<Value> {
+        let listed = report["session_brackets"].as_array().unwrap().iter();
+        listed.map(|of| json!([of["session"], plain(&of["not_before"]), plain(&of["not_after"])])).collect()
+    };
+    assert_eq!(each(ours), each(theirs));
+    assert_eq!(ours["sessions"], each(ours).len());
+}
+
 #[test]
 fn a_ledger_is_bracketed_and_both_checkers_say_so() {
     let calendar = CalendarServer::start(1);
@@ -104,6 +128,16 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
         (&report["bracket"]["unanchored_tail"], &other["bracket"]["unanchored_tail"]),
         (&report["entries"], &report["entries"])
     );
+    same_brackets(&report, &other);
+    assert_eq!(report["bracket"]["oldest_pending"]["commit"].as_str().unwrap().len(), 40);
+    let text = person.gently(&["audit", "verify"]).exits(0).out;
+    let started = Header::fields(&headers[100]).time.to_string();
+    let begins = format!(
+        "    Not before: block 100 ({}Z)\n    Not after: not proven: proofs wait for a block\n",
+        &started[..16]
+    );
+    assert!(text.contains("brackets:    1 session\n") && text.contains(&begins), "{text}");
+    assert!(!text.contains("pending:  "), "not late yet: {text}");
     let bounds = session(&person);
     assert_eq!((&bounds["not_before"]["block"], &bounds["not_before"]["height_proven"]), (&json!(100), &json!(false)));
     assert_eq!(bounds["not_after"]["reason"], "not proven: proofs wait for a block");
@@ -153,7 +187,10 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
             (&json!(1), &json!(0))
         );
     }
+    same_brackets(&report, &other);
     let text = person.gently(&["audit", "verify", "--require", "not-after,not-before"]).exits(0).out;
+    assert!(text.contains("    Not before: block 100 (") && text.contains("    Not after: block 106 ("), "{text}");
+    assert_eq!(text.matches("Z, height proven)").count(), 2, "{text}");
     assert!(text.contains("span:        at most 6 blocks without an outside anchor (line 3: 100 to 106); 2 lines attested, after no block\n"), "{text}");
     assert!(text.contains("tail:        0 lines of"), "{text}");
     let id = person.gently(&["session", "list", "--json"]).json()[0]["session"].as_str().unwrap().to_owned();
@@ -168,6 +205,7 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
         (&other["bracket"]["unanchored_tail"], &json!("yes"))
     );
     assert_ne!(report["bracket"]["unanchored_tail"], 0);
+    same_brackets(&report, &other);
     // A clone with the notes and the headers is all that an outsider needs.
     let copy = person.dir.path().join("copy.git");
     person.git(&["clone", "--quiet", "--mirror", ".", copy.to_str().unwrap()]).exits(0);
@@ -175,6 +213,32 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
     let command = ["audit", "verify", "--repo", copy.to_str().unwrap(), "--log", &log, "--headers", &folder, "--json"];
     let outside = person.gently(&command).json();
     assert_eq!(outside["answers"]["not_after"], "yes");
+    // Who checks a copy again sees what is new between its blocks, too.
+    let (reader, url) = (Person::new(), format!("file://{}", person.at("ledger.git").display()));
+    let look = || reader.gently(&["audit", "verify", "--repo", &url, "--headers", &folder, "--json"]).exits(0).json();
+    person.set("GENTLY_ANCHOR_MODE", "auto");
+    person.gently(&["session", "close"]).exits(0);
+    assert_eq!(look()["answers"]["not_after"], "yes");
+    person.ask("And now?");
+    person.gently(&["session", "close"]).exits(0);
+    for (commitment, height) in calendar.commitments()[1..].iter().zip(127..) {
+        let root = calendar.attest(commitment, height);
+        headers.push(mined_on(headers.last().unwrap(), root));
+    }
+    for n in 0..10 {
+        headers.push(mined_on(headers.last().unwrap(), [n; 32]));
+    }
+    let file = write_csv(&mut person, &headers);
+    assert!(person.gently(&["audit", "upgrade"]).exits(0).out.contains("no proof is pending"));
+    person.gently(&["anchor", "sync", "--from", file.to_str().unwrap()]).exits(0);
+    let again = look();
+    assert_eq!(again["answers"]["not_after"], "yes since", "{again:#}");
+    assert!(again["reasons"]["not_after"].as_str().unwrap().contains(": 1 proof; lines up to "), "{again:#}");
+    let again = look();
+    assert_eq!(again["answers"]["not_after"], "not checked", "nothing is new: {again:#}");
+    assert!(again["reasons"]["not_after"].as_str().unwrap().contains("proofs on older commits are not looked at"));
+    let all = reader.gently(&["audit", "verify", "--repo", &url, "--headers", &folder, "--from-scratch", "--json"]);
+    assert_eq!((&all.json()["answers"]["not_after"], &all.json()["bracket"]["proofs"]), (&json!("yes"), &json!(4)));
 }
 
 #[test]
@@ -386,14 +450,42 @@ fn claimed_higher() -> Chain {
     Chain::real(823_225..=823_225).with(823_235, &hash, &header)
 }
 
+/// What an explorer knows who has these headers, from the first block on.
+fn chain(headers: &[Header]) -> Chain {
+    let rows = headers.iter().enumerate();
+    rows.fold(Chain::default(), |chain, (at, header)| {
+        chain.with(u32::try_from(at).unwrap(), &header.hash().to_string(), &header.to_string())
+    })
+}
+
+/// Others need explorers, too: one run asks all of them together so often and no more, and the next one goes on.
+#[test]
+fn a_run_asks_explorers_at_most_2016_questions() {
+    let mut headers = regtest_headers()[..1].to_vec();
+    while headers.len() < 20_500 {
+        headers.push(mined_on(headers.last().unwrap(), [7; 32]));
+    }
+    let last = headers.last().unwrap();
+    // One knows no blocks in the middle.
+    let half = chain(&headers[..9_001]).with(20_499, &last.hash().to_string(), &last.to_string());
+    let (half, whole) = (EsploraServer::start(half), EsploraServer::start(chain(&headers)));
+    let both = json!([half.url(), whole.url()]).to_string();
+    let mut person = Person::with(&[("GENTLY_ANCHOR_ESPLORA", &both)]);
+    person.gently(&["init", "--network", "regtest"]).exits(0);
+    let synced = person.gently(&["anchor", "sync"]).exits(0);
+    assert!(synced.err.contains("at most 2016 questions. Run it again"), "{synced:#?}");
+    let asked = half.asked() + whole.asked();
+    assert!((2000..=2016).contains(&asked) && half.asked() > 900, "{} of {asked}", half.asked());
+    let kept = person.at("headers/regtest-0.dat");
+    let before = std::fs::read(&kept).unwrap();
+    person.set("GENTLY_ANCHOR_ESPLORA", &json!([whole.url()]).to_string());
+    let synced = person.gently(&["anchor", "sync", "--json"]).exits(0).json();
+    assert_eq!((&synced["to"], &synced["complete"]), (&json!(20_493), &json!(true)));
+    assert!(std::fs::read(&kept).unwrap().starts_with(&before), "only ever appended to");
+}
+
 #[test]
 fn headers_are_kept_from_an_explorer_ten_a_question() {
-    let chain = |headers: &[Header]| {
-        let rows = headers.iter().enumerate();
-        rows.fold(Chain::default(), |chain, (at, header)| {
-            chain.with(u32::try_from(at).unwrap(), &header.hash().to_string(), &header.to_string())
-        })
-    };
     let headers = regtest_headers();
     let server = EsploraServer::start(chain(&headers[..60]));
     let mut person = Person::with(&[("GENTLY_ANCHOR_ESPLORA", &json!([server.url()]).to_string())]);

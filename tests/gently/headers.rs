@@ -54,7 +54,20 @@ fn every_real_header_is_accepted() {
         let bytes = std::fs::read(folder.join(format!("stale/{height:07}.bin"))).unwrap();
         let header = Header::from_bytes(bytes.try_into().unwrap());
         assert_eq!(check_header(&header, &block(height, header.hash(), &header), Network::Bitcoin), Ok(()));
+        // Of the two that are called stale there one is: the other is the chain's own block of that height.
+        let (listed, named) = listed(&folder.join("mainnet-822527-830592.csv"), height);
+        assert_eq!(listed == header, height == 829_613);
+        assert_eq!(named == header.hash().to_string(), height == 829_613);
+        assert_eq!(listed.fields().prev, header.fields().prev);
     }
+}
+
+/// Header and hash of a height in a file of the chain.
+fn listed(file: &Path, height: u32) -> (Header, String) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let row = text.lines().find(|row| row.starts_with(&format!("{height},"))).unwrap();
+    let fields: Vec<&str> = row.split(',').collect();
+    (fields[2].parse().unwrap(), fields[1].to_owned())
 }
 
 #[test]

@@ -52,6 +52,7 @@ mod one_history;
 mod opening;
 mod opening_guess;
 mod opening_time;
+mod ots_oracle;
 mod person;
 mod pipeline;
 mod placeholders;

@@ -15,7 +15,7 @@ use gently::verify::{About, Answer, Trust, check_opening};
 use serde_json::{Value, json};
 
 use crate::aics::{Aics, log_key, site};
-use crate::bracket::{a_block_with, client, clients, hand_out};
+use crate::bracket::{a_block_with, client, clients, hand_out, same_brackets};
 use crate::calendar_server::{CalendarServer, Manner as Calendar, csv, mined_on, regtest_headers};
 use crate::node::Node;
 use crate::opening::{around, both, open};
@@ -81,6 +81,7 @@ fn outsider(folder: &Path, policy: &Path, kept: &Path) -> Value {
         (theirs.code, &theirs.json()["answers"]),
         "{ours:#?}\n{theirs:#?}"
     );
+    same_brackets(&ours.json(), &theirs.json());
     ours.json()
 }
 

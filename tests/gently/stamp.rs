@@ -204,6 +204,43 @@ fn nobody_reachable_costs_a_line_and_two_seconds() {
     assert!(off.err.contains("anchor.mode is off"), "{off:#?}");
 }
 
+/// However many promises somebody who is away has made, he is one line, and the same one when he takes nothing new.
+#[test]
+fn a_calendar_that_is_away_is_one_line_for_all_that_it_promised() {
+    let (one, two) = (CalendarServer::start(1), CalendarServer::start(2));
+    let mut person = person(&[&one, &two]);
+    for question in ["One?", "Two?", "Three?"] {
+        person.ask(question);
+        person.gently(&["session", "close"]).exits(0);
+    }
+    assert_eq!(one.commitments().len(), 3);
+    two.set_manner(Manner::Slow(Duration::from_secs(600)));
+    person.ask("Four?");
+    let closed = person.gently(&["session", "close"]).exits(0);
+    let of_two = two.url().trim_start_matches("http://");
+    assert_eq!(closed.err.matches(of_two).count(), 1, "{closed:#?}");
+    assert!(closed.err.contains("not stamped: 1 of 2 calendars accepted"), "{closed:#?}");
+    // With enough others for what is new, the line is about what is pending.
+    person.set("GENTLY_OTS_QUORUM", "1");
+    let closed = person.gently(&["session", "close", "--json"]);
+    person.ask("Five?");
+    assert_eq!(closed.err.matches(of_two).count(), 0, "nothing new: {closed:#?}");
+    let closed = person.gently(&["session", "close"]).exits(0);
+    let said = format!("pending as before: {of_two} says nothing within 2 s; asked again at the next close");
+    assert!(closed.err.contains("stamped 2 heads") && closed.err.contains(&said), "{closed:#?}");
+    assert_eq!(closed.err.matches(of_two).count(), 1, "{closed:#?}");
+    person.set("GENTLY_OTS_CALENDARS", &json!([one.url(), "http://127.0.0.77:9"]).to_string());
+    // Trouble of another kind is one line, too.
+    for commitment in one.commitments() {
+        one.answers(&commitment, b"rubbish".to_vec());
+    }
+    let told = person.gently(&["audit", "upgrade"]).exits(0);
+    assert_eq!(told.out.matches("expected a timestamp").count(), 1, "{told:#?}");
+    assert!(told.out.contains("; so with 3 more of its promises"), "{told:#?}");
+    let told = person.gently(&["audit", "upgrade", "--json"]).exits(0).json();
+    assert_eq!((told["notes"].as_array().unwrap().len(), &told["unreached"]), (1, &json!([])), "{told:#}");
+}
+
 #[test]
 fn what_is_pending_for_two_days_is_named() {
     let (one, two) = (CalendarServer::start(1), CalendarServer::start(2));
@@ -233,6 +270,29 @@ fn what_is_pending_for_two_days_is_named() {
     assert_eq!(late_after(47), (2, 0));
     assert_eq!(late_after(49), (2, 2));
     assert_eq!(one.asked().len(), 2, "one promise is one question, for however many heads");
+    // By the notes' own history: the close, doctor and verify name it.
+    let verify = || person.gently(&["audit", "verify"]).exits(0).out;
+    assert!(!verify().contains("48 hours"));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    for (hours, is_late) in [(47, false), (49, true)] {
+        let mut git = std::process::Command::new("git");
+        git.arg("-C").arg(person.at("ledger.git")).args(["commit-tree", "-m", "notes", "refs/notes/ots^{tree}"]);
+        for (name, value) in
+            [("NAME", "a"), ("EMAIL", "a@b.invalid"), ("DATE", &format!("{} +0000", now - hours * 3600))]
+        {
+            git.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        let aged = run(&mut git).exits(0).out;
+        person.git(&["update-ref", "refs/notes/ots", aged.trim()]).exits(0);
+        let (text, doctor) = (verify(), person.gently(&["doctor"]).out);
+        assert_eq!(text.contains("pending:     for more than 48 hours, since 20"), is_late, "{text}");
+        assert_eq!(doctor.contains("gently audit upgrade; a later proof covers the same lines"), is_late, "{doctor}");
+        let upgraded = person.gently(&["audit", "upgrade"]).exits(0).out;
+        assert_eq!(upgraded.contains("pending for more than 48 hours: the proof on commit"), is_late, "{upgraded}");
+    }
+    person.ask("And now?");
+    let closed = person.gently(&["session", "close"]).exits(0);
+    assert!(closed.err.contains("pending for more than 48 hours: the proof on commit"), "{closed:#?}");
 }
 
 #[test]

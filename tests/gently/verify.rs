@@ -173,14 +173,18 @@ fn verify_prints_the_five_lines_then_answers_then_findings() {
         assert!(line.starts_with(start), "{line}");
     }
     assert_eq!(
-        lines[12..],
+        lines[12..15],
         [
             "tail:        60 lines of 60 unanchored",
             "span:        no line is between two blocks",
-            "database:    not at hand, so not checked",
-            "checked:     verified from scratch"
+            "brackets:    5 sessions",
         ]
     );
+    // Two of the five start on no block; the newest comes first.
+    let bounds = |of: &str| lines[15..30].iter().filter(|line| line.starts_with(of)).count();
+    assert_eq!((bounds("    Not before: block "), bounds("    Not before: it starts on no block")), (3, 2));
+    assert_eq!(bounds("    Not after: "), 5);
+    assert_eq!(lines[30..], ["database:    not at hand, so not checked", "checked:     verified from scratch"]);
 
     let log = std::fs::read_to_string(home.log()).unwrap().replacen("reason:timeout", "reason:timeoux", 1);
     std::fs::write(home.dir.path().join("audit.log"), log).unwrap();

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::verify::{Bound, Bracket, Report, Scope};
+use crate::verify::{Bound, Bracket, Report, Scope, SessionReport, Waits};
+
+use super::super::screen::counted;
+use super::super::wire;
 
 /// The lines on the whole ledger; none with `--since`, which looks at no proof.
 pub(super) fn lines(report: &Report) -> Vec<String> {
@@ -28,7 +31,48 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         0 => String::new(),
         n => format!("; {} attested, after no block", of_lines(n)),
     };
-    vec![tail, format!("span:        {span}{unbounded}")]
+    let mut lines = vec![tail, format!("span:        {span}{unbounded}")];
+    lines.extend(bracket.waits.filter(|waits| waits.is_late(wire::clock_or_epoch())).map(|Waits { commit, since }| {
+        format!(
+            "pending:     for more than 48 hours, since {since}: the proof on commit {commit}; gently audit upgrade (a \
+             later proof covers the same lines)"
+        )
+    }));
+    lines
+}
+
+/// Sessions whose brackets stand in the report; all of them do in its JSON.
+const SHOWN: usize = 10;
+
+/// The brackets of the newest sessions; none with `--since`.
+pub(super) fn sessions(report: &Report) -> Vec<String> {
+    let (count, whole) = (report.sessions.len(), matches!(report.scope, Scope::Whole { .. }));
+    if !whole || count == 0 {
+        return Vec::new();
+    }
+    let of = if count > SHOWN {
+        format!("the newest {SHOWN} of {count}; each with gently audit session ID, all with --json")
+    } else {
+        counted(count, "session")
+    };
+    let each = report.sessions.iter().rev().take(SHOWN).flat_map(|session| {
+        let (before, after) = (words(&session.not_before), words(&session.not_after));
+        [format!("  {}", session.id.short16()), format!("    Not before: {before}"), format!("    Not after: {after}")]
+    });
+    std::iter::once(format!("brackets:    {of}")).chain(each).collect()
+}
+
+/// The brackets of all sessions as JSON, in the order in which they began; none with `--since`.
+pub(super) fn each(report: &Report) -> Value {
+    if !matches!(report.scope, Scope::Whole { .. }) {
+        return Value::Null;
+    }
+    let one = |session: &SessionReport| {
+        json!({
+            "session": session.id, "not_before": bound(&session.not_before), "not_after": bound(&session.not_after),
+        })
+    };
+    report.sessions.iter().map(one).collect::<Vec<_>>().into()
 }
 
 /// One end of a session's bracket.
@@ -59,7 +103,10 @@ pub(super) fn facts(bracket: &Bracket) -> Value {
     let span = bracket.longest.map(|span| {
         json!({"blocks": span.blocks(), "line": span.line, "after_block": span.after, "before_block": span.before})
     });
+    let waits =
+        bracket.waits.map(|Waits { commit, since }| json!({"commit": commit.to_string(), "since": since.to_string()}));
     json!({
+        "oldest_pending": waits,
         "proofs": bracket.proofs, "proofs_without_header": bracket.unchecked, "proofs_pending": bracket.pending,
         "unanchored_tail": bracket.tail, "longest_span": span, "attested_after_no_block": bracket.unbounded,
         "blocks_proven": bracket.placed, "blocks_orphaned": bracket.orphaned, "blocks_claimed": bracket.claimed,

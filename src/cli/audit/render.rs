@@ -23,7 +23,8 @@ pub(super) fn text(report: &Report) -> String {
     put(&mut out, format_args!("Sessions: {}", report.sessions.len()));
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
-    bracket::lines(report).iter().for_each(|line| put(&mut out, format_args!("{line}")));
+    let between = bracket::lines(report).into_iter().chain(bracket::sessions(report));
+    between.for_each(|line| put(&mut out, format_args!("{line}")));
     let database = match (&report.database, &report.scope) {
         (Some(counts), _) => counts.as_str(),
         (None, Scope::Whole { .. }) => "not at hand, so not checked",
@@ -227,6 +228,7 @@ fn print(value: &Value) -> String {
 pub(super) fn json(report: &Report, copy: Option<Value>) -> String {
     let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
     let mut all = value(report, &findings);
+    all["session_brackets"] = bracket::each(report);
     if let Some(copy) = copy {
         all["copy"] = copy;
     }

@@ -11,14 +11,14 @@ use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::opening::{
-    ClosePart, CommitPart, HeadPart, LinePart, MAX_AROUND, ObjectName, OpeningFile, RecordPart, StartPart,
+    ClosePart, CommitPart, HeadPart, LinePart, ObjectName, OpeningFile, RecordPart, StartPart,
 };
-use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, ExchangeRow, Find, Outcome, Read, SessionRow};
 
+use super::fit::{Believed, Later, fill};
 use super::head::{Head, file, prove};
-use super::stamp::{self, Stamp};
+use super::stamp;
 use super::{Found, Stop, because, broken};
 
 /// Puts a file together, and says in sentences what is left out so that it stays small.
@@ -27,7 +27,7 @@ pub(super) fn assemble(
     repository: &Repository,
     headers: &Path,
     found: &Found,
-    head: &Head,
+    (head, believed): (&Head, &Believed),
 ) -> Result<(OpeningFile, Vec<String>), Stop> {
     let answered = found.exchange.as_ref().filter(|row| is_answered(row));
     let ended = match &found.session {
@@ -50,45 +50,8 @@ pub(super) fn assemble(
     };
     let place = stamp::Place { store, repository, headers, found, ended: ended.as_ref() };
     let stamp = stamp::find(&place, later.is_some(), &mut file)?;
-    let left_out = fill(&mut file, later, stamp)?;
+    let left_out = fill(&mut file, later, stamp, believed)?;
     Ok((file, left_out))
-}
-
-/// Takes in what is of use and fits: first the timestamp with the way to it, then the way to the close alone.
-fn fill(
-    file: &mut OpeningFile,
-    later: Option<Vec<(Hash32, Hash32, Seconds)>>,
-    stamp: Stamp,
-) -> Result<Vec<String>, Stop> {
-    let mut left_out = Vec::new();
-    let turns = later.as_ref().map(Vec::len);
-    let stamp = match stamp {
-        Stamp::Found(part) => Some(part),
-        Stamp::None => None,
-        Stamp::Unusable(why) => {
-            left_out.push(why);
-            None
-        }
-    };
-    let stamped = stamp.is_some();
-    let by_lines = stamp.clone().filter(|stamp| stamp.lines.is_some());
-    for (later, stamp) in [(later.clone(), stamp), (None, by_lines), (later, None), (None, None)] {
-        if let Some(close) = &mut file.close {
-            close.later = later;
-        }
-        file.stamp = stamp;
-        if file.around().map_err(broken)? <= MAX_AROUND {
-            break;
-        }
-    }
-    if file.stamp.is_none() && stamped {
-        left_out.push("the OpenTimestamps proof: with the way to it the file would be too large".to_owned());
-    }
-    if let (Some(turns), Some(None)) = (turns, file.close.as_ref().map(|close| &close.later)) {
-        left_out
-            .push(format!("how the session's close covers this turn: {turns} later turns are too many for the file"));
-    }
-    Ok(left_out)
 }
 
 fn is_answered(row: &ExchangeRow) -> bool {
@@ -184,7 +147,7 @@ fn close(store: &Sqlite, repository: &Repository, ended: &Ended) -> Result<Close
 }
 
 /// What the session's chain has behind a turn.
-fn later(store: &Sqlite, session: &SessionRow, row: &ExchangeRow) -> Result<Vec<(Hash32, Hash32, Seconds)>, Stop> {
+fn later(store: &Sqlite, session: &SessionRow, row: &ExchangeRow) -> Result<Later, Stop> {
     let own = row.outcome.as_ref().map_or(0, |outcome| outcome.outcome_line);
     let mut later = Vec::new();
     store.each_exchange(Some(session.uuid), &mut |row| {

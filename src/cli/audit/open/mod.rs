@@ -4,6 +4,7 @@
 //! written; 2 there is nothing to open, or it can't be opened any more; 3 not recorded, so nothing was written.
 
 mod evidence;
+mod fit;
 mod head;
 mod notes;
 mod stamp;
@@ -123,7 +124,10 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, Stop> {
         (None, None) => return because("no tree head covers the line"),
     };
     let folder = opened.home.root().join("headers");
-    let (file, notes) = evidence::assemble(store, &repository, &folder, &found, &head)?;
+    let witnesses = &opened.config.witness;
+    let keys = witnesses.named.values().map(|witness| witness.key.clone()).collect();
+    let believed = fit::Believed { keys, quorum: witnesses.quorum };
+    let (file, notes) = evidence::assemble(store, &repository, &folder, &found, (&head, &believed))?;
     let text = file.print().map_err(|e| Stop::Because(e.to_string()))?;
     let code = match &args.out {
         None => print(&text),
