@@ -213,7 +213,8 @@ impl Message {
 
 /// The value of a trailer in a message, if it is there exactly once.
 pub fn trailer<'a>(message: &'a str, key: &str) -> Option<&'a str> {
-    let mut found = message.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    // Not `lines`, which takes a carriage return for a part of the line's end.
+    let mut found = message.split('\n').filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
     let value = found.next()?;
     found.next().is_none().then_some(value)
 }

@@ -24,7 +24,7 @@ use super::position::Misfit;
 use super::progress::{Progress, Stage};
 use super::proofs::Proofs;
 use super::receipts::Receipts;
-use super::records::Short;
+use super::records::{ExchangeHashes, Short};
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
 use super::signatures::{Closing, Queue};
@@ -69,7 +69,7 @@ pub(super) struct Checker<'a> {
     pub lines_in_segments: u64,
     pub log_file: bool,
     /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
-    pub exchange_hashes: HashMap<Hash32, Hash32>,
+    pub exchange_hashes: ExchangeHashes,
     pub has_database: bool,
     pub tombstones: Tombstones,
     /// What was kept of texts, by line.
@@ -176,7 +176,7 @@ impl<'a> Checker<'a> {
             anchored: HashSet::new(),
             lines_in_segments: 0,
             log_file: evidence.log.is_some(),
-            exchange_hashes: HashMap::new(),
+            exchange_hashes: ExchangeHashes::default(),
             has_database: evidence.database.is_some(),
             tombstones: Tombstones::default(),
             policies: Policies::default(),

@@ -66,6 +66,7 @@ impl Checker<'_> {
     pub fn check_database(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
         let exchanges = self.commits.get(&CommitKind::Interaction).copied().unwrap_or_default();
         self.progress.begin(Stage::Database, exchanges);
+        self.exchange_hashes.sort();
         let mut counts = DatabaseCounts::default();
         let Some(head) = self.rows(store.head())? else { return Ok(()) };
         let genesis = self.rows(store.genesis())?;

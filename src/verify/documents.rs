@@ -167,7 +167,7 @@ impl Checker<'_> {
 
     fn keep_exchange(&mut self, record: Hash32, document: &Record) {
         if self.has_database {
-            self.exchange_hashes.insert(record, document.exchange_hash);
+            self.exchange_hashes.keep(record, document.exchange_hash);
         }
     }
 

@@ -242,7 +242,7 @@ impl Checker<'_> {
 
     /// `exchange_commitment` of an answer is the one in its `record.json`.
     fn check_record(&mut self, rows: &Rows<'_>, record: Hash32) {
-        if let Some(known) = self.exchange_hashes.get(&record).copied() {
+        if let Some(known) = self.exchange_hashes.of(record) {
             let place = rows.place();
             let stored = rows.exchange.outcome.as_ref().map(|outcome| outcome.exchange_commitment);
             self.cell_opt(Some(rows.session.id), &place, "exchange_commitment", Some(known), stored);

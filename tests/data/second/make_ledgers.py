@@ -994,6 +994,76 @@ def honest_on_local_blocks_only(folder):
     scenario(network="signet").write(folder)
 
 
+# -- ways of which nobody made a list
+def ended_with(name, rest, *questions):
+    """A line more, outside sessions, behind the `recover` line."""
+    with_key(name, "rest", "recover#1", lambda line: [line, line.rsplit("|", 3)[0] + "|" + rest], *questions)
+
+
+with_key("message_with_carriage_returns", "message", "interaction#1", lambda text: text.replace("\n", "\r\n"), C)
+with_key("signature_twice", "commit", "interaction#1", lambda raw: raw.replace(
+    b"\n\ninteraction", b"\n" + raw[raw.index(b"gpgsig"):raw.index(b"\n\ninteraction")] + b"\n\ninteraction", 1), C)
+with_key("header_before_the_signature", "commit", "interaction#1", replaced(b"gpgsig ", b"encoding UTF-8\ngpgsig "), C)
+with_key("zone_of_minus_zero", "author", "interaction#1", replaced("+0000", "-0000"), C)
+with_key("date_with_a_leading_zero", "author", "interaction#1", lambda who: re.sub(r"> (\d+)", r"> 0\1", who), C)
+with_key("parents_of_the_close_exchanged", "parents", "close#1", lambda parents: parents[::-1], C)
+with_key("tree_with_a_submodule", "files", "interaction#2", lambda f: {**f, "sub": ("160000", b"")}, C)
+with_key("signers_with_a_comment", "files", "genesis#1", lambda f: {**f, "allowed_signers": f["allowed_signers"][:-1] + b" me\n"}, C)
+with_key("segment_with_a_line_of_the_one_before", "segment", "main#3", lambda seg: seg.split(b"\n")[0] + b"\n" + seg, C)
+with_key("record_with_half_a_character", "json", "response#1", replaced(b'"observer"', b'"\\ud800"'), C)
+with_key("tier_of_minus_zero", "json", "session_start#1", replaced(b'"tier":2', b'"tier":-0'), C)
+with_key("interactions_of_the_line_another", "details", "session_end#1", lambda details: [
+    (key, value + 1 if key == "interactions" else value) for key, value in details], C)
+with_key("height_beyond_32_bits", "block", "session_start#1", lambda block: {**block, "height": (1 << 32) + block["height"]}, C)
+with_key("real_height_without_a_hash", "block", "session_start#1", lambda block: {**block, "hash": ZERO}, C)
+with_key("drift_line_of_a_denied_prompt", "rest", "denied#1", lambda rest: [
+    rest, "|".join(rest.split("|")[:2]) + "|drift|" + rest.split("|")[3] + "|class:tone,severity:low,seq:2,id:x"], C)
+ended_with("details_of_no_character", "some_event|-|key:%ED%A0%80", C)
+ended_with("details_overlong", "some_event|-|key:%C0%80", C)
+ended_with("checkpoint_line_without_a_commit", "checkpoint|-|record:" + "a" * 64, C)
+ended_with("rotation_line_without_a_commit", "key_rotate|-|record:" + "a" * 64, C)
+ended_with("clock_set_to_another_time", "clock_set|-|to:2034-02-05T00:00:00Z", C)
+
+
+@tamper(C)
+def rotation_while_a_session_is_open(folder):
+    one = Ledger()
+    one.genesis()
+    session = one.start(HEIGHTS[0], b"auth 1")
+    one.ask(session)
+    one.rotate(SECOND)
+    one.ask(session)
+    one.end(session, HEIGHTS[0])
+    one.write(folder)
+
+
+@tamper(C)
+def checkpoint_on_a_branch(folder):
+    one = Ledger()
+    one.genesis()
+    session = one.start(HEIGHTS[0], b"auth 1")
+    one.ask(session)
+    main, ref = one.main, "refs/heads/" + session["branch"]
+    one.main = one.refs[ref]
+    one.checkpoint()
+    one.refs[ref], one.refs["refs/heads/main"] = one.main, main
+    one.write(folder)
+
+
+def in_repository(name, file, text, *questions):
+    """A file of the repository that is no object."""
+    def function(folder):
+        scenario().write(folder)
+        put(os.path.join(folder, "ledger.git", file), text)
+    TAMPERS[name] = (function, questions, True)
+
+
+VERSION_1 = b"[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+in_repository("configuration_of_other_object_names", "config", VERSION_1 + b"[extensions]\n\tobjectFormat = sha256\n", C)
+in_repository("honest_with_a_head_of_no_branch", "HEAD", b"ref: refs/heads/branch-9\n")
+in_repository("ref_of_a_bisection", "refs/bisect/bad", GENESIS[:40].encode() + b"\n", C)
+
+
 del TAMPERS["event_after_the_end"]
 
 
