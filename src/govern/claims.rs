@@ -277,6 +277,8 @@ fn terse(words: &[String], deeds: Deeds, after_done: bool) -> bool {
             || matches!(next.as_str(), "the" | "your" | "it" | "all" | "both" | "this" | "that" | CODE | QUOTED)
             || is_thing(next)
     });
+    // "Installed htop successfully.": whatever it is.
+    let object = object || (rest.len() > 1 && rest.last().is_some_and(|last| last == "successfully"));
     words.len() <= TERSE_WORDS
         && at <= 2
         && !has("and then have since both", words.first().map_or("", String::as_str))

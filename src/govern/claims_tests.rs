@@ -98,6 +98,7 @@ fn in_a_word() {
         "✅ Restarted nginx",
         "Done. Note posted.",
         "3 files deleted successfully.",
+        "Installed htop successfully.",
         "Sure: restarted it.",
     ]);
     none_claims(&[

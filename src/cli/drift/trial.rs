@@ -57,7 +57,8 @@ pub fn run(kernel: Option<&Path>, json: bool) -> u8 {
 /// The file's kernel, else this home's, else the built-in one.
 fn in_force(file: Option<&Path>) -> Result<Kernel, String> {
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|e| format!("cannot read the kernel {}: {e}", path.display()))?;
         return Kernel::from_toml(&text).map_err(|e| format!("{}: {e}", path.display()));
     }
     let of_home = || -> Result<Option<Kernel>, WireError> {

@@ -286,7 +286,17 @@ fn is_public(word: &str) -> bool {
     let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
     let pseudo_version =
         word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
-    bitcoin || hexadecimal || pseudo_version || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
+    bitcoin
+        || hexadecimal
+        || pseudo_version
+        || is_board(word)
+        || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
+}
+
+/// A position of chess: eight ranks of pieces and empty squares.
+fn is_board(word: &str) -> bool {
+    let rank = |rank: &str| (1..=8).contains(&rank.len()) && rank.bytes().all(|b| b"pnbrqkPNBRQK12345678".contains(&b));
+    word.matches('/').count() == 7 && word.split('/').all(rank)
 }
 
 /// Whether what stands before a word says that it is a digest, an image, or part of an address.
@@ -303,11 +313,15 @@ fn is_harmless_place(text: &str, start: usize) -> bool {
 
 /// Whether `start` is inside an address: `://` before it, without a blank between.
 fn is_in_address(bytes: &[u8], start: usize) -> bool {
-    let before = bytes[start.saturating_sub(256)..start].iter().rev();
-    let run = before
-        .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>' | b'(' | b'`'))
-        .count();
-    bytes[start - run..start].windows(3).any(|three| three == b"://")
+    let before = &bytes[start.saturating_sub(256)..start];
+    for (at, b) in before.iter().enumerate().rev() {
+        match b {
+            b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'"' | b'\'' | b'<' | b'>' | b'(' | b'`' => return false,
+            b'/' if before[..at].ends_with(b":/") => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Places of base64 data: lines of one length in a row that hold nothing else.

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
+use super::columns::{self, Heads};
 use super::link::Ends;
 use super::rounds::OPAQUE;
 use super::rules::{Allow, Rule, RuleFault, RuleFile, read};
@@ -13,7 +14,7 @@ use super::triggers::{Action, TRIGGERS};
 use super::value::{stands_in, wordiness};
 use super::window::{AFTER, Windows, boundary, boundary_before};
 use super::words::{WORDS, Word};
-use super::{address, bare, login, named, pem, prose, steps};
+use super::{address, bare, login, named, near, pem, prose, steps};
 
 /// The rules that every home has.
 const OWN_RULES: &str = include_str!("../../../genesis/secrets.toml");
@@ -239,7 +240,10 @@ impl Engine {
             Action::Authorization => add(address::authorization(text, end), self.of.authorization),
             Action::UserFlag => add(address::user_flag(text, end), self.of.password),
             Action::Pair => add(prose::pair(text, end), self.of.password),
-            Action::Login => add(login::login(text, end), self.of.password),
+            Action::Login => add(login::login(text, end).or_else(|| near::behind(text, end)), self.of.password),
+            Action::Behind => add(near::behind(text, end), self.of.password),
+            Action::Joined => add(near::joined(text, start, end), self.of.password),
+            Action::Mail => add(near::of_mail(text, end), self.of.password),
             Action::Purpose => add(login::before_purpose(text, start), self.of.password),
             Action::Code | Action::ToldCode | Action::Pin => {
                 let place = login::code(text, (start, end), action == Action::Pin, action == Action::ToldCode);
@@ -296,22 +300,31 @@ impl Engine {
     /// Looks at every word that calls something secret; returns where such words are.
     fn look_by_name(&self, text: &str, words: Vec<Word>, spans: &mut Vec<Span>) -> bare::Cues {
         let mut cues = bare::Cues::default();
-        let mut ends = Ends::default();
+        let (mut ends, mut heads) = (Ends::default(), Heads::default());
         let nexts = prose::nexts(text, &words);
         for (word, next) in words.iter().zip(nexts) {
             let Word { start, end, class } = *word;
             steps::count(end - start);
             cues.add(text, start, end, class);
-            if is_taken(text, end) {
+            if is_taken(text, end) || class.is_short() && prose::is_ticket(text, start, end) {
                 continue;
             }
             let kind = if class.is_password() { self.of.password } else { self.of.secret };
+            if let Some(values) = columns::look(text, *word, &mut heads) {
+                spans.extend(values.into_iter().map(|(start, end)| Span { start, end, kind }));
+                continue;
+            }
             let place = named::look(text, *word, &mut ends);
             let place = if class.is_password() {
                 place.or_else(|| prose::look(text, start, end, next))
             } else {
                 place.or_else(|| prose::token(text, *word, next))
             };
+            let calls =
+                class.is_password() || text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("credential"));
+            if place.is_none() && calls {
+                spans.extend(near::around(text, start, end).into_iter().map(|(start, end)| Span { start, end, kind }));
+            }
             spans.extend(place.map(|(start, end)| Span { start, end, kind }));
         }
         cues

@@ -61,7 +61,7 @@ pub(super) fn is_listed(text: &str) -> bool {
 }
 
 /// Whether a word is something else: an address, a path, code, a stand-in, a digest, a date.
-fn is_other(text: &str) -> bool {
+pub(super) fn is_other(text: &str) -> bool {
     let email = text.split_once('@').is_some_and(|(_, host)| host.contains('.'));
     email
         || stands_in(text)

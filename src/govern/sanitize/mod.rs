@@ -2,6 +2,7 @@
 
 mod address;
 mod bare;
+mod columns;
 mod dialect;
 mod engine;
 mod fold;
@@ -9,6 +10,7 @@ mod link;
 mod login;
 mod makeup;
 mod named;
+mod near;
 mod pem;
 mod placeholder;
 mod prose;

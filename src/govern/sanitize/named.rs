@@ -78,7 +78,7 @@ fn is_public(part: &str) -> bool {
 }
 
 /// The words of a name: cut at signs and where a capital follows a small letter.
-fn parts(name: &str) -> impl Iterator<Item = &str> {
+pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
     let bytes = name.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -95,7 +95,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a value may be what its name says.
-fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -> bool {
+pub(super) fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -> bool {
     let text = value.text;
     // After a mere blank, a word is believed with a digit in it, or in quotes.
     if link == Link::Blank && !value.quoted && !text.bytes().any(|b| b.is_ascii_digit()) {

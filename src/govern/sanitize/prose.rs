@@ -2,10 +2,11 @@
 
 use super::login::{is_chosen, is_given, is_listed, is_mixed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
+use super::near::is_made_up;
 use super::said::{QUOTES, Said, last_words, reach_after, reach_before, words};
 use super::value::{is_code, is_mixed_case, is_path, is_random, makeup, stands_in};
 use super::window::boundary;
-use super::words::{Class, Word, is_a_kind_of_name, is_common};
+use super::words::{Class, Lexicon, Word, is_a_kind_of_name, is_common};
 
 /// Most words between "password" and its verb: "the password for the guest network is".
 const MAX_BETWEEN: usize = 6;
@@ -23,6 +24,16 @@ const SETTERS: &[&str] = &["changed", "reset", "rotated", "set", "switched", "to
 /// Words and signs after which it may come: what follows must be no word that is said.
 const WEAK_VERBS: &[&str] =
     &["-", "->", "be", "enter", "entered", "put", "tried", "try", "type", "typed", "use", "used", "–", "—", "→"];
+/// Words that say what a password has to be like.
+const DEMANDS: &[&str] =
+    &["contain", "contains", "criteria", "include", "includes", "must", "requirements", "requires", "rules"];
+/// All of them that are ASCII, sorted.
+#[rustfmt::skip]
+static SAYING: Lexicon = Lexicon::new(&[
+    "-", "->", "=", "are", "be", "becomes", "c'est", "changed", "contain", "contains", "criteria", "enter", "entered",
+    "es", "est", "include", "includes", "is", "ist", "lautet", "must", "put", "requirements", "requires", "reset",
+    "rotated", "rules", "set", "switched", "to", "tried", "try", "type", "typed", "updated", "use", "used", "war", "was",
+]);
 /// Words that may stand between the verb and the password.
 const FILLERS: &[&str] = &[
     "actually",
@@ -137,11 +148,14 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     }
     let (mut verb, mut sets, mut weak) = (false, false, false);
     for (nth, word) in words(rest, rest_start).take(MAX_BETWEEN + 5).enumerate() {
+        // Most words are in no list.
+        let says = !word.text.is_ascii() || SAYING.has(word.text);
+        let is = |list: &[&str]| says && word.is(list);
         if weak && is_given(word.text) {
             return Some(word.place());
         }
         if verb {
-            let setter = word.is(SETTERS);
+            let setter = is(SETTERS);
             sets |= setter;
             if setter || word.is(FILLERS) || word.text.is_empty() {
                 continue;
@@ -150,14 +164,18 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
             return word.may_be_password(plain).then(|| word.place());
         }
         // "password manager is", "password policy:": something about passwords.
-        let verbal = word.colon || word.is(WEAK_VERBS) || word.is(SETTERS);
-        let about = nth == 0 && !verbal && is_a_kind_of_name(word.text);
+        // "the password must contain: digits": what it has to be like.
+        if is(DEMANDS) {
+            return None;
+        }
+        let verbal = word.colon || is(WEAK_VERBS) || is(SETTERS);
+        let about = nth == 0 && !verbal && is_a_kind_of_name(word.text) && !word.is(&["at"]);
         if about || word.start + word.text.len() > next {
             return None;
         }
-        weak = word.is(WEAK_VERBS);
+        weak = is(WEAK_VERBS);
         sets = word.is(&["to", "as"]) && is_set(text, start);
-        verb = sets || word.is(VERBS) || (word.colon && nth <= 3) || (word.text.is_empty() && nth > 0);
+        verb = sets || is(VERBS) || (word.colon && nth <= 3) || (word.text.is_empty() && nth > 0);
         let sentence_ends =
             text.get(word.start + word.text.len()..).is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
         if !verb && (sentence_ends || nth >= MAX_BETWEEN) {
@@ -165,6 +183,20 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
         }
     }
     None
+}
+
+/// What a pass is for that opens no account.
+const TICKETS: &[&str] =
+    &["boarding", "bus", "day", "guest", "museum", "park", "press", "rail", "season", "ski", "train"];
+
+/// Whether a word is the end of "boarding pass".
+pub(super) fn is_ticket(text: &str, start: usize, end: usize) -> bool {
+    let before = text.get(start.saturating_sub(10)..start).unwrap_or_default().trim_end();
+    text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("pass"))
+        && before
+            .rsplit(|c: char| !c.is_alphabetic())
+            .next()
+            .is_some_and(|last| TICKETS.iter().any(|ticket| last.eq_ignore_ascii_case(ticket)))
 }
 
 /// Whether a word is the end of a name in code: `confirm_password`.
@@ -192,6 +224,7 @@ fn is_set(text: &str, start: usize) -> bool {
 const ARTICLES: &[&str] = &[
     "the", "my", "a", "an", "your", "our", "its", "his", "her", "their", "new", "admin", "root", "user", "db", "database",
     "default", "wifi", "temporary", "initial", "master", "good", "strong", "safe", "secure", "weak", "valid", "bad",
+    "bank", "decent", "email", "enough", "fairly", "long", "okay", "old", "really", "router", "very",
 ];
 /// Most of them.
 const MAX_ARTICLES: usize = 4;
@@ -229,7 +262,8 @@ fn leads_back(before: &str, ends: bool) -> bool {
 /// "is X a good password?": the word before the article that ends at `at`.
 fn asked(all: &[Said<'_>], at: usize) -> Option<(usize, usize)> {
     let [.., verb, said] = all.get(..at)? else { return None };
-    (at < all.len() && verb.is(&["is", "are", "was", "isn't", "would"]) && is_given(said.text)).then(|| said.place())
+    (at < all.len() && verb.is(&["is", "are", "was", "isn't", "would"]) && (is_given(said.text) || is_mixed(said.text)))
+        .then(|| said.place())
 }
 
 /// "use X as the password", "X is my password".
@@ -331,7 +365,7 @@ pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(FILLERS) {
-            return is_said_token(word.text).then(|| word.place());
+            return (is_said_token(word.text) || is_made_up(word.text, true)).then(|| word.place());
         }
         if !verb && word.start + word.text.len() > next {
             return None;
@@ -354,4 +388,16 @@ fn is_said_token(text: &str) -> bool {
         && !is_prose_sign(text)
         && !is_code(text)
         && !is_path(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_that_says_something_is_known_at_a_glance() {
+        for word in [VERBS, SETTERS, WEAK_VERBS, DEMANDS].concat() {
+            assert_eq!(SAYING.has(word), word.is_ascii(), "{word}");
+        }
+    }
 }

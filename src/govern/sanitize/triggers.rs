@@ -20,6 +20,12 @@ pub(super) enum Action {
     /// A code after a colon: only where the word before says what it opens.
     ToldCode,
     Pin,
+    /// What was made up, behind a word about logging in.
+    Behind,
+    /// What a sign joins to the name of a user.
+    Joined,
+    /// What a colon joins to an address of mail.
+    Mail,
 }
 
 /// Keywords of no rule file.
@@ -62,4 +68,35 @@ pub(super) const TRIGGERS: &[(&str, Action)] = &[
     ("credenziali", Action::Pair),
     ("inloggegevens", Action::Pair),
     ("pin is", Action::Pin),
+    ("logged in", Action::Login),
+    ("logging in", Action::Login),
+    ("signed in", Action::Login),
+    ("signing in", Action::Login),
+    ("log into", Action::Login),
+    ("logged into", Action::Login),
+    ("as key", Action::Purpose),
+    ("as the key", Action::Purpose),
+    ("account", Action::Behind),
+    ("wifi", Action::Behind),
+    ("wi-fi", Action::Behind),
+    ("wlan", Action::Behind),
+    ("ssid", Action::Behind),
+    ("wpa", Action::Behind),
+    ("admin/", Action::Joined),
+    ("admin:", Action::Joined),
+    ("root/", Action::Joined),
+    ("root:", Action::Joined),
+    (".com:", Action::Mail),
+    (".com :", Action::Mail),
+    (".org:", Action::Mail),
+    (".org :", Action::Mail),
+    (".net:", Action::Mail),
+    (".net :", Action::Mail),
+    (".io:", Action::Mail),
+    (".io :", Action::Mail),
+    (".de:", Action::Mail),
+    (".fr:", Action::Mail),
+    (".uk:", Action::Mail),
+    (".ru:", Action::Mail),
+    (".edu:", Action::Mail),
 ];

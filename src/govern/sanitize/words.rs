@@ -81,7 +81,7 @@ const ABOUT: &[&str] = &[
     "alg", "algorithm", "argument", "arn", "at", "attempts", "attribute", "button", "change", "changed", "class",
     "cmd", "column", "command", "confirm", "confirmation", "count", "date", "dir", "directory", "duration", "enabled",
     "encoding", "encryption", "endpoint", "env", "error", "exp", "expiration", "expires", "expiry", "factory",
-    "field", "file", "filename", "folder", "form", "format", "generator", "hash", "hashed", "header", "help", "hint",
+    "field", "file", "filename", "folder", "form", "format", "generator", "hash", "hashed", "hasher", "hashing", "header", "help", "hint",
     "icon", "id", "ids", "index", "input", "issuer", "label", "len", "length", "lifetime", "limit", "link",
     "location", "manager", "max", "message", "method", "min", "mode", "msg", "name", "names", "num", "page", "param",
     "parameter", "path", "pattern", "placeholder", "plugin", "policy", "prefix", "prompt", "property", "provider",
@@ -108,7 +108,7 @@ const COMMON: &[&str] = &[
     "because", "been", "before", "being", "below", "better", "between", "blank", "both", "but", "by", "called", "can",
     "cannot", "case", "change", "changed", "characters", "check", "checked", "combination", "common", "compromised",
     "configured", "confirm", "correct", "created", "currently", "database", "decrypted", "default", "defined",
-    "different", "disabled", "displayed", "do", "does", "don't", "during", "each", "easily", "easy", "either", "else",
+    "different", "disabled", "displayed", "do", "does", "don't", "done", "due", "during", "each", "easily", "easy", "either", "else",
     "empty", "enabled", "encoded", "encrypted", "enter", "entered", "equal", "exactly", "expired", "field", "file",
     "fine", "first", "for", "forgotten", "from", "generated", "given", "good", "got", "guessed", "handled", "hard",
     "has", "hashed", "have", "here", "hidden", "how", "id", "if", "ignored", "important", "in", "incorrect", "input",
@@ -119,10 +119,10 @@ const COMMON: &[&str] = &[
     "please", "possible", "present", "printed", "prompted", "protected", "provided", "read", "really", "request",
     "requested", "required", "reset", "right", "safe", "same", "saved", "secret", "secure", "sensitive", "sent",
     "server", "set", "shared", "short", "should", "shown", "simple", "so", "some", "someone", "something",
-    "specified", "still", "stored", "string", "strong", "such", "supplied", "supposed", "sure", "taken", "text",
+    "specified", "still", "stored", "string", "strong", "stronger", "such", "supplied", "supposed", "sure", "taken", "text",
     "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "too", "true", "type",
     "unique", "unknown", "unset", "until", "up", "use", "used", "user", "username", "using", "valid", "value",
-    "verified", "very", "via", "was", "weak", "what",
+    "verified", "very", "via", "was", "weak", "weaker", "what",
 ];
 /// The same in German, French, Spanish and Italian: what is said of passwords there.
 #[rustfmt::skip]
@@ -136,7 +136,7 @@ const COMMON_ELSEWHERE: &[&str] = &[
 ];
 #[rustfmt::skip]
 const COMMON_MORE: &[&str] = &[
-    "when", "where", "whether", "which", "while", "who", "whose", "why", "will", "with", "within", "without", "wrong",
+    "when", "where", "whether", "which", "while", "who", "whose", "why", "will", "with", "within", "without", "worse", "wrong",
     "you", "your",
 ];
 
