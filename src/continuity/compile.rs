@@ -173,10 +173,10 @@ pub(super) fn tokens(bytes: usize) -> u64 {
     u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX)
 }
 
-/// Compiles the bundle; a function of its inputs and nothing else.
-pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
+/// Ring 0 alone, held against the kernel's cap; the other rings are empty.
+pub fn ring0(inputs: &Inputs<'_>) -> Result<Bundle, CompileFault> {
     let sight = sight(inputs)?;
-    let mut bundle = Bundle {
+    let bundle = Bundle {
         session_id: inputs.session_id,
         phase: inputs.kernel.phase().to_owned(),
         tier: inputs.kernel.tier(),
@@ -192,6 +192,12 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
         exclusions: Vec::new(),
     };
     cap(&bundle, &bundle.print()?, inputs.kernel.rules().rings.ring0)?;
+    Ok(bundle)
+}
+
+/// Compiles the bundle; a function of its inputs and nothing else.
+pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
+    let mut bundle = ring0(inputs)?;
     let mut refs = refs(&bundle)?;
     let chosen = select(inputs.kernel, inputs.user_input, inputs.recalled, inputs.now);
     bundle.facts = chosen.facts;

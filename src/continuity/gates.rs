@@ -61,24 +61,39 @@ pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<Kept> {
     if !is_compatible(kernel, phase.as_deref(), *tier) {
         return Some(Kept::AuthorityIncompatible);
     }
-    text_gate(text)
+    text_gate(text, holds_secret)
 }
 
 /// The same for a turn, whose source is its own row and line.
 pub fn gate_turn(turn: &TurnCandidate) -> Option<Kept> {
-    if turn.withheld {
-        return Some(Kept::AuthorityIncompatible);
-    }
-    let gone = if turn.unkept { Kept::NotKept } else { Kept::Erased };
-    turn.text.as_deref().map_or(Some(gone), text_gate)
+    gate_said(turn.text.as_deref(), (turn.unkept, turn.withheld), holds_secret)
 }
 
-fn text_gate(text: &str) -> Option<Kept> {
+/// The same of a turn's text, whether it was never kept and whether it was denied or withheld, where the sanitizer was
+/// perhaps asked about it before.
+pub fn gate_said(
+    text: Option<&str>,
+    (unkept, withheld): (bool, bool),
+    is_sensitive: impl FnOnce(&str) -> bool,
+) -> Option<Kept> {
+    if withheld {
+        return Some(Kept::AuthorityIncompatible);
+    }
+    let gone = if unkept { Kept::NotKept } else { Kept::Erased };
+    text.map_or(Some(gone), |text| text_gate(text, is_sensitive))
+}
+
+fn text_gate(text: &str, is_sensitive: impl FnOnce(&str) -> bool) -> Option<Kept> {
     // The cheaper one first: a dump of megabytes is not searched for secrets only to be kept out.
     if is_blob(text) {
         return Some(Kept::EvidenceBlob);
     }
-    (!redact(text).found.is_empty()).then_some(Kept::Sensitive)
+    is_sensitive(text).then_some(Kept::Sensitive)
+}
+
+/// Whether the sanitizer finds a secret.
+pub fn holds_secret(text: &str) -> bool {
+    !redact(text).found.is_empty()
 }
 
 /// Whether an artifact names a ledger id, and where what it says is from.

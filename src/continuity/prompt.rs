@@ -181,7 +181,18 @@ pub fn render_again(
     earlier: Earlier<'_>,
     user_text: &str,
 ) -> Result<String, RenderFault> {
-    let expected = Bundle::parse(bundle_json)?.kernel_hash.0;
+    render_read(kernel, (&Bundle::parse(bundle_json)?, bundle_json), own, earlier, user_text)
+}
+
+/// The same of a bundle that was read, and the text that it was read from ([`Bundle::parse`]).
+pub fn render_read(
+    kernel: &Kernel,
+    (bundle, bundle_json): (&Bundle, &str),
+    own: Option<&str>,
+    earlier: Earlier<'_>,
+    user_text: &str,
+) -> Result<String, RenderFault> {
+    let expected = bundle.kernel_hash.0;
     if expected != kernel.hash() {
         return Err(RenderFault::Kernel { expected, actual: kernel.hash() });
     }
@@ -224,7 +235,8 @@ fn block(marker: &str, json: &str) -> String {
 
 fn canonical_form(system: &str, user: &str) -> String {
     let messages = [Message { content: system, role: "system" }, Message { content: user, role: "user" }];
-    canon::print(&messages).expect("two texts have a canonical print")
+    // Two texts under keys in order: their plain print is canonical, and needs not be looked at again.
+    serde_json::to_string(&messages).expect("two texts have a print")
 }
 
 /// Spells the `<` of every marker, opening or closing, in any case, as `&lt;`.
@@ -254,6 +266,15 @@ mod tests {
         assert_eq!((lines.len(), lines[2], shown.matches('<').count()), (4, "</gently-context>", 2), "{shown}");
         let again: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
         assert_eq!(again.to_string(), given);
+    }
+
+    #[test]
+    fn the_print_of_two_texts_is_canonical() {
+        let every: String = (0u32..0x300).chain([0x2028, 0xfffd, 0x1_f600]).filter_map(char::from_u32).collect();
+        for (system, user) in [(every.as_str(), "\\\"/"), ("", every.as_str())] {
+            let value = serde_json::json!([{"role": "system", "content": system}, {"role": "user", "content": user}]);
+            assert_eq!(canonical_form(system, user), canon::print(&value).unwrap());
+        }
     }
 
     #[test]

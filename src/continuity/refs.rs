@@ -240,7 +240,7 @@ impl Resolving<'_> {
         let mut room = Room::of(caps);
         let mut kept = Vec::new();
         for (_, (reference, event)) in std::mem::take(&mut self.found).into_iter().rev() {
-            match room.take(text_of(&event).len()) {
+            match room.take(event.text().unwrap_or_default().len()) {
                 Ok(()) => kept.push((reference, event)),
                 Err(why) => {
                     self.transformations.retain(|t| t.ref_id != reference.ref_id);
@@ -251,15 +251,6 @@ impl Resolving<'_> {
         kept.reverse();
         self.transformations.sort_by(|a, b| a.ref_id.cmp(&b.ref_id));
         (kept, self.transformations)
-    }
-}
-
-/// What an event says; nothing for a DECISION.
-fn text_of(event: &Event) -> &str {
-    match event {
-        Event::Intent(intent) => intent.message(),
-        Event::Execution(execution) => execution.output(),
-        Event::Decision(_) => "",
     }
 }
 

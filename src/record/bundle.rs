@@ -25,7 +25,17 @@ const NAMED_HASH_PREFIX: &str = "sha256:";
 
 impl Serialize for NamedHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{NAMED_HASH_PREFIX}{}", self.0))
+        let mut text = [0; NAMED_HASH_PREFIX.len() + 64];
+        let (prefix, digits) = text.split_at_mut(NAMED_HASH_PREFIX.len());
+        prefix.copy_from_slice(NAMED_HASH_PREFIX.as_bytes());
+        digits.copy_from_slice(&self.0.digits());
+        serializer.serialize_str(std::str::from_utf8(&text).map_err(serde::ser::Error::custom)?)
+    }
+}
+
+impl std::fmt::Display for NamedHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{NAMED_HASH_PREFIX}{}", self.0)
     }
 }
 

@@ -20,7 +20,9 @@ pub use rows::{
     PlaceholderRow, PlaceholderRows, RowCounts, SessionProgress, SessionRow, TurnRow, Unkept,
 };
 
-pub use threads::{ContextRefRow, EventRow, IntentRow, PutThreads, ReferredText, ThreadRow, ThreadTurnRow, Threads};
+pub use threads::{
+    AskedRow, ContextRefRow, EventRow, IntentRow, PutThreads, ReferredText, ThreadRow, ThreadTurnRow, Threads,
+};
 pub use witnesses::{CalendarState, WitnessState};
 
 use std::collections::BTreeMap;

@@ -90,6 +90,31 @@ pub struct IntentRow {
     pub bytes: Option<u64>,
 }
 
+/// As much of an exchange as the order of the log is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedRow {
+    /// The exchange.
+    pub exchange: Uuid,
+    /// The row of its session.
+    pub session: Uuid,
+    /// Number of the prompt in its session.
+    pub seq: u64,
+    /// The user's turn.
+    pub turn_user: Uuid,
+    /// Aurora's, if there is one.
+    pub turn_aurora: Option<Uuid>,
+    /// The prompt's commitment.
+    pub prompt: Hash32,
+    /// Number of the prompt's line.
+    pub line: u64,
+    /// Whether it was answered.
+    pub answered: bool,
+    /// Its thread; none for an exchange from before threads.
+    pub thread: Option<Uuid>,
+    /// Length of its INTENT's text.
+    pub bytes: Option<u64>,
+}
+
 /// One resolved reference of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextRefRow {
@@ -148,6 +173,8 @@ pub trait Threads {
     ) -> Result<(), StoreError>;
     /// The INTENTs of all threads, in no order.
     fn intents(&self) -> Result<Vec<IntentRow>, StoreError>;
+    /// Calls `each` for every exchange, in no order; without the texts that stand in its row.
+    fn each_asked(&self, each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>) -> Result<(), StoreError>;
     /// The index that the next event of a thread gets.
     fn next_index(&self, thread: Uuid) -> Result<u64, StoreError>;
     /// What a turn refers to, by index.

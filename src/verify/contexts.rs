@@ -21,7 +21,9 @@ use crate::record::context::spec::{
 };
 use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::hash::Hash32;
-use crate::store::{ContextRefRow, EventRow, ExchangeRow, Read, ReferredText, SessionRow, StoreError, ThreadTurnRow};
+use crate::store::{
+    ContextRefRow, EventRow, ExchangeRow, Read, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
+};
 
 /// Why something can't be made again.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +75,17 @@ impl Documents {
 impl Context {
     /// Reads it; none for an exchange from before threads.
     pub fn read(store: &dyn Read, exchange: Uuid) -> Result<Option<Context>, StoreError> {
+        Self::read_by(store, exchange, &|store| store.referred_texts(exchange))
+    }
+
+    /// The same where `referred` gives what it refers to.
+    pub(super) fn read_by(
+        store: &dyn Read,
+        exchange: Uuid,
+        referred: &dyn Fn(&dyn Read) -> Result<Vec<ReferredText>, StoreError>,
+    ) -> Result<Option<Context>, StoreError> {
         let Some(row) = store.thread_turn(exchange)? else { return Ok(None) };
-        let (events, refs) = (store.events_of(exchange)?, store.referred_texts(exchange)?);
+        let (events, refs) = (store.events_of(exchange)?, referred(store)?);
         Ok(Some(Context { row, events, refs }))
     }
 
@@ -111,10 +122,11 @@ impl Context {
         if self.refs.iter().any(|one| one.text.is_none() && one.kind != Kind::Decision) {
             return Err(ContextFault::Gone);
         }
-        let text = |one: &'_ ReferredText| one.text.clone().unwrap_or_default();
-        let texts: Vec<String> = self.refs.iter().map(text).collect();
-        let parts = self.refs.iter().zip(&texts);
-        Ok(block_again(parts.map(|(one, text)| (one.reference.ref_id.as_str(), one.kind, text.as_str()))))
+        let parts = self.refs.iter().map(|one| {
+            let text = one.text.as_deref().unwrap_or_default();
+            (one.reference.ref_id.as_str(), one.kind, text)
+        });
+        Ok(block_again(parts))
     }
 
     /// The references as they stand in the rows, with events that are digested again.
@@ -226,19 +238,32 @@ pub(super) fn place_of(row: &EventRow) -> Place {
 
 /// An event from its texts, not from its stored digest.
 pub fn event_again(store: &dyn Read, row: &EventRow) -> Result<Event, ContextFault> {
-    let place = place_of(row);
     if row.kind == Kind::Decision {
-        return decision_again(store, row, place);
+        return decision_again(store, row, place_of(row));
     }
+    let turn = store.turn(row.event)?;
+    let exchange = match (&turn, row.kind) {
+        (Some(_), Kind::Execution) => store.exchange(row.turn)?,
+        _ => None,
+    };
+    event_of(row, turn.as_ref(), exchange.as_ref())
+}
+
+/// The same of an INTENT or an EXECUTION from the rows that it is made of.
+pub(super) fn event_of(
+    row: &EventRow,
+    turn: Option<&TurnRow>,
+    exchange: Option<&ExchangeRow>,
+) -> Result<Event, ContextFault> {
     let missing = |what: &str| wrong(format!("{what} of event {} is not here", row.event));
-    let turn = store.turn(row.event)?.ok_or_else(|| missing("the turn"))?;
+    let turn = turn.ok_or_else(|| missing("the turn"))?;
     if turn.by_user != (row.kind == Kind::Intent) {
         return Err(wrong(format!("event {} is {}, and its turn is the other speaker's", row.event, row.kind.name())));
     }
-    let text = turn.content.ok_or(ContextFault::Gone)?;
+    let (place, text) = (place_of(row), turn.content.clone().ok_or(ContextFault::Gone)?);
     Ok(match row.kind {
         Kind::Execution => {
-            let exchange = store.exchange(row.turn)?.ok_or_else(|| missing("the exchange"))?;
+            let exchange = exchange.ok_or_else(|| missing("the exchange"))?;
             Event::Execution(Execution::new(place, text, &exchange.model).map_err(wrong)?)
         }
         _ => Event::Intent(Intent::new(place, text).map_err(wrong)?),

@@ -1,11 +1,13 @@
 //! All rows of one exchange, and the documents that they give again.
 
-use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
+use std::cell::OnceCell;
+
+use crate::continuity::prompt::{Earlier, PriorTurn, render_read};
 use crate::continuity::turns::{DEEP, TURN};
 use crate::govern::kernel::Kernel;
 use crate::govern::output::told;
-use crate::record::bundle::Exclusion;
-use crate::record::canon;
+use crate::record::bundle::{Bundle, Exclusion};
+use crate::record::canon::{self, CanonError};
 use crate::record::commitment::{Role, Salt, Scheme, commit};
 use crate::record::documents::Format;
 use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc};
@@ -29,6 +31,8 @@ pub(super) struct Rows<'a> {
     pub context: Option<Context>,
     /// Earlier turns that stand in a block of their own, in their order; none for one that is erased.
     pub turns: Vec<Option<PriorTurn>>,
+    /// The bundle, once it was read.
+    pub read: OnceCell<Result<Bundle, CanonError>>,
 }
 
 impl<'a> Rows<'a> {
@@ -59,12 +63,22 @@ impl<'a> Rows<'a> {
         turns.ok_or_else(|| "an earlier turn in it is erased, and no tombstone names it for that".to_owned())
     }
 
+    /// The bundle and its text, which is what the bundle prints; none where there is none.
+    pub fn bundle(&self) -> Result<Option<(&Bundle, &str)>, &CanonError> {
+        let Some(json) = self.exchange.bundle_json.as_deref() else { return Ok(None) };
+        let bundle = self.read.get_or_init(|| Bundle::parse(json)).as_ref()?;
+        Ok(Some((bundle, json)))
+    }
+
     fn rendered(&self, earlier: Earlier<'_>, user: &str) -> Result<Option<String>, String> {
-        let Some(bundle) = &self.exchange.bundle_json else { return Ok(None) };
+        if self.exchange.bundle_json.is_none() {
+            return Ok(None);
+        }
         let kernel = self.kernel.as_ref().ok_or("its kernel is not in the database")?;
         let kernel = kernel.as_ref().map_err(Clone::clone)?;
         let system = self.params()?.and_then(|params| params.system);
-        render_again(kernel, bundle, system.as_deref(), earlier, user).map(Some).map_err(|e| e.to_string())
+        let Some(bundle) = self.bundle().map_err(|e| format!("stored bundle: {e}"))? else { return Ok(None) };
+        render_read(kernel, bundle, system.as_deref(), earlier, user).map(Some).map_err(|e| e.to_string())
     }
 
     /// Whether a text that its document commits to is erased, or was not kept.
@@ -82,7 +96,19 @@ impl<'a> Rows<'a> {
         exchange: &'a ExchangeRow,
         kernel: &'a Option<Result<Kernel, String>>,
     ) -> Result<Rows<'a>, StoreError> {
-        let (refs, context) = (store.artifact_refs(exchange.exchange_id)?, Context::read(store, exchange.exchange_id)?);
+        let context = Context::read(store, exchange.exchange_id)?;
+        Self::read_with(store, session, exchange, kernel, context)
+    }
+
+    /// The same where the context was read.
+    pub fn read_with(
+        store: &dyn Read,
+        session: &'a SessionRow,
+        exchange: &'a ExchangeRow,
+        kernel: &'a Option<Result<Kernel, String>>,
+        context: Option<Context>,
+    ) -> Result<Rows<'a>, StoreError> {
+        let refs = store.artifact_refs(exchange.exchange_id)?;
         let mut turns = Vec::new();
         let apart = |row: &&ArtifactRefRow| context.is_none() || row.included_reason.starts_with(DEEP);
         for row in refs.iter().filter(|row| row.artifact_type == TURN).filter(apart) {
@@ -104,6 +130,7 @@ impl<'a> Rows<'a> {
             kernel,
             refs,
             context,
+            read: OnceCell::new(),
         })
     }
 

@@ -3,6 +3,8 @@
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`; what
 //! stands outside the document (ids, plain digests, line numbers) is held against its own source.
 
+use std::cell::OnceCell;
+
 use crate::govern::kernel::Kernel;
 use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
@@ -57,6 +59,7 @@ impl Checker<'_> {
                 context,
                 drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
                 kernel: &kernel,
+                read: OnceCell::new(),
             };
             self.check_ids(&rows);
             let place = rows.place();

@@ -1,6 +1,6 @@
 //! `context.json`: what a turn may refer to. Its digest stands in every DECISION.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use jsonschema::Validator;
 use serde::{Deserialize, Serialize};
@@ -82,11 +82,11 @@ struct Document {
     normalization: Normalization,
 }
 
-/// A configuration that keeps its rules, with its digest.
+/// A configuration that keeps its rules, with its digest; every turn has one, so copies are cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextConfig {
-    document: Document,
-    raw: Value,
+    document: Arc<Document>,
+    raw: Arc<Value>,
     digest: NamedHash,
 }
 
@@ -135,7 +135,7 @@ impl ContextConfig {
         let document: Document = serde_json::from_str(text).map_err(shape)?;
         check(&document)?;
         let digest = json::digest(&raw)?;
-        Ok(ContextConfig { document, raw, digest })
+        Ok(ContextConfig { document: Arc::new(document), raw: Arc::new(raw), digest })
     }
 
     /// How references are resolved.

@@ -39,6 +39,30 @@ pub fn event_digest(kind: Kind, id: &str, data: Value) -> Result<NamedHash, Json
     json::digest(&json!({"correlation_id": id, "data": data, "event_kind": kind.name()}))
 }
 
+/// What an event digest is over, for data that holds no observations.
+#[derive(Serialize)]
+struct Hashed<'a, T> {
+    correlation_id: &'a str,
+    data: T,
+    event_kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct IntentData<'a> {
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct ExecutionData<'a> {
+    model: &'a str,
+    output_text: &'a str,
+}
+
+/// [`event_digest`] of data of ours, which have no key for an observation.
+fn digest_in_order(kind: Kind, id: &str, data: impl Serialize) -> Result<NamedHash, JsonFault> {
+    json::digest_of(&Hashed { correlation_id: id, data, event_kind: kind.name() })
+}
+
 /// Where an event stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -63,7 +87,7 @@ pub struct Intent {
 impl Intent {
     /// From the stored text.
     pub fn new(place: Place, message: String) -> Result<Self, JsonFault> {
-        let digest = event_digest(Kind::Intent, &place.id, json!({"message": message}))?;
+        let digest = digest_in_order(Kind::Intent, &place.id, IntentData { message: &message })?;
         Ok(Intent { place, digest, message })
     }
 
@@ -94,7 +118,8 @@ pub struct Execution {
 impl Execution {
     /// From the stored text and the model's id.
     pub fn new(place: Place, output: String, model: &str) -> Result<Self, JsonFault> {
-        let digest = event_digest(Kind::Execution, &place.id, json!({"model": model, "output_text": output}))?;
+        let data = ExecutionData { model, output_text: &output };
+        let digest = digest_in_order(Kind::Execution, &place.id, data)?;
         Ok(Execution { place, digest, output })
     }
 
@@ -173,7 +198,7 @@ impl Decision {
     pub fn new(place: Place, normative: &Normative) -> Result<Self, JsonFault> {
         let mut sorted = normative.clone();
         sorted.reasons.sort();
-        let digest = event_digest(Kind::Decision, &place.id, json::value(&sorted)?)?;
+        let digest = digest_in_order(Kind::Decision, &place.id, &sorted)?;
         Ok(Decision { place, digest })
     }
 
@@ -201,6 +226,15 @@ impl Event {
             Event::Intent(_) => Kind::Intent,
             Event::Decision(_) => Kind::Decision,
             Event::Execution(_) => Kind::Execution,
+        }
+    }
+
+    /// What it says; none for a DECISION.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Event::Intent(intent) => Some(intent.message()),
+            Event::Execution(execution) => Some(execution.output()),
+            Event::Decision(_) => None,
         }
     }
 
@@ -237,6 +271,16 @@ mod tests {
         let intent = Intent::new(place("INTENT-1"), "What is 2+2?".to_owned()).unwrap();
         let known = "b63efff05e9285c2e0090a63122752b664b6cefc0a8caa52cab215660a4f5db5";
         assert_eq!(intent.digest().0.to_string(), known);
+    }
+
+    #[test]
+    fn what_is_digested_in_order_is_digested_as_any_value_is() {
+        let intent = Intent::new(place("a"), "é \"x\"\u{1}".to_owned()).unwrap();
+        let value = json!({"message": "é \"x\"\u{1}"});
+        assert_eq!(intent.digest(), event_digest(Kind::Intent, "a", value).unwrap());
+        let execution = Execution::new(place("b"), "😀".to_owned(), "m").unwrap();
+        let value = json!({"model": "m", "output_text": "😀"});
+        assert_eq!(execution.digest(), event_digest(Kind::Execution, "b", value).unwrap());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::ser::{Formatter, Serializer};
 
 use crate::record::bundle::NamedHash;
 use crate::record::hash::Hash32;
+use crate::record::plain::plain_is_canonical;
 
 /// Why a value has no canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,9 +30,18 @@ pub enum JsonFault {
 struct Ascii;
 
 impl Formatter for Ascii {
+    /// Fractions have no canonical form.
+    fn write_f64<W: ?Sized + Write>(&mut self, _: &mut W, _: f64) -> io::Result<()> {
+        Err(io::ErrorKind::InvalidData.into())
+    }
+
+    fn write_f32<W: ?Sized + Write>(&mut self, _: &mut W, _: f32) -> io::Result<()> {
+        Err(io::ErrorKind::InvalidData.into())
+    }
+
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         // What JSON itself escapes is in no fragment; most texts are ASCII, and are not gone through by character.
-        if fragment.is_ascii() && !fragment.contains('\u{7f}') {
+        if fragment.bytes().all(|b| (b' '..=b'~').contains(&b)) {
             return writer.write_all(fragment.as_bytes());
         }
         let mut plain = 0;
@@ -60,6 +70,23 @@ pub fn print(value: &Value) -> Result<String, JsonFault> {
 /// SHA-256 of the canonical text.
 pub fn digest(value: &Value) -> Result<NamedHash, JsonFault> {
     print(value).map(|text| NamedHash(Hash32::digest(text.as_bytes())))
+}
+
+/// The same of a document of ours.
+///
+/// Where its keys are declared in their order, and its numbers are plain, no [`Value`] is made of it.
+pub fn digest_of(document: &impl Serialize) -> Result<NamedHash, JsonFault> {
+    match plain(document) {
+        Some(text) => Ok(NamedHash(Hash32::digest(&text))),
+        None => digest(&value(document)?),
+    }
+}
+
+/// The canonical text of a document as it is declared; none where that may be another.
+fn plain(document: &impl Serialize) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(1024);
+    document.serialize(&mut Serializer::with_formatter(&mut out, Ascii)).ok()?;
+    plain_is_canonical(&out).then_some(out)
 }
 
 /// The value of a document of ours.
@@ -129,6 +156,38 @@ mod tests {
             assert_eq!(print(&value).unwrap(), text);
             assert_eq!(serde_json::from_str::<Value>(text).unwrap(), value);
         }
+    }
+
+    #[derive(Serialize)]
+    struct Declared<A, B> {
+        first: A,
+        second: B,
+    }
+
+    #[derive(Serialize)]
+    struct Turned<A, B> {
+        second: A,
+        first: B,
+    }
+
+    #[test]
+    fn a_document_in_order_is_digested_as_its_value_is() {
+        let held = |document: &dyn Fn() -> (Option<Vec<u8>>, Result<NamedHash, JsonFault>, Value), is_plain: bool| {
+            let (plain, digested, value) = document();
+            assert_eq!(plain.is_some(), is_plain, "{value}");
+            assert!(plain.is_none_or(|text| text == print(&value).unwrap().as_bytes()));
+            assert_eq!(digested, digest(&value));
+        };
+        fn made(document: &impl Serialize) -> (Option<Vec<u8>>, Result<NamedHash, JsonFault>, Value) {
+            (plain(document), digest_of(document), value(document).unwrap())
+        }
+        held(&|| made(&Declared { first: "é\u{7f}\"\n😀", second: [Some(-7), None] }), true);
+        held(&|| made(&Declared { first: json!({"a": {"b": 1, "c": []}}), second: true }), true);
+        held(&|| made(&Turned { second: "x", first: 1 }), false);
+        held(&|| made(&Declared { first: json!({"é": 1, "z": 2}), second: 0 }), false);
+        held(&|| made(&Declared { first: u64::MAX, second: i64::MIN }), false);
+        held(&|| made(&Declared { first: 0.5, second: 1 }), false);
+        held(&|| made(&Declared { first: 1, second: 2.0f32 }), false);
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! once said have one digest if those digests are one.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::record::bundle::NamedHash;
 
@@ -261,20 +260,31 @@ impl AssembledContext {
     pub fn new(text: &str, resolved: &Resolved, form: Form) -> Self {
         let block = context_block(resolved, form).map(|content| ContextMessage { content, role: "system".to_owned() });
         let question = ContextMessage { content: stripped(text).to_owned(), role: "user".to_owned() };
-        let intents = resolved.refs.iter().filter(|(_, event)| event.kind() == Kind::Intent);
-        let mut normative_input_digests: Vec<NamedHash> = intents.map(|(_, event)| event.digest()).collect();
-        normative_input_digests.sort();
         AssembledContext {
             assembled_from: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
             model_messages: block.into_iter().chain([question]).collect(),
-            normative_input_digests,
+            normative_input_digests: normative_inputs(resolved),
         }
     }
 }
 
+/// Digests of the INTENTs that are referred to, sorted.
+pub fn normative_inputs(resolved: &Resolved) -> Vec<NamedHash> {
+    let intents = resolved.refs.iter().filter(|(_, event)| event.kind() == Kind::Intent);
+    let mut digests: Vec<NamedHash> = intents.map(|(_, event)| event.digest()).collect();
+    digests.sort();
+    digests
+}
+
+#[derive(Serialize)]
+struct Digested<'a> {
+    assembled_context: &'a AssembledContext,
+    context_spec: &'a ContextSpec,
+}
+
 /// `context_digest`: over the specification and the hashed form.
 pub fn context_digest(spec: &ContextSpec, hashed: &AssembledContext) -> Result<NamedHash, JsonFault> {
-    json::digest(&json!({"assembled_context": json::value(hashed)?, "context_spec": json::value(spec)?}))
+    json::digest_of(&Digested { assembled_context: hashed, context_spec: spec })
 }
 
 /// The context block of a prompt; none when nothing is referred to.
@@ -325,7 +335,7 @@ fn block<'a>(parts: impl Iterator<Item = (&'a str, Kind, String)>) -> Option<Str
 
 fn content(event: &Event, admitted_for: AdmittedFor, form: Form) -> String {
     if admitted_for == AdmittedFor::ExecutionOnly && form == Form::Hashed {
-        return json!(event.digest()).as_str().unwrap_or_default().to_owned();
+        return event.digest().to_string();
     }
     match event {
         Event::Intent(intent) => escaped(stripped(intent.message())),

@@ -3,7 +3,7 @@
 use super::super::event::{Execution, Intent, Place};
 use super::*;
 use crate::record::context::config::GENESIS_CONTEXT;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const VECTORS: &str = include_str!("../../../tests/vectors/dbl/context_digest.json");
 

@@ -1,5 +1,7 @@
 //! What a turn leaves on record beside its events: the counts that policy saw, and the digest of all that was sent.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -43,12 +45,27 @@ pub fn tokens(bytes: u64) -> u64 {
 ///
 /// `{"model":ID,"model_messages":[…],"params":{…}}`, the messages as the compiled prompt has them.
 pub fn prompt_digest(compiled: &str, model: &str, params: Option<&str>) -> Result<NamedHash, JsonFault> {
-    json::digest(&prompt_document(compiled, model, params)?)
+    // As it always is; another list of messages is digested as any value is.
+    let Ok(model_messages) = serde_json::from_str::<Vec<BTreeMap<String, String>>>(compiled) else {
+        return json::digest(&prompt_document(compiled, model, params)?);
+    };
+    let params = params.map(read).transpose()?;
+    json::digest_of(&Sent { model, model_messages, params })
+}
+
+fn read(text: &str) -> Result<Value, JsonFault> {
+    serde_json::from_str(text).map_err(|e| JsonFault::Shape(e.to_string()))
+}
+
+#[derive(Serialize)]
+struct Sent<'a> {
+    model: &'a str,
+    model_messages: Vec<BTreeMap<String, String>>,
+    params: Option<Value>,
 }
 
 /// The document that [`prompt_digest`] is over.
 pub fn prompt_document(compiled: &str, model: &str, params: Option<&str>) -> Result<Value, JsonFault> {
-    let read = |text: &str| serde_json::from_str::<Value>(text).map_err(|e| JsonFault::Shape(e.to_string()));
     let params = params.map(read).transpose()?;
     Ok(json!({"model": model, "model_messages": read(compiled)?, "params": params}))
 }
@@ -126,6 +143,12 @@ mod tests {
         assert_ne!(prompt_digest(&messages.replace('b', "c"), "m", Some(params)).unwrap(), one);
         assert_ne!(prompt_digest(messages, "n", Some(params)).unwrap(), one);
         assert_ne!(prompt_digest(messages, "m", None).unwrap(), one);
+        for messages in
+            [messages, r#"[]"#, r#"[["b","a"]]"#, r#"[{"role":"user","content":7}]"#, r#"[{"b":"1","a":"2"}]"#]
+        {
+            let document = prompt_document(messages, "m", Some(params)).unwrap();
+            assert_eq!(prompt_digest(messages, "m", Some(params)), json::digest(&document), "{messages}");
+        }
         assert!(prompt_digest("[", "m", None).is_err());
         assert!(prompt_digest("[0.5]", "m", None).is_err());
     }

@@ -1,5 +1,6 @@
 //! How values stand in columns: hashes as hexadecimal text, times and counts as integers.
 
+use std::cell::Cell;
 use std::str::FromStr;
 
 use rusqlite::Row;
@@ -17,8 +18,8 @@ use crate::store::{Outcome, StoreError};
 /// A row being read: each getter names the place when the column does not hold what it promises.
 pub struct Columns<'a, 'b> {
     row: &'a Row<'b>,
-    /// Asked of SQLite once a row: it would compare them all again for each value.
-    names: Vec<&'a str>,
+    /// Behind the column that was read last: values are mostly asked for in the order of their columns.
+    next: Cell<usize>,
 }
 
 fn corrupt(place: &'static str, expected: &'static str, actual: impl ToString) -> StoreError {
@@ -33,13 +34,21 @@ fn column_of(place: &'static str) -> &'static str {
 impl<'a, 'b> Columns<'a, 'b> {
     /// Of the row that a statement stands at.
     pub fn of(row: &'a Row<'b>) -> Self {
-        Columns { row, names: row.as_ref().column_names().collect() }
+        Columns { row, next: Cell::new(0) }
+    }
+
+    /// Where a column stands, if it is there.
+    fn find(&self, column: &str) -> Option<usize> {
+        let (row, next) = (self.row.as_ref(), self.next.get());
+        let is_next = row.column_name(next).is_ok_and(|name| name == column);
+        let at = if is_next { next } else { row.column_names().position(|name| name == column)? };
+        self.next.set(at + 1);
+        Some(at)
     }
 
     fn raw<T: rusqlite::types::FromSql>(&self, place: &'static str, expected: &'static str) -> Result<T, StoreError> {
         let column = column_of(place);
-        let at = self.names.iter().position(|name| *name == column);
-        let at = at.ok_or_else(|| corrupt(place, expected, format!("no column {column}")))?;
+        let at = self.find(column).ok_or_else(|| corrupt(place, expected, format!("no column {column}")))?;
         self.row.get(at).map_err(|e| corrupt(place, expected, e))
     }
 
@@ -103,7 +112,7 @@ impl<'a, 'b> Columns<'a, 'b> {
 
     /// The same of a column that a database of an earlier version does not have.
     pub fn hash_if_there(&self, place: &'static str) -> Result<Option<Hash32>, StoreError> {
-        if self.names.contains(&column_of(place)) { self.hash_opt(place) } else { Ok(None) }
+        if self.find(column_of(place)).is_some() { self.hash_opt(place) } else { Ok(None) }
     }
 
     pub fn uuid(&self, place: &'static str) -> Result<Uuid, StoreError> {

@@ -12,7 +12,8 @@ use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    ContextRefRow, EventRow, IntentRow, PutThreads, ReferredText, StoreError, ThreadRow, ThreadTurnRow, Threads,
+    AskedRow, ContextRefRow, EventRow, IntentRow, Outcome, PutThreads, ReferredText, StoreError, ThreadRow,
+    ThreadTurnRow, Threads,
 };
 
 fn kind(c: &Columns<'_, '_>) -> Result<Kind, StoreError> {
@@ -59,6 +60,21 @@ fn event(c: &Columns<'_, '_>) -> Result<EventRow, StoreError> {
         created_at: c.time("thread_event.created_at")?,
         bytes: c.count_opt("thread_event.bytes")?,
         digest: c.hash_opt("thread_event.event_digest")?,
+    })
+}
+
+fn asked(c: &Columns<'_, '_>) -> Result<AskedRow, StoreError> {
+    Ok(AskedRow {
+        exchange: c.uuid("llm_exchange.exchange_id")?,
+        session: c.uuid("llm_exchange.session_id")?,
+        seq: c.count("llm_exchange.seq")?,
+        turn_user: c.uuid("llm_exchange.turn_user_id")?,
+        turn_aurora: c.uuid_opt("llm_exchange.turn_aurora_id")?,
+        prompt: c.hash("llm_exchange.prompt_commitment")?,
+        line: c.count("llm_exchange.prompt_line")?,
+        answered: c.outcome_opt("llm_exchange.outcome")? == Some(Outcome::Answered),
+        thread: c.uuid_opt("thread_turn.thread_id")?,
+        bytes: c.count_opt("thread_event.bytes")?,
     })
 }
 
@@ -186,6 +202,22 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
                 bytes: c.count_opt("thread_event.bytes")?,
             })
         })
+    }
+
+    fn each_asked(&self, each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let (columns, joined) = match self.has_threads()? {
+            true => (
+                "t.thread_id, i.bytes",
+                "LEFT JOIN thread_turn t ON t.turn_id = e.exchange_id
+                 LEFT JOIN thread_event i ON i.event_id = e.turn_user_id AND t.turn_id IS NOT NULL",
+            ),
+            false => ("NULL AS thread_id, NULL AS bytes", ""),
+        };
+        let sql = format!(
+            "SELECT e.exchange_id, e.session_id, e.seq, e.turn_user_id, e.turn_aurora_id, e.prompt_commitment,
+                    e.prompt_line, e.outcome, {columns} FROM llm_exchange e {joined}"
+        );
+        self.each("read exchanges", &sql, [], asked, each)
     }
 
     fn next_index(&self, of: Uuid) -> Result<u64, StoreError> {

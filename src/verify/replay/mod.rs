@@ -33,7 +33,7 @@ use crate::store::{ExchangeRow, Read, SessionRow, StoreError};
 
 use super::contexts::{Context, ContextFault};
 use counts::Intents;
-use source::Said;
+use source::AtHand;
 use stream::Stream;
 
 pub use trial::Difference;
@@ -170,7 +170,7 @@ pub struct Replay<'a> {
     judges: RefCell<HashMap<Hash32, Rc<Judge>>>,
     configs: RefCell<HashMap<Hash32, Rc<Configured>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
-    said: RefCell<HashMap<Uuid, Rc<Said>>>,
+    at_hand: RefCell<AtHand>,
     other: Option<Kernel>,
     /// Exchanges and contexts that some tombstone names, once they were looked for.
     erased: OnceCell<HashSet<String>>,
@@ -200,7 +200,7 @@ impl Share {
             judges: RefCell::default(),
             configs: RefCell::default(),
             sessions: RefCell::default(),
-            said: RefCell::default(),
+            at_hand: RefCell::default(),
             other,
             erased: OnceCell::new(),
             gone: RefCell::default(),
@@ -218,9 +218,6 @@ const ABSENT: &str = "a text in it is not here: erased, lost, or never kept";
 
 /// Nothing accounts for it.
 const MISSING: &str = "something that it was compiled from is not here, and its texts are: it was taken away";
-
-/// So many events are kept at hand.
-const KEPT: usize = 8192;
 
 impl<'a> Replay<'a> {
     /// Reads the log's order. `other` is a kernel that is tried on the history.
@@ -253,9 +250,6 @@ impl<'a> Replay<'a> {
 
     /// Replays one exchange.
     pub fn exchange(&self, row: &ExchangeRow) -> Result<Replayed, ReplayError> {
-        if self.said.borrow().len() > KEPT {
-            self.said.borrow_mut().clear();
-        }
         turn::replay(self, row)
     }
 

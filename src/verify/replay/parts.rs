@@ -1,16 +1,18 @@
 //! What replay computes again of any exchange: its events, its bundle, its record; and how values are compared.
 
+use uuid::Uuid;
+
 use crate::continuity::candidate::Recalled;
-use crate::continuity::compile::{Inputs, compile};
+use crate::continuity::compile::{Inputs, ring0};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::Bundle;
 use crate::record::context::event::Kind;
 use crate::record::hash::Hash32;
-use crate::store::{ExchangeRow, SessionRow};
+use crate::store::SessionRow;
 
-use super::super::contexts::{Context, ContextFault, event_again};
+use super::super::contexts::Context;
 use super::super::exchange_rows::Rows;
+use super::source::Unmade;
 use super::{Outcome, Replay, ReplayError};
 
 /// Why there is no prompt to compile.
@@ -48,27 +50,28 @@ pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: &Rows<'_>) ->
             false => Outcome::Fails("the log has no prompt line of it".to_owned()),
         });
     }
-    let told = |id, kind: Kind, thread, index, line: u64| {
+    let told = |id: Uuid, kind: Kind, thread: Uuid, index: u64, line: u64| {
         format!("{} {id} is event {index} of thread {thread}, line {}", kind.name(), line + 1)
     };
-    let expected: Vec<String> = placed.iter().map(|(id, p)| told(*id, p.kind, p.thread, p.index, p.line)).collect();
-    let found: Vec<String> = context.events.iter().map(|e| told(e.event, e.kind, e.thread, e.index, e.line)).collect();
-    if expected != found {
+    let by_log = placed.iter().map(|(id, p)| (*id, p.kind, p.thread, p.index, p.line));
+    let by_rows = context.events.iter().map(|e| (e.event, e.kind, e.thread, e.index, e.line));
+    if !by_log.clone().eq(by_rows.clone()) {
+        let told = |(id, kind, thread, index, line)| told(id, kind, thread, index, line);
+        let (expected, found): (Vec<String>, Vec<String>) = (by_log.map(told).collect(), by_rows.map(told).collect());
         let missing = expected.iter().find(|one| !found.contains(one));
         let extra = found.iter().find(|one| !expected.contains(one));
         let words = |one: Option<&String>| one.cloned().unwrap_or_else(|| "nothing".to_owned());
         return Ok(Outcome::Fails(format!("by the log {}; in the database {}", words(missing), words(extra))));
     }
     for event in context.events.iter().filter(|event| event.kind != Kind::Decision) {
-        match event_again(replay.store, event) {
+        match &replay.said_by(event)?.event {
             Ok(again) if Some(again.digest().0) == event.digest => {}
             Ok(again) => {
                 let what = format!("event_digest of {} {}", event.kind.name(), event.event);
                 return Ok(same(&what, event.digest, Some(again.digest().0)));
             }
-            Err(ContextFault::Gone) => return replay.absent(rows.exchange),
-            Err(ContextFault::Store(error)) => return Err(error.into()),
-            Err(fault) => return Ok(fault.into()),
+            Err(Unmade::Gone) => return replay.absent(rows.exchange),
+            Err(Unmade::Wrong(words)) => return Ok(Outcome::Fails(words.clone())),
         }
     }
     Ok(Outcome::Holds)
@@ -77,23 +80,19 @@ pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: &Rows<'_>) ->
 /// The bundle: ring 0 compiled again, the rest as it was found then; and its hash.
 pub(super) fn bundle(
     session: &SessionRow,
-    row: &ExchangeRow,
+    rows: &Rows<'_>,
     (kernel, text): (&Kernel, &Clean),
     absent: &Outcome,
 ) -> Outcome {
-    let Some(json) = &row.bundle_json else {
-        return match row.bundle_hash {
-            None => Outcome::NotChecked(NOTHING_SENT.to_owned()),
-            Some(_) => absent.clone(),
-        };
-    };
-    // What is compiled again is printed, and compared byte by byte: another spelling does not pass.
-    let stored = match Bundle::parse_unprinted(json) {
-        Ok(stored) => stored,
+    let row = rows.exchange;
+    let (stored, json) = match rows.bundle() {
+        Ok(Some(read)) => read,
+        Ok(None) if row.bundle_hash.is_none() => return Outcome::NotChecked(NOTHING_SENT.to_owned()),
+        Ok(None) => return absent.clone(),
         Err(e) => return Outcome::Fails(format!("context_bundle_json: {e}")),
     };
     let recalled = Recalled::default();
-    let compiled = compile(&Inputs {
+    let compiled = ring0(&Inputs {
         session_id: session.uuid,
         user_input: text,
         kernel,
@@ -103,26 +102,22 @@ pub(super) fn bundle(
         sight: stored.sight.clone(),
         recalled: &recalled,
     });
-    let again = compiled.map_err(|e| e.to_string()).and_then(|compiled| {
-        let mut again = compiled.bundle().clone();
+    let again = compiled.map(|mut again| {
         // What was found on record then is an observation; the system's intent is ring 0's.
         let found = stored.intent.get(again.intent.len()..).unwrap_or_default().to_vec();
         again.intent.extend(found);
         again.facts.clone_from(&stored.facts);
         again.open_items.clone_from(&stored.open_items);
         again.exclusions.clone_from(&stored.exclusions);
-        again.print().map_err(|e| e.to_string())
+        again
     });
     match again {
-        Ok(again) if again == *json => {
-            same("context_bundle_hash", row.bundle_hash, Some(Hash32::digest(again.as_bytes())))
+        // The text was read as what the bundle prints, so what is the same prints the same.
+        Ok(again) if again == *stored => {
+            same("context_bundle_hash", row.bundle_hash, Some(Hash32::digest(json.as_bytes())))
         }
-        Ok(_) => {
-            let words = Bundle::parse(json).err().map(|e| e.to_string());
-            let words = words.unwrap_or_else(|| "ring 0 compiles to another bundle".to_owned());
-            Outcome::Fails(format!("context_bundle_json: {words}"))
-        }
-        Err(words) => Outcome::Fails(format!("context_bundle_json: {words}")),
+        Ok(_) => Outcome::Fails("context_bundle_json: ring 0 compiles to another bundle".to_owned()),
+        Err(fault) => Outcome::Fails(format!("context_bundle_json: {fault}")),
     }
 }
 

@@ -1,32 +1,102 @@
 //! Looking ids up as they were looked up then: in the database, or in the log's order.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use uuid::Uuid;
 
-use crate::continuity::candidate::TurnCandidate;
-use crate::continuity::gates::{Kept, gate_turn};
+use crate::continuity::gates::{Kept, gate_said, holds_secret};
 use crate::continuity::refs::{Found, Lookup};
 use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::context::event::{Event, Kind, Place};
-use crate::record::hash::Hash32;
-use crate::record::time::Seconds;
-use crate::store::{DriftRow, EventRow, ExchangeRow, TurnRow};
+use crate::store::{DriftRow, EventRow, ExchangeRow, ReferredText, StoreError, TurnRow};
 
-use super::super::contexts::{ContextFault, event_again, place_of};
+use super::super::contexts::{ContextFault, event_again, event_of, place_of};
+use super::super::exchange_rows::Rows;
 use super::parts::worst;
 use super::{Outcome, Replay, ReplayError};
 
 /// What an event is now.
-#[derive(Clone, Debug)]
 pub(super) struct Said {
     place: Place,
     kind: Kind,
-    event: Result<Event, Kept>,
-    /// What is said of it where its text is needed and not here.
-    absent: Option<Outcome>,
+    /// The exchange that left it.
+    exchange: Uuid,
+    /// It, digested from its text.
+    pub event: Result<Event, Unmade>,
+    /// What its exchange came to; none where that or the turn is not here.
+    standing: Option<Standing>,
+    /// Why it is kept out of contexts, once that was asked.
+    kept: OnceCell<Option<Kept>>,
+}
+
+/// Why an event can't be made again.
+pub(super) enum Unmade {
+    /// Its text is erased, or was not kept.
+    Gone,
+    /// It contradicts itself; `same_events` names it.
+    Wrong(String),
+}
+
+/// What continuity's gate asks of an event, beside its text.
+#[derive(Clone, Copy)]
+struct Standing {
+    unkept: bool,
+    withheld: bool,
+    /// The sanitizer was asked about the text, and found nothing.
+    is_clean: bool,
+}
+
+/// So many events are kept at hand …
+const EVENTS: usize = 2048;
+/// … and so many bytes of their texts.
+const BYTES: usize = 16 * 1024 * 1024;
+
+/// Events that were made again in this run, so that none is made twice soon.
+#[derive(Default)]
+pub(super) struct AtHand {
+    events: HashMap<Uuid, Rc<Said>>,
+    bytes: usize,
+}
+
+impl AtHand {
+    fn put(&mut self, id: Uuid, said: Said) -> Rc<Said> {
+        let bytes = said.text().map_or(0, str::len);
+        if self.events.len() >= EVENTS || self.bytes + bytes > BYTES {
+            *self = Self::default();
+        }
+        self.bytes += bytes;
+        let said = Rc::new(said);
+        self.events.insert(id, said.clone());
+        said
+    }
+}
+
+impl Said {
+    fn text(&self) -> Option<&str> {
+        self.event.as_ref().ok().and_then(Event::text)
+    }
+
+    /// Why it is kept out of contexts, as continuity's gate says.
+    fn kept(&self) -> Option<Kept> {
+        *self.kept.get_or_init(|| match self.standing {
+            None => Some(Kept::Erased),
+            Some(Standing { unkept, withheld, is_clean }) => {
+                gate_said(self.text(), (unkept, withheld), |text| !is_clean && holds_secret(text))
+            }
+        })
+    }
+
+    /// The event as a turn may refer to it.
+    fn referable(&self) -> Result<Event, Kept> {
+        match (&self.event, self.kept()) {
+            (Ok(event), None) => Ok(event.clone()),
+            (Ok(_), Some(kept)) => Err(kept),
+            (Err(_), kept) => Err(kept.unwrap_or(Kept::Erased)),
+        }
+    }
 }
 
 /// What an id names, and its place in the log's order where that was asked for.
@@ -47,12 +117,14 @@ impl Lookup for Source<'_, '_> {
     fn event(&self, id: &str) -> Result<Option<Found>, ReplayError> {
         let Some(uuid) = id.parse::<Uuid>().ok().filter(|uuid| uuid.to_string() == id) else { return Ok(None) };
         let Some((said, place)) = self.find(uuid)? else { return Ok(None) };
-        if !self.were_erased.contains(id) {
+        let event = said.referable();
+        if event == Err(Kept::Erased) && !self.were_erased.contains(id) {
+            let absent = self.replay.absent_event(uuid, said.exchange)?;
             let mut gone = self.replay.gone.borrow_mut();
-            *gone = gone.take().into_iter().chain(said.absent.clone()).reduce(|one, other| worst([one, other]));
+            *gone = gone.take().into_iter().chain([absent]).reduce(|one, other| worst([one, other]));
         }
         let place = place.unwrap_or_else(|| said.place.clone());
-        Ok(Some(Found { place, kind: said.kind, event: said.event.clone() }))
+        Ok(Some(Found { place, kind: said.kind, event }))
     }
 }
 
@@ -87,49 +159,104 @@ impl Source<'_, '_> {
 impl Replay<'_> {
     /// What an event is, digested from its text; none when its row is not here.
     pub(super) fn said(&self, id: Uuid) -> Result<Option<Rc<Said>>, ReplayError> {
-        if let Some(known) = self.said.borrow().get(&id) {
-            return Ok(Some(known.clone()));
+        if let Some(known) = self.at_hand(id) {
+            return Ok(Some(known));
         }
         let Some(row) = self.store.event(id)? else { return Ok(None) };
-        let event = match event_again(self.store, &row) {
-            Ok(event) => match self.gate(&row)? {
-                Some(kept) => Err(kept),
-                None => Ok(event),
-            },
-            Err(ContextFault::Store(error)) => return Err(error.into()),
-            // What contradicts itself is no event; `same_events` names it.
-            Err(ContextFault::Gone | ContextFault::Wrong(_)) => Err(self.gate(&row)?.unwrap_or(Kept::Erased)),
-        };
-        let absent = match event {
-            Err(Kept::Erased) => Some(self.absent_event(&row)?),
-            _ => None,
-        };
-        let said = Rc::new(Said { place: place_of(&row), kind: row.kind, event, absent });
-        self.said.borrow_mut().insert(id, said.clone());
-        Ok(Some(said))
+        self.said_by(&row).map(Some)
     }
 
-    fn absent_event(&self, row: &EventRow) -> Result<Outcome, ReplayError> {
-        match self.store.exchange(row.turn)? {
-            Some(exchange) => self.absent(&exchange),
-            None => Ok(Outcome::Fails(format!("the exchange of event {} is not here", row.event))),
+    /// The same by its row.
+    pub(super) fn said_by(&self, row: &EventRow) -> Result<Rc<Said>, ReplayError> {
+        if let Some(known) = self.at_hand(row.event) {
+            return Ok(known);
         }
-    }
-
-    /// Why it is kept out of contexts, as continuity's gate says.
-    fn gate(&self, row: &EventRow) -> Result<Option<Kept>, ReplayError> {
         if row.kind == Kind::Decision {
-            return Ok(None);
+            let event = unmade(event_again(self.store, row))?;
+            return Ok(self.put(row, event, None, OnceCell::from(None)));
         }
-        let (Some(turn), Some(exchange)) = (self.store.turn(row.event)?, self.store.exchange(row.turn)?) else {
-            return Ok(Some(Kept::Erased));
-        };
-        let withheld = exchange.decision == "deny" || (!turn.by_user && self.is_withheld(&exchange)?);
-        Ok(gate_turn(&candidate(turn, exchange.unkept.is_some(), withheld)))
+        let (turn, exchange) = (self.store.turn(row.event)?, self.store.exchange(row.turn)?);
+        let drift = exchange.as_ref().map(|_| self.store.drift(row.turn)).transpose()?.unwrap_or_default();
+        self.take(row, turn.as_ref(), exchange.as_ref().map(|exchange| (exchange, &drift[..])), false)
     }
 
-    fn is_withheld(&self, exchange: &ExchangeRow) -> Result<bool, ReplayError> {
-        let drift = self.store.drift(exchange.exchange_id)?;
+    /// Makes the events of an exchange from its rows, which later turns refer to; `is_clean` of the user's text.
+    pub(super) fn keep(&self, rows: &Rows<'_>, is_clean: bool) -> Result<(), ReplayError> {
+        let events = rows.context.iter().flat_map(|context| &context.events);
+        for row in events.filter(|row| self.at_hand(row.event).is_none()) {
+            let turn = match row.kind {
+                Kind::Intent => &rows.user,
+                Kind::Execution => &rows.aurora,
+                Kind::Decision => continue,
+            };
+            let Some(turn) = turn.as_ref().filter(|turn| turn.turn_id == row.event) else { continue };
+            let is_clean = is_clean && row.kind == Kind::Intent;
+            self.take(row, Some(turn), Some((rows.exchange, &rows.drift)), is_clean)?;
+        }
+        Ok(())
+    }
+
+    /// What a turn refers to, with texts that are at hand.
+    pub(super) fn referred(&self, exchange: Uuid) -> Result<Vec<ReferredText>, StoreError> {
+        let mut referred = Vec::new();
+        for reference in self.store.context_refs(exchange)? {
+            match self.at_hand(reference.event).filter(|said| said.event.is_ok()) {
+                Some(said) => {
+                    let text = said.text().map(str::to_owned);
+                    referred.push(ReferredText { reference, kind: said.kind, text });
+                }
+                None => return self.store.referred_texts(exchange),
+            }
+        }
+        Ok(referred)
+    }
+
+    fn at_hand(&self, id: Uuid) -> Option<Rc<Said>> {
+        self.at_hand.borrow().events.get(&id).cloned()
+    }
+
+    /// An INTENT or an EXECUTION from the rows that it is made of; an exchange has its drift beside it.
+    fn take(
+        &self,
+        row: &EventRow,
+        turn: Option<&TurnRow>,
+        exchange: Option<(&ExchangeRow, &[DriftRow])>,
+        is_clean: bool,
+    ) -> Result<Rc<Said>, ReplayError> {
+        let event = unmade(event_of(row, turn, exchange.map(|(exchange, _)| exchange)))?;
+        let (mut standing, kept) = (None, OnceCell::new());
+        if let (Some(turn), Some((exchange, drift))) = (turn, exchange) {
+            let withheld = exchange.decision == "deny" || (!turn.by_user && self.is_withheld(exchange, drift)?);
+            let unkept = exchange.unkept.is_some();
+            standing = Some(Standing { unkept, withheld, is_clean });
+            if event.is_err() {
+                // Its text, if it is here, is no event's.
+                let found = gate_said(turn.content.as_deref(), (unkept, withheld), holds_secret);
+                kept.get_or_init(|| found);
+            }
+        }
+        Ok(self.put(row, event, standing, kept))
+    }
+
+    fn put(
+        &self,
+        row: &EventRow,
+        event: Result<Event, Unmade>,
+        standing: Option<Standing>,
+        kept: OnceCell<Option<Kept>>,
+    ) -> Rc<Said> {
+        let said = Said { place: place_of(row), kind: row.kind, exchange: row.turn, event, standing, kept };
+        self.at_hand.borrow_mut().put(row.event, said)
+    }
+
+    fn absent_event(&self, event: Uuid, exchange: Uuid) -> Result<Outcome, ReplayError> {
+        match self.store.exchange(exchange)? {
+            Some(exchange) => self.absent(&exchange),
+            None => Ok(Outcome::Fails(format!("the exchange of event {event} is not here"))),
+        }
+    }
+
+    fn is_withheld(&self, exchange: &ExchangeRow, drift: &[DriftRow]) -> Result<bool, ReplayError> {
         if drift.is_empty() {
             return Ok(false);
         }
@@ -145,18 +272,12 @@ fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
     class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
 }
 
-/// As much of a candidate as the gate looks at.
-fn candidate(turn: TurnRow, unkept: bool, withheld: bool) -> TurnCandidate {
-    TurnCandidate {
-        turn: turn.turn_id,
-        by_user: turn.by_user,
-        at: Seconds::ZERO,
-        line: 0,
-        text: turn.content,
-        unkept,
-        hash: Hash32::ZERO,
-        withheld,
-        relevance: 0,
-        declared: String::new(),
-    }
+/// What was made; a fault of the database is nobody's but the caller's.
+fn unmade(made: Result<Event, ContextFault>) -> Result<Result<Event, Unmade>, ReplayError> {
+    Ok(match made {
+        Ok(event) => Ok(event),
+        Err(ContextFault::Gone) => Err(Unmade::Gone),
+        Err(ContextFault::Wrong(words)) => Err(Unmade::Wrong(words)),
+        Err(ContextFault::Store(error)) => return Err(error.into()),
+    })
 }

@@ -12,7 +12,7 @@ use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{ExchangeRow, Outcome, Read, StoreError};
+use crate::store::{Read, StoreError};
 
 use super::counts::Intents;
 use super::{Fault, ReplayError};
@@ -213,24 +213,16 @@ fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> 
         Ok(())
     })?;
     let mut known = HashMap::new();
-    store.each_exchange(None, &mut |row: ExchangeRow| {
+    store.each_asked(&mut |row| {
         let Some(session) = sessions.get(&row.session) else { return Ok(()) };
-        let thread = match store.thread_turn(row.exchange_id)? {
-            Some(turn) => {
-                let bytes = store.event(row.turn_user)?.and_then(|event| event.bytes);
-                Some((turn.thread, bytes.unwrap_or_default()))
-            }
-            None => None,
-        };
-        let outcome = row.outcome.as_ref();
         let one = Known {
-            exchange: row.exchange_id,
+            exchange: row.exchange,
             turn_user: row.turn_user,
-            turn_aurora: outcome.and_then(|outcome| outcome.turn_aurora),
-            prompt: row.prompt_commitment,
-            line: row.prompt_line,
-            answered: outcome.is_some_and(|outcome| outcome.outcome == Outcome::Answered),
-            thread,
+            turn_aurora: row.turn_aurora,
+            prompt: row.prompt,
+            line: row.line,
+            answered: row.answered,
+            thread: row.thread.map(|thread| (thread, row.bytes.unwrap_or_default())),
             met: false,
         };
         known.insert((*session, row.seq), one);

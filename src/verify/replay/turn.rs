@@ -12,7 +12,7 @@ use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::Kind;
-use crate::record::context::spec::{Effect, Form, Transformation};
+use crate::record::context::spec::{AdmittedFor, Effect, Transformation, normative_inputs};
 use crate::record::context::turn::{Counts, prompt_digest};
 use crate::record::hash::Hash32;
 use crate::store::ExchangeRow;
@@ -55,7 +55,9 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         actual: row.session.to_string(),
     })?;
     let known = replay.kernel(session.kernel_hash)?;
-    let rows = Rows::read(replay.store, &session, row, &known)?;
+    let context = Context::read_by(replay.store, row.exchange_id, &|_| replay.referred(row.exchange_id))?;
+    let rows = Rows::read_with(replay.store, &session, row, &known, context)?;
+
     let mut told = Replayed {
         exchange: row.exchange_id,
         session: session.id,
@@ -66,8 +68,10 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         tried: false,
     };
     let stored = rows.user.as_ref().and_then(|turn| turn.content.as_deref());
-    let (text, absent) = (stored.map(|text| redact(text).clean), replay.absent_if(rows.has_gone(), row)?);
-    let (text, absent, compiled) = (text.as_ref(), &absent, &OnceCell::new());
+    let (redacted, absent) = (stored.map(redact), replay.absent_if(rows.has_gone(), row)?);
+    replay.keep(&rows, redacted.as_ref().is_some_and(|redacted| redacted.found.is_empty()))?;
+    let text = redacted.as_ref().map(|redacted| &redacted.clean);
+    let (absent, compiled) = (&absent, &OnceCell::new());
     let kernel = match known.as_ref() {
         None => Err(Outcome::NotChecked(NO_KERNEL.to_owned())),
         Some(Err(words)) => Err(Outcome::Fails(words.clone())),
@@ -88,7 +92,7 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         match (kernel, text) {
             (Err(why), _) => why,
             (_, None) => absent.clone(),
-            (Ok(kernel), Some(text)) => bundle(&session, row, (kernel, text), absent),
+            (Ok(kernel), Some(text)) => bundle(&session, &rows, (kernel, text), absent),
         },
     ));
     outcomes.push((Assertion::SameRecord, record(replay, &rows, absent, compiled.get().map(String::as_str))));
@@ -198,28 +202,24 @@ impl Turn<'_> {
 
     /// Stored references against those that were resolved again.
     fn references(&self, again: &TurnContext) -> Outcome {
-        let stored: Vec<String> = self
-            .context
-            .refs
-            .iter()
-            .map(|one| {
-                let r = &one.reference;
-                let digest = r.digest.map_or("erased".to_owned(), |digest| digest.to_string());
-                format!("{} {} {} {digest}", r.index, r.ref_id, r.admitted_for.name())
-            })
-            .collect();
         let refs = again.resolved().map_or(&[][..], |resolved| &resolved.refs);
-        let found: Vec<String> = refs
-            .iter()
-            .map(|(r, _)| format!("{} {} {} {}", r.event_index, r.ref_id, r.admitted_for.name(), r.event_digest.0))
-            .collect();
+        let by_rows = self.context.refs.iter().map(|one| {
+            let r = &one.reference;
+            (r.index, r.ref_id.as_str(), r.admitted_for, r.digest)
+        });
+        let found =
+            refs.iter().map(|(r, _)| (r.event_index, r.ref_id.as_str(), r.admitted_for, Some(r.event_digest.0)));
+        let resolved = match by_rows.clone().eq(found.clone()) {
+            true => Outcome::Holds,
+            false => same("resolved_refs", Some(listed(by_rows)), Some(listed(found))),
+        };
         let made = canon::print(&again.transformations()).ok();
         let injected: Vec<String> = self.rows.declared_turns();
         let said = refs.iter().filter(|(_, event)| event.kind() != Kind::Decision);
         let expected: Vec<String> = said.map(|(_, event)| event.place().id.clone()).collect();
         let put = self.rows.exchange.bundle_json.is_some();
         worst([
-            same("resolved_refs", Some(stored.join(", ")), Some(found.join(", "))),
+            resolved,
             same("transformations", Some(self.context.row.transformations.clone()), made),
             match put {
                 true => same(
@@ -306,7 +306,7 @@ impl Turn<'_> {
             _ => {}
         }
         let block = context.block();
-        let from_rows = self.context.block().is_ok_and(|known| known == block)
+        let from_rows = self.refers_to(context)
             && self.rows.user.as_ref().is_some_and(|turn| turn.content.as_deref() == Some(text.as_str()));
         let compiled = match self.rows.compiled_with(block, text.as_str()) {
             Ok(Some(compiled)) => compiled,
@@ -323,6 +323,13 @@ impl Turn<'_> {
         worst([same("prompt_hash", stored.0, Some(hash)), same("prompt_digest", stored.1, digest)])
     }
 
+    /// Whether the rows refer to what was resolved, in the same order, with the same texts: all that a block is made of.
+    fn refers_to(&self, context: &TurnContext) -> bool {
+        let Ok(resolved) = context.resolved() else { return false };
+        let rows = self.context.refs.iter().map(|one| (one.reference.ref_id.as_str(), one.kind, one.text.as_deref()));
+        rows.eq(resolved.refs.iter().map(|(r, event)| (r.ref_id.as_str(), event.kind(), event.text())))
+    }
+
     /// How another kernel would have decided, if otherwise; its caps and windows are used.
     fn difference(&self, replay: &Replay<'_>, text: &Clean, other: &Kernel) -> Result<Option<Difference>, ReplayError> {
         let (Ok(counts), Ok(was)) = (self.context.counts(), self.context.reasons()) else { return Ok(None) };
@@ -333,8 +340,20 @@ impl Turn<'_> {
     }
 }
 
+/// References, as they are told.
+fn listed<'r>(refs: impl Iterator<Item = (u64, &'r str, AdmittedFor, Option<Hash32>)>) -> String {
+    let told = refs.map(|(index, id, admitted_for, digest)| {
+        let digest = digest.map_or("erased".to_owned(), |digest| digest.to_string());
+        format!("{index} {id} {} {digest}", admitted_for.name())
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
 /// Database and log's order resolve alike.
 fn agree(ledger: &TurnContext, stream: &TurnContext) -> Outcome {
+    if ledger == stream {
+        return Outcome::Holds;
+    }
     let told = |context: &TurnContext| match context.resolved() {
         Ok(resolved) => {
             let refs =
@@ -348,10 +367,10 @@ fn agree(ledger: &TurnContext, stream: &TurnContext) -> Outcome {
 
 /// Normative inputs are the digests of INTENTs, and of nothing else.
 fn no_observation(context: &TurnContext) -> Outcome {
-    let Some(hashed) = context.assembled("", Form::Hashed) else { return Outcome::Holds };
+    let Ok(resolved) = context.resolved() else { return Outcome::Holds };
     let mut intents: Vec<NamedHash> = context.intents().iter().map(|intent| intent.digest()).collect();
     intents.sort();
-    if hashed.normative_input_digests == intents {
+    if normative_inputs(resolved) == intents {
         return Outcome::Holds;
     }
     Outcome::Fails("normative_input_digests: they are not those of the INTENTs that are referred to".to_owned())
