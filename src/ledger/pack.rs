@@ -80,8 +80,9 @@ impl Ledger {
         self.paths.insert(folder);
         self.written.extend(self.batch.objects.iter().map(|(id, ..)| *id));
         let batch = std::mem::take(&mut self.batch);
-        if let Some((id, ..)) = batch.objects.last() {
-            self.look_again(id);
+        self.unseen = batch.objects.last().map(|(id, ..)| *id);
+        if self.searches {
+            self.look_again();
         }
         Ok(())
     }

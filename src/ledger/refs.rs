@@ -225,8 +225,11 @@ impl Ledger {
         Err(LedgerError::NotForward { name: name.to_owned(), from, to })
     }
 
-    /// The parents of a commit that is here; its content is re-hashed.
+    /// The parents of a commit that is here; its content is re-hashed, unless this very handle has written it.
     pub(super) fn parents(&self, id: Oid) -> Result<Vec<Oid>, LedgerError> {
+        if let Some(parents) = self.parents_of.get(&id) {
+            return Ok(parents.clone());
+        }
         let missing = || LedgerError::MissingCommit { id, path: self.path().to_owned() };
         let object = self.repo.find_object(id.to_gix()).map_err(|_| missing())?;
         let hash = gix::objs::compute_hash(OBJECT_FORMAT, object.kind, &object.data).map_err(|_| missing())?;

@@ -130,6 +130,12 @@ pub struct Ledger {
     pub(super) written: Vec<gix::ObjectId>,
     /// A commit was put that was here already.
     again: bool,
+    /// Written since the folders were last read: whoever looks for an object reads them first.
+    pub(super) unseen: Option<gix::ObjectId>,
+    /// Objects have been looked for, and will be.
+    pub(super) searches: bool,
+    /// Parents of commits that came without a search, so that none is needed to move a ref to them.
+    pub(super) parents_of: BTreeMap<Oid, Vec<Oid>>,
 }
 
 impl Ledger {
@@ -178,6 +184,9 @@ impl Ledger {
             paths: BTreeSet::new(),
             written: Vec::new(),
             again: false,
+            unseen: None,
+            searches: false,
+            parents_of: BTreeMap::new(),
         })
     }
 
@@ -192,6 +201,36 @@ impl Ledger {
     /// byte, and written again if it is torn. Refuses a commit whose tree is not that of `files`, or whose
     /// parents are not here. No ref moves.
     pub fn put(&mut self, commit: &[u8], files: &Files) -> Result<Oid, LedgerError> {
+        self.look_again();
+        self.check(commit, files, &[])?;
+        for bytes in files.values() {
+            self.put_object(Kind::Blob, bytes)?;
+        }
+        self.put_object(Kind::Tree, &tree_bytes(files))?;
+        // A commit that is here already is put again after a crash: then nothing is known to be durable.
+        self.again |= !self.put_object(Kind::Commit, commit)?;
+        Ok(Oid::from_gix(&id_of(Kind::Commit, commit)))
+    }
+
+    /// Takes blobs, tree and commit into the batch without looking whether they are here: opening the indices of packs
+    /// takes a time that grows with history.
+    ///
+    /// For a commit that can't be here yet, whose parents are in the batch or are these tips. An object that is here all
+    /// the same, such as a session's one file, is written a second time, which harms nobody, and goes when packs merge.
+    pub fn put_new(&mut self, commit: &[u8], files: &Files, tips: &[Oid]) -> Result<Oid, LedgerError> {
+        let parents = self.check(commit, files, tips)?;
+        let tree = tree_bytes(files);
+        let blobs = files.values().map(|bytes| (Kind::Blob, bytes.as_slice()));
+        for (kind, data) in blobs.chain([(Kind::Tree, tree.as_slice()), (Kind::Commit, commit)]) {
+            self.batch.add(id_of(kind, data), kind, data.to_vec());
+        }
+        let id = Oid::from_gix(&id_of(Kind::Commit, commit));
+        self.parents_of.insert(id, parents);
+        Ok(id)
+    }
+
+    /// Refuses a commit whose tree is not that of the files, or whose parents are not here; returns its parents.
+    fn check(&self, commit: &[u8], files: &Files, tips: &[Oid]) -> Result<Vec<Oid>, LedgerError> {
         let id = Oid::from_gix(&id_of(Kind::Commit, commit));
         let parsed = CommitRef::from_bytes(commit, OBJECT_FORMAT)
             .map_err(|e| LedgerError::NotACommit { reason: format!("{e:#}") })?;
@@ -200,18 +239,13 @@ impl Ledger {
         if expected != actual {
             return Err(LedgerError::Tree { commit: id, expected, actual });
         }
-        let here = |parent: &gix::ObjectId| self.batch.holds(parent) || self.repo.has_object(parent);
+        let is_tip = |parent: &gix::ObjectId| tips.contains(&Oid::from_gix(parent));
+        let here = |parent: &gix::ObjectId| self.batch.holds(parent) || is_tip(parent) || self.repo.has_object(parent);
         if let Some(parent) = parsed.parents().find(|parent| !here(parent)) {
             let path = self.path().to_owned();
             return Err(LedgerError::MissingParent { commit: id, parent: Oid::from_gix(&parent), path });
         }
-        for bytes in files.values() {
-            self.put_object(Kind::Blob, bytes)?;
-        }
-        self.put_object(Kind::Tree, &tree)?;
-        // A commit that is here already is put again after a crash: then nothing is known to be durable.
-        self.again |= !self.put_object(Kind::Commit, commit)?;
-        Ok(id)
+        Ok(parsed.parents().map(|parent| Oid::from_gix(&parent)).collect())
     }
 
     /// How many objects since the last sync were missing or torn, and are written anew.
@@ -249,6 +283,8 @@ impl Ledger {
 
     /// Takes an object into the batch unless it is here whole; false when it is.
     pub(super) fn put_object(&mut self, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
+        self.searches = true;
+        self.look_again();
         let id = id_of(kind, data);
         if self.batch.holds(&id) {
             return Ok(true);
@@ -295,10 +331,12 @@ impl Ledger {
     }
 
     /// Looks at the folders again, for what was written since.
-    pub(super) fn look_again(&mut self, written: &gix::oid) {
-        // Asked for what it does not know, this handle reads the folders.
-        let _ = self.repo.has_object(written);
-        self.known = unrefreshed(&self.repo);
+    pub(super) fn look_again(&mut self) {
+        if let Some(written) = self.unseen.take() {
+            // Asked for what it does not know, this handle reads the folders.
+            let _ = self.repo.has_object(written);
+            self.known = unrefreshed(&self.repo);
+        }
     }
 
     /// The directory that holds objects and packs.

@@ -10,7 +10,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{Applied, Head};
 
 use super::RecorderError;
-use super::apply::{self, Paths, Written};
+use super::apply::{self, From, Paths, Written};
 use super::job::{BatchFault, Job, Message, finish_all};
 use super::step::Watch;
 
@@ -154,7 +154,11 @@ impl Work {
     fn apply(&self, head: &Head) -> Result<Written, Arc<RecorderError>> {
         match &self.broken {
             Some(cause) => Err(cause.clone()),
-            None => self.store.reading(|store| apply::apply(store, head, &self.paths, &self.watch)).map_err(Arc::new),
+            None => {
+                let from = if self.behind.is_none() { From::Mark } else { From::Anywhere };
+                let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), from);
+                self.store.reading(apply).map_err(Arc::new)
+            }
         }
     }
 }

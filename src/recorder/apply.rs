@@ -111,13 +111,29 @@ pub(super) fn unapplied<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) 
     move |e| RecorderError::Unapplied { what, reason: e.to_string() }
 }
 
+/// What is known of git before something is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// It stood at the mark when the pending commits were made: none of them can be there.
+    Mark,
+    /// Nobody knows; any of them may be there, whole or torn.
+    Anywhere,
+}
+
 /// Brings git and log up to the head; returns what waits for its sync.
 ///
 /// Refuses when either holds what the database does not know, or lacks what the mark says it has.
-pub fn apply<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths, watch: &Watch) -> Result<Written, RecorderError> {
+///
+/// `from` says what is known of git before: after a crash each pending object is looked for first.
+pub fn apply<R: Read + ?Sized>(
+    store: &R,
+    head: &Head,
+    (paths, watch): (&Paths, &Watch),
+    from: From,
+) -> Result<Written, RecorderError> {
     let pending = Pending::of(store, head)?;
     let log_state = look_at_log(store, head, &paths.log(), &pending)?;
-    let (ledger, missing) = apply_commits(store, head, paths, &pending, watch)?;
+    let (ledger, missing) = apply_commits(store, head, (paths, watch), &pending, from)?;
     pass(watch, Step::AfterRefs).map_err(unapplied("moving refs"))?;
     let (log, added) = apply_lines(&paths.log(), &pending, log_state)?;
     pass(watch, Step::AfterLog).map_err(unapplied("appending to audit.log"))?;

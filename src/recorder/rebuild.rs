@@ -168,7 +168,7 @@ impl Home<'_> {
             tx.move_head(&before, &head)
         })?;
         let watch = unwatched();
-        apply::apply(&self.store, &head, self.paths, &watch)?.sync(&watch)?;
+        apply::apply(&self.store, &head, (self.paths, &watch), apply::From::Anywhere)?.sync(&watch)?;
         self.store.mark_applied(&apply::all_applied(&head))?;
         self.head = self.store.head()?;
         Ok(self.head.lines)

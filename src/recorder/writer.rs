@@ -12,7 +12,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{Applied, Head, Read, Store, StoreError};
 
 use super::RecorderError;
-use super::apply::{self, Paths, Written};
+use super::apply::{self, From, Paths, Written};
 use super::draft::Draft;
 use super::job::{BatchFault, Job, finish_all};
 use super::keeping::Told;
@@ -170,7 +170,8 @@ impl Writer {
     fn apply(&mut self, head: &Head) -> Result<Written, BatchFault> {
         let behind = |e: RecorderError| BatchFault::Unapplied(Arc::new(e));
         pass(&self.watch, Step::AfterCommit).map_err(behind)?;
-        self.store.reading(|store| apply::apply(store, head, &self.paths, &self.watch)).map_err(behind)
+        let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Mark);
+        self.store.reading(apply).map_err(behind)
     }
 
     /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies again.
@@ -195,7 +196,8 @@ impl Writer {
 
     /// Applies everything up to a head, durably; returns how much was missing.
     pub(super) fn finish(&mut self, head: &Head) -> Result<u64, RecorderError> {
-        let mut written = self.store.reading(|store| apply::apply(store, head, &self.paths, &self.watch))?;
+        let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Anywhere);
+        let mut written = self.store.reading(apply)?;
         let missing = written.missing;
         self.sync_and_mark(&mut written, head)?;
         Ok(missing)

@@ -10,7 +10,7 @@ use crate::store::{CommitRow, Head, Read};
 use super::super::RecorderError;
 use super::super::draft::{Files, oid, segment};
 use super::super::step::{Step, Watch, pass};
-use super::{Paths, Pending, unapplied};
+use super::{From, Paths, Pending, unapplied};
 
 /// How one ref has to move: from the applied tip, through the pending commits, to the last of them.
 pub(super) struct Moves {
@@ -46,6 +46,12 @@ pub(super) enum Place {
     Known(Option<Oid>),
     /// Cut by a power loss: it holds nothing that could be somebody's history.
     Torn,
+}
+
+impl Place {
+    fn is(&self, tip: Option<Oid>) -> bool {
+        matches!(self, Place::Known(actual) if *actual == tip)
+    }
 }
 
 pub(super) fn open_ledger(paths: &Paths) -> Result<Ledger, RecorderError> {
@@ -85,9 +91,9 @@ pub(super) fn places(ledger: &Ledger, moves: &AllMoves) -> Result<BTreeMap<Strin
 pub(super) fn apply_commits<R: Read + ?Sized>(
     store: &R,
     head: &Head,
-    paths: &Paths,
+    (paths, watch): (&Paths, &Watch),
     pending: &Pending,
-    watch: &Watch,
+    from: From,
 ) -> Result<(Option<Ledger>, u64), RecorderError> {
     let mut ledger = open_ledger(paths)?;
     let moves = moves(store, head, pending)?;
@@ -96,7 +102,10 @@ pub(super) fn apply_commits<R: Read + ?Sized>(
         pass(watch, Step::AfterObjects).map_err(unapplied("writing objects"))?;
         return Ok((None, 0));
     }
-    let objects = put_all(store, &mut ledger, pending, watch)?;
+    let at_mark = places.values().zip(moves.values()).all(|(place, moves)| place.is(moves.applied));
+    let tips: Option<Vec<Oid>> =
+        (from == From::Mark && at_mark).then(|| moves.values().filter_map(|moves| moves.applied).collect());
+    let objects = put_all(store, &mut ledger, pending, (watch, tips.as_deref()))?;
     pass(watch, Step::AfterObjects).map_err(unapplied("writing objects"))?;
     let mut moved = 0;
     for (reference, moves) in &moves {
@@ -119,19 +128,24 @@ pub(super) fn apply_commits<R: Read + ?Sized>(
     Ok((Some(ledger), objects.max(moved)))
 }
 
-/// Writes the objects of pending commits; returns for how many any was missing or torn.
+/// Writes the objects of pending commits; returns for how many any was missing or torn. With tips, which are those of
+/// all refs, none of the objects is looked for.
 fn put_all<R: Read + ?Sized>(
     store: &R,
     ledger: &mut Ledger,
     pending: &Pending,
-    watch: &Watch,
+    (watch, tips): (&Watch, Option<&[Oid]>),
 ) -> Result<u64, RecorderError> {
     let mut missing = 0;
     for row in &pending.commits {
         pass(watch, Step::Object).map_err(unapplied("writing objects"))?;
         let files = files_of(store, row)?;
         let before = ledger.written();
-        ledger.put(&row.raw, &files).map_err(unapplied("writing objects to ledger.git"))?;
+        match tips {
+            Some(tips) => ledger.put_new(&row.raw, &files, tips),
+            None => ledger.put(&row.raw, &files),
+        }
+        .map_err(unapplied("writing objects to ledger.git"))?;
         missing += u64::from(ledger.written() != before);
     }
     ledger.write_objects().map_err(unapplied("writing objects to ledger.git"))?;
