@@ -75,17 +75,17 @@ impl Documents {
 impl Context {
     /// Reads it; none for an exchange from before threads.
     pub fn read(store: &dyn Read, exchange: Uuid) -> Result<Option<Context>, StoreError> {
-        Self::read_by(store, exchange, &|store| store.referred_texts(exchange))
+        Self::read_by(store, exchange, || store.referred_texts(exchange))
     }
 
     /// The same where `referred` gives what it refers to.
     pub(super) fn read_by(
         store: &dyn Read,
         exchange: Uuid,
-        referred: &dyn Fn(&dyn Read) -> Result<Vec<ReferredText>, StoreError>,
+        referred: impl FnOnce() -> Result<Vec<ReferredText>, StoreError>,
     ) -> Result<Option<Context>, StoreError> {
         let Some(row) = store.thread_turn(exchange)? else { return Ok(None) };
-        let (events, refs) = (store.events_of(exchange)?, referred(store)?);
+        let (events, refs) = (store.events_of(exchange)?, referred()?);
         Ok(Some(Context { row, events, refs }))
     }
 

@@ -55,7 +55,7 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         actual: row.session.to_string(),
     })?;
     let known = replay.kernel(session.kernel_hash)?;
-    let context = Context::read_by(replay.store, row.exchange_id, &|_| replay.referred(row.exchange_id))?;
+    let context = Context::read_by(replay.store, row.exchange_id, || replay.referred(row.exchange_id))?;
     let rows = Rows::read_with(replay.store, &session, row, &known, context)?;
 
     let mut told = Replayed {
