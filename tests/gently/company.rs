@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use gently::home::Home;
@@ -74,6 +75,13 @@ fn batches_follow_each_other_and_all_of_it_is_sound() {
         match step {
             Step::BeforeCommit => {
                 top.fetch_max(up.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            }
+            // A quick disk would be done with a batch before the next one has come: it is given time for that, once.
+            Step::AfterObjects => {
+                let until = Instant::now() + Duration::from_millis(500);
+                while top.load(Ordering::SeqCst) < 2 && Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
             }
             // One applying may take several batches.
             Step::AfterLog => up.store(0, Ordering::SeqCst),
