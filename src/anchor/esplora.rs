@@ -6,6 +6,8 @@
 //! GET BASE/block/HASH/header   → 00e0ff3f…              160 digits
 //! ```
 
+use std::sync::OnceLock;
+
 use futures_util::future::{BoxFuture, FutureExt};
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
@@ -63,20 +65,27 @@ pub struct Esplora {
     name: String,
     base: Url,
     network: Network,
-    client: Client,
+    /// Made with the first question: reading a CA store takes longer than most turns need it.
+    client: OnceLock<Client>,
 }
 
 impl Esplora {
     /// Prepares an explorer at a base address, with or without a slash at its end; contacts nobody.
     ///
     /// `https`, or `http` on loopback. The network is what the explorer is believed to serve: Esplora
-    /// does not say, the header's work shows it. Fails with [`SourceFault::Address`], or with
-    /// [`SourceFault::Certificates`] on a machine without a CA store.
+    /// does not say, the header's work shows it. Fails with [`SourceFault::Address`]; that a machine has no CA store is
+    /// said by the first question ([`SourceFault::Certificates`]).
     pub fn new(address: &str, network: Network) -> Result<Self, SourceFault> {
         let base = http::parse_base(address, KEY)?;
-        let client = http::client(&base)?;
         let name = base.as_str().trim_end_matches('/').to_owned();
-        Ok(Esplora { name, base, network, client })
+        Ok(Esplora { name, base, network, client: OnceLock::new() })
+    }
+
+    fn client(&self) -> Result<&Client, SourceFault> {
+        match self.client.get() {
+            Some(client) => Ok(client),
+            None => http::client(&self.base).map(|client| self.client.get_or_init(|| client)),
+        }
     }
 
     async fn ask_tip(&self) -> Result<Anchor, SourceFault> {
@@ -111,7 +120,7 @@ impl Esplora {
     pub async fn headers(&self, from: u32, to: u32) -> Result<Vec<Header>, SourceFault> {
         let at = format!("blocks/{}", to.saturating_sub(1));
         let url = self.base.join(&at).map_err(|_| self.malformed(&at, "a path", at.as_bytes()))?;
-        let body = http::fetch(self.client.get(url), &format!("{}/{at}", self.name), MAX_PAGE).await?;
+        let body = http::fetch(self.client()?.get(url), &format!("{}/{at}", self.name), MAX_PAGE).await?;
         if body.status != StatusCode::OK {
             let (at, actual) = (format!("{}/{at}", self.name), body.status.as_u16());
             return Err(SourceFault::Status { at, expected: 200, actual, said: shown(&body.bytes) });
@@ -136,7 +145,7 @@ impl Esplora {
     async fn ask(&self, path: &str) -> Result<Option<String>, SourceFault> {
         let at = format!("{}/{path}", self.name);
         let url = self.base.join(path).map_err(|_| self.malformed(path, "a path", path.as_bytes()))?;
-        let body = http::fetch(self.client.get(url), &at, MAX_ANSWER).await?;
+        let body = http::fetch(self.client()?.get(url), &at, MAX_ANSWER).await?;
         match body.status {
             StatusCode::OK => match String::from_utf8(body.bytes) {
                 Ok(text) => Ok(Some(text.trim_end().to_owned())),

@@ -32,12 +32,27 @@ pub(super) struct Number {
 }
 
 struct Expressions {
-    number: LazyLock<Regex>,
+    number: Twin,
     label: LazyLock<Regex>,
-    shown: LazyLock<Regex>,
+    shown: Twin,
+}
+
+/// One expression for all texts, and what it comes to on ASCII, which is compiled in a tenth of the time.
+struct Twin {
+    any: LazyLock<Regex>,
+    ascii: LazyLock<Regex>,
+}
+
+impl Twin {
+    fn on(&self, text: &str) -> &Regex {
+        if text.is_ascii() { &self.ascii } else { &self.any }
+    }
 }
 
 const UNITS: &str = r"(?i-u:%|(?:percent|per cent|[kmgt]i?b|bytes?|thousand|million|billion|trillion|bn|k|milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|hours?|hrs?|h|days?|weeks?|[kmg]hz)\b)";
+
+/// Digits of a number, with or without commas between thousands.
+const DIGITS: &str = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?";
 
 fn new(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles it")
@@ -45,17 +60,25 @@ fn new(pattern: &str) -> Regex {
 
 /// Each is compiled when it is first needed.
 static ALL: Expressions = Expressions {
-    number: LazyLock::new(|| {
-        new(&format!(
-            r"(?:^|[^\w.,/-])[$€£]?(?P<n>(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?)(?:\s?(?P<u>{UNITS}))?(?P<after>[\w/]?)"
-        ))
-    }),
+    number: Twin {
+        any: LazyLock::new(|| {
+            new(&format!(r"(?:^|[^\w.,/-])[$€£]?(?P<n>{DIGITS})(?:\s?(?P<u>{UNITS}))?(?P<after>[\w/]?)"))
+        }),
+        ascii: LazyLock::new(|| {
+            new(&format!(
+                r"(?:^|[\x00-\x7f&&[^0-9A-Za-z_.,/-]])[$]?(?P<n>{DIGITS})(?:[\t-\r ]?(?P<u>{UNITS}))?(?P<after>[0-9A-Za-z_/]?)"
+            ))
+        }),
+    },
     label: LazyLock::new(|| {
         new(
             r"(?i-u:#|\b(?:steps?|figures?|tables?|options?|parts?|sections?|chapters?|levels?|phases?|points?|items?|examples?|questions?|answers?|cases?|rules?|lines?|pages?|tiers?|no\.|number))\s?[0-9]+(?:\s?(?:-|–|to|and)\s?[0-9]+)?",
         )
     }),
-    shown: LazyLock::new(|| new(r"(?:^|[^\w.])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")),
+    shown: Twin {
+        any: LazyLock::new(|| new(r"(?:^|[^\w.])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")),
+        ascii: LazyLock::new(|| new(r"(?:^|[\x00-\x7f&&[^0-9A-Za-z_.]])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")),
+    },
 };
 
 /// The numbers that a text states; labels, small counts, ordinals and parts of names are none.
@@ -67,7 +90,8 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     let text = all.label.replace_all(text, " ");
     let mut out = Vec::new();
     let mut from = 0;
-    while let Some(found) = text.get(from..).and_then(|rest| all.number.captures(rest)) {
+    let expression = all.number.on(&text);
+    while let Some(found) = text.get(from..).and_then(|rest| expression.captures(rest)) {
         let Some(digits) = found.name("n") else { break };
         from += digits.end();
         let named = found.name("after").is_some_and(|m| !m.as_str().is_empty());
@@ -144,7 +168,7 @@ impl Known {
     /// Of a bundle, its print, and the prompt's numbers.
     pub fn of(bundle: &Bundle, shown: &str, told: Vec<Number>) -> Known {
         let values = sight(bundle);
-        let in_bundle = ALL.shown.captures_iter(shown).filter_map(|c| c.get(1));
+        let in_bundle = ALL.shown.on(shown).captures_iter(shown).filter_map(|c| c.get(1));
         let mut plain: Vec<f64> = in_bundle.filter_map(|m| m.as_str().replace(',', "").parse().ok()).collect();
         plain.extend(told.iter().map(|n| n.value));
         // `cpu_load_15m` is the load over 15 minutes.
@@ -355,6 +379,18 @@ mod tests {
     }
 
     proptest::proptest! {
+        /// The expressions of ASCII find in ASCII what those of all texts find.
+        #[test]
+        fn on_ascii_both_expressions_are_one(text in "([0-9]{1,4}|[ -~\\t\\n]|[.,/$%-]|GB|k|, |hours|\\x0b|\\r){0,24}") {
+            for twin in [&ALL.number, &ALL.shown] {
+                let all = |regex: &Regex| -> Vec<Vec<Option<(usize, usize)>>> {
+                    let groups = |c: regex::Captures<'_>| c.iter().map(|m| m.map(|m| (m.start(), m.end()))).collect();
+                    regex.captures_iter(&text).map(groups).collect()
+                };
+                proptest::prop_assert_eq!(all(&twin.any), all(&twin.ascii), "{:?}", text);
+            }
+        }
+
         /// Held against its neighbours alone, a number comes out as when it is held against every value.
         #[test]
         fn neighbours_say_what_all_say(

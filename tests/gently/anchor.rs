@@ -124,7 +124,8 @@ fn loopback_needs_no_certificates_and_no_proxy() {
 async fn in_a_host_without_certificates() {
     let server = EsploraServer::start(chain());
     assert_eq!(explorer(&server).tip().await.unwrap().block.height, TIP);
-    let fault = Esplora::new("https://example.invalid/api", Network::Bitcoin).map(|_| ()).unwrap_err();
+    let elsewhere = Esplora::new("https://example.invalid/api", Network::Bitcoin).unwrap();
+    let fault = elsewhere.tip().await.unwrap_err();
     assert!(matches!(fault, SourceFault::Certificates { .. }), "{fault}");
     assert!(fault.to_string().contains("apt-get install ca-certificates"), "{fault}");
 }

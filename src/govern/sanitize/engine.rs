@@ -8,7 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use super::columns::{self, Heads};
 use super::link::Ends;
 use super::rounds::OPAQUE;
-use super::rules::{Allow, Rule, RuleFault, RuleFile, read};
+use super::rules::{Allow, Rule, RuleFault, RuleFile, read, read_own};
 use super::span::Span;
 use super::triggers::{Action, TRIGGERS};
 use super::value::{stands_in, wordiness};
@@ -17,7 +17,7 @@ use super::words::{WORDS, Word};
 use super::{address, bare, login, named, near, pem, prose, steps};
 
 /// The rules that every home has.
-const OWN_RULES: &str = include_str!("../../../genesis/secrets.toml");
+pub(super) const OWN_RULES: &str = include_str!("../../../genesis/secrets.toml");
 /// What errors call them.
 pub(super) const OWN_NAME: &str = "genesis/secrets.toml";
 
@@ -97,7 +97,7 @@ impl Gathered {
 impl Engine {
     /// Our own rules and those of `files`, each given as its name and its text.
     pub fn new(files: &[(String, String)]) -> Result<Self, RuleFault> {
-        let mut read_files = vec![read(OWN_NAME, OWN_RULES)?];
+        let mut read_files = vec![read_own(OWN_NAME, OWN_RULES)?];
         for (name, text) in files {
             read_files.push(read(name, text)?);
         }

@@ -31,22 +31,48 @@ pub(super) struct Expression {
     text: String,
     compiled: OnceLock<Option<Regex>>,
     /// Fewest bytes of a match, when every match lies inside one run of token bytes; else 0.
-    run: usize,
+    run: OnceLock<usize>,
+}
+
+/// Whose an expression is.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// Compiled in: a test reads it, and nobody waits for that.
+    Own,
+    /// A file's: its faults are told when the file is read.
+    Foreign,
 }
 
 impl Expression {
+    /// Reads an expression as its origin wants it; of one that is not looked at, the number of groups is none.
+    fn of(text: &str, origin: Origin) -> Result<(Self, usize), String> {
+        match origin {
+            Origin::Own => Ok((Self::own(text), 0)),
+            Origin::Foreign => Self::read(text),
+        }
+    }
+
     /// Reads an expression; its syntax is checked, nothing is compiled. Returns it with its number of groups.
     fn read(text: &str) -> Result<(Self, usize), String> {
-        let text = from_go(text);
-        let mut parser = regex_syntax::ParserBuilder::new().unicode(is_unicode(&text)).utf8(false).build();
-        let parsed = parser.parse(&text).map_err(|error| one_line(&error))?;
-        let run = if is_of_token(&parsed) { parsed.properties().minimum_len().unwrap_or(0) } else { 0 };
-        Ok((Expression { text, compiled: OnceLock::new(), run }, parsed.properties().explicit_captures_len()))
+        let expression = Self::own(text);
+        let parsed = expression.parsed()?;
+        expression.run.get_or_init(|| run_of(&parsed));
+        Ok((expression, parsed.properties().explicit_captures_len()))
+    }
+
+    /// One of ours, which a test reads: its syntax is not looked at before it is needed.
+    fn own(text: &str) -> Self {
+        Expression { text: from_go(text), compiled: OnceLock::new(), run: OnceLock::new() }
+    }
+
+    fn parsed(&self) -> Result<Hir, String> {
+        let mut parser = regex_syntax::ParserBuilder::new().unicode(is_unicode(&self.text)).utf8(false).build();
+        parser.parse(&self.text).map_err(|error| one_line(&error))
     }
 
     /// How long a run of token bytes must be for a match to lie in it; 0 when a match may be anything else.
     pub(super) fn run(&self) -> usize {
-        self.run
+        *self.run.get_or_init(|| self.parsed().map_or(0, |parsed| run_of(&parsed)))
     }
 
     /// The expression, or none when it is larger than any program may be.
@@ -60,6 +86,10 @@ impl Expression {
 /// Whether a byte may be a part of a token, in the widest sense of any rule.
 pub(super) fn is_token_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"_-.+/=~%:@!*$|".contains(&b)
+}
+
+fn run_of(parsed: &Hir) -> usize {
+    if is_of_token(parsed) { parsed.properties().minimum_len().unwrap_or(0) } else { 0 }
 }
 
 /// Whether all that an expression matches is made of token bytes.
@@ -157,7 +187,7 @@ pub(super) struct Allow {
 
 impl Allow {
     /// Reads one; none when it speaks of paths and commits only, which a text has not.
-    fn read(raw: RawAllow) -> Result<Option<Self>, String> {
+    fn read(raw: RawAllow, origin: Origin) -> Result<Option<Self>, String> {
         let all = match raw.condition.as_deref() {
             None | Some("" | "OR" | "or" | "||") => false,
             Some("AND" | "and" | "&&") => true,
@@ -175,7 +205,7 @@ impl Allow {
             return Ok(None);
         }
         let regexes =
-            raw.regexes.iter().map(|text| Ok(Expression::read(text)?.0)).collect::<Result<Vec<_>, String>>()?;
+            raw.regexes.iter().map(|text| Ok(Expression::of(text, origin)?.0)).collect::<Result<Vec<_>, String>>()?;
         let stopwords = raw.stopwords.iter().map(|word| word.to_lowercase()).collect();
         Ok(Some(Allow { all, target, regexes, stopwords, rules: raw.target_rules }))
     }
@@ -215,7 +245,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    fn read(raw: RawRule) -> Result<Option<Self>, String> {
+    fn read(raw: RawRule, origin: Origin) -> Result<Option<Self>, String> {
         if !is_id(&raw.id) {
             return Err(format!("its id is 1 to {MAX_ID} letters, digits, '-', '_' or '.'; found '{}'", raw.id));
         }
@@ -223,12 +253,14 @@ impl Rule {
             let says_something = raw.skip_report || raw.path.is_some();
             return if says_something { Ok(None) } else { Err("it has neither regex nor path".to_owned()) };
         };
-        let (expression, groups) = Expression::read(&text)?;
+        let origin = if raw.secret_group == 0 { origin } else { Origin::Foreign };
+        let (expression, groups) = Expression::of(&text, origin)?;
         let entropy = raw.entropy.unwrap_or(0.0);
         if raw.secret_group > groups {
             return Err(format!("secretGroup is {}, and its regular expression has {groups} groups", raw.secret_group));
         }
-        let allow = raw.allowlist.into_iter().chain(raw.allowlists).map(Allow::read).collect::<Result<Vec<_>, _>>()?;
+        let allow = raw.allowlist.into_iter().chain(raw.allowlists).map(|raw| Allow::read(raw, origin));
+        let allow = allow.collect::<Result<Vec<_>, _>>()?;
         Ok(Some(Rule {
             id: raw.id,
             keywords: raw.keywords.iter().map(|word| word.to_lowercase()).filter(|word| !word.is_empty()).collect(),
@@ -282,6 +314,15 @@ pub(super) struct RuleFile {
 
 /// Reads a rule file; `name` is what errors call it.
 pub(super) fn read(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
+    read_from(name, text, Origin::Foreign)
+}
+
+/// Reads the rules that are compiled in, whose expressions are looked at when they are needed.
+pub(super) fn read_own(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
+    read_from(name, text, Origin::Own)
+}
+
+fn read_from(name: &str, text: &str, origin: Origin) -> Result<RuleFile, RuleFault> {
     let fault =
         |rule: Option<&str>, reason: String| RuleFault { file: name.to_owned(), rule: rule.map(str::to_owned), reason };
     let raw: RawFile = toml::from_str(text).map_err(|e| fault(None, format!("it is no rule file: {}", e.message())))?;
@@ -294,12 +335,33 @@ pub(super) fn read(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
     let mut rules = Vec::with_capacity(raw.rules.len());
     for rule in raw.rules {
         let id = rule.id.clone();
-        rules.extend(Rule::read(rule).map_err(|reason| fault(Some(&id), reason))?);
+        rules.extend(Rule::read(rule, origin).map_err(|reason| fault(Some(&id), reason))?);
     }
     if rules.is_empty() {
         return Err(fault(None, "there is no rule in it that looks at text".to_owned()));
     }
-    let allow = raw.allowlist.into_iter().chain(raw.allowlists).map(Allow::read).collect::<Result<Vec<_>, _>>();
-    let allow = allow.map_err(|reason| fault(None, format!("its allowlist: {reason}")))?;
+    let allow = raw.allowlist.into_iter().chain(raw.allowlists).map(|raw| Allow::read(raw, origin));
+    let allow =
+        allow.collect::<Result<Vec<_>, _>>().map_err(|reason| fault(None, format!("its allowlist: {reason}")))?;
     Ok(RuleFile { rules, allow: allow.into_iter().flatten().collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::{OWN_NAME, OWN_RULES};
+    use super::*;
+
+    #[test]
+    fn our_own_expressions_are_what_a_file_may_hold() {
+        let (read, own) = (read(OWN_NAME, OWN_RULES).unwrap(), read_own(OWN_NAME, OWN_RULES).unwrap());
+        assert_eq!((read.rules.len(), read.allow.len()), (own.rules.len(), own.allow.len()));
+        assert!(!own.rules.is_empty());
+        for (read, own) in read.rules.iter().zip(&own.rules) {
+            assert_eq!((&read.id, read.group), (&own.id, own.group));
+            assert_eq!(read.expression.text, own.expression.text);
+            assert!(own.expression.run.get().is_none(), "{} is looked at before it is needed", own.id);
+            assert!(own.expression.regex().is_some(), "{}", own.id);
+            assert_eq!(read.expression.run(), own.expression.run(), "{}", own.id);
+        }
+    }
 }

@@ -130,7 +130,10 @@ impl ContextConfig {
     pub fn parse(text: &str) -> Result<Self, ContextConfigFault> {
         let shape = |e: serde_json::Error| ContextConfigFault::Shape { reason: e.to_string() };
         let raw: Value = serde_json::from_str(text).map_err(shape)?;
-        fits_schema(&raw)?;
+        // A test holds what a home starts from; compiling the schema takes longer than most turns' whole context.
+        if text != GENESIS_CONTEXT {
+            fits_schema(&raw)?;
+        }
         // The schema can't say that a key stands once, nor that a rule is all of them.
         let document: Document = serde_json::from_str(text).map_err(shape)?;
         check(&document)?;
@@ -218,6 +221,12 @@ mod tests {
         assert_ne!(ContextConfig::parse(GENESIS_CONTEXT).unwrap().digest(), config.digest());
         let spaced = text.replace('\n', "\n\n");
         assert_eq!(ContextConfig::parse(&spaced).unwrap().digest(), config.digest());
+    }
+
+    #[test]
+    fn what_a_home_starts_from_fits_the_schema() {
+        fits_schema(&serde_json::from_str(GENESIS_CONTEXT).unwrap()).unwrap();
+        ContextConfig::parse(&format!("{GENESIS_CONTEXT}\n")).unwrap();
     }
 
     #[test]
