@@ -147,8 +147,10 @@ impl Work {
         for (load, landed) in loads.iter_mut().zip(landed.chain([Landed::Durable(apply::all_applied(&head))])) {
             load.report.landed = landed;
         }
-        drop(loads);
+        // Before it is told: whoever heals or writes next, here or in another process, must meet no pack that is half
+        // there. Those who ask have their answers.
         written.tidy();
+        drop(loads);
     }
 
     fn apply(&self, head: &Head) -> Result<Written, Arc<RecorderError>> {

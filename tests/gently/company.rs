@@ -188,20 +188,23 @@ fn two_writers_under_company_let_each_other_in() {
 
 #[test]
 fn an_applier_that_dies_is_noticed_and_replaced() {
-    let rig = base();
-    let passed = Arc::new(AtomicUsize::new(0));
-    let count = passed.clone();
-    let watch: Watch = Arc::new(move |step| {
-        let is_applier = std::thread::current().name() == Some("applier");
-        if step == Step::AfterObjects && is_applier && count.fetch_add(1, Ordering::SeqCst) == 1 {
-            panic!("a test asked for it");
-        }
-        true
+    // When all askers happen to be in the batch that dies with it, nobody is left to be served: then once more.
+    let served = (0..20).any(|_| {
+        let rig = base();
+        let passed = Arc::new(AtomicUsize::new(0));
+        let count = passed.clone();
+        let watch: Watch = Arc::new(move |step| {
+            let is_applier = std::thread::current().name() == Some("applier");
+            if step == Step::AfterObjects && is_applier && count.fetch_add(1, Ordering::SeqCst) == 1 {
+                panic!("a test asked for it");
+            }
+            true
+        });
+        let (said, errors) = told(&rig, watch);
+        assert!(!errors.is_empty(), "nobody was told");
+        assert!(errors.iter().all(|e| e.is_unknown() || e.is_recorded()), "{errors:?}");
+        assert_healed(&rig, &read_acknowledged(&said), "after a panic");
+        errors.len() < ASKERS && passed.load(Ordering::SeqCst) > 2
     });
-    let (said, errors) = told(&rig, watch);
-    assert!(!errors.is_empty(), "nobody was told");
-    assert!(errors.iter().all(|e| e.is_unknown() || e.is_recorded()), "{errors:?}");
-    assert!(errors.len() < ASKERS, "nobody was served afterwards: {errors:?}");
-    assert!(passed.load(Ordering::SeqCst) > 2, "no other thread took its place");
-    assert_healed(&rig, &read_acknowledged(&said), "after a panic");
+    assert!(served, "no other thread took its place");
 }
