@@ -1925,6 +1925,8 @@ class Check:
         self.next_key = self.first_key and read_key(document["new_signer"])
         if self.next_key:
             self.keys_by_line.append((self.number, self.next_key))
+        if read_key(document["new_signer"]) in [read_key(signer) for signer in self.signers]:
+            self.find("consistent", place, "a new signer that was not in force before", document["new_signer"])
         self.signers.append(document["new_signer"])
 
     # ---- the end

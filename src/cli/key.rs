@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::config::SignedBy;
 use crate::keys::agent::SOCKET_ENV;
-use crate::keys::{AuthKey, Signer, os_random};
+use crate::keys::{ALLOWED_SIGNERS, AuthKey, Signer, allowed_signers, os_random};
 use crate::record::signature::PublicKey;
+use crate::recorder::RecorderError;
 use crate::session;
 use crate::store::{AuthKeyRow, Read};
 
@@ -113,6 +114,12 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
     }
     opened.authorize().await?;
     let next = to.zip(agent).map(|(file, wait)| agent_key(file, wait)).transpose()?;
+    if let Some(key) = next
+        && allowed_signers::load(&opened.home.root().join("keys").join(ALLOWED_SIGNERS))?.contains(&key)
+    {
+        // The recorder refuses it, too: here no session is closed for it, and it is not noted as the next.
+        return Err(RecorderError::KeyNotNew { key }.into());
+    }
     let house = opened.house("", &say);
     let before = heads::main_tip(&opened)?;
     for open in opened.store.open_sessions()? {

@@ -175,6 +175,7 @@ fn stopped(error: &WireError, json: bool) -> u8 {
             | RecorderError::AuthKey(_)
             | RecorderError::NotAllowed { .. }
             | RecorderError::KernelChanged { .. }
+            | RecorderError::KeyNotNew { .. }
             | RecorderError::Adopt(_)
     );
     if refused_before_writing { could_not(&error.to_string(), json) } else { withheld(cause, json, "") }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::keys::KeyError;
 use crate::ledger::LedgerError;
 use crate::record::hash::Hash32;
+use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::store::StoreError;
 
@@ -128,6 +129,12 @@ pub enum RecorderError {
     SessionsOpen {
         /// How many.
         open: usize,
+    },
+    /// A rotation to a key that is, or was, in force in this ledger.
+    #[error("the key {key} was in force in this ledger before; a rotation takes a key that is new to it: make one")]
+    KeyNotNew {
+        /// The key.
+        key: PublicKey,
     },
     /// A prompt of the session still waits for its model, in a process that is alive.
     #[error("interaction-{seq} of session {session} still waits for its model, in a process that is alive")]

@@ -25,11 +25,15 @@ fn rotate(draft: &mut Draft<'_>, new: PublicKey, now: Seconds) -> Result<(), Rec
     if open > 0 {
         return Err(RecorderError::SessionsOpen { open });
     }
+    let mut signers = signers_so_far(draft)?;
+    let new_line = new.allowed_signers_line();
+    if signers.split_inclusive(|byte| *byte == b'\n').any(|known| known == new_line.as_bytes()) {
+        return Err(RecorderError::KeyNotNew { key: new });
+    }
     let time = draft.line_time(now)?;
     let doc = Rotate { created_at: time, format: Format, new_signer: new, old_signer: draft.head.signer };
     let (bytes, record) = document("rotate.json", &doc)?;
-    let mut signers = signers_so_far(draft)?;
-    signers.extend_from_slice(new.allowed_signers_line().as_bytes());
+    signers.extend_from_slice(new_line.as_bytes());
     let height = draft.head.height;
     let line = draft.line_at(time, height, None, Event::KeyRotate { record })?;
     let segment = Some(draft.take_segment());

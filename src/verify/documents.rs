@@ -326,8 +326,19 @@ impl Checker<'_> {
             let so_far = so_far.map(|known| known.key);
             let so_far: Vec<PublicKey> = so_far.collect();
             self.check_signers(node, files, &so_far);
+            self.check_is_new(node, line.number, &document.new_signer);
         }
         Some(Subject::KeyRotate { key: Hash32::digest(document.new_signer.as_bytes()) })
+    }
+
+    /// A key comes into force once: with a key twice, nobody could say from it when a commit was signed.
+    fn check_is_new(&mut self, node: &Node, number: u64, key: &PublicKey) {
+        let mut before = self.keys.iter().filter(|known| known.after.is_some_and(|after| after < number));
+        if before.any(|known| known.key == *key) {
+            let expected = "a new signer that was not in force before";
+            let place = node.file(CommitKind::KeyRotate.document());
+            self.findings.add(Question::Consistent, None, place, expected, key.to_string());
+        }
     }
 
     /// `allowed_signers`: a line for each key, in the order in which they came into force.

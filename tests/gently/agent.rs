@@ -346,7 +346,18 @@ fn a_rotation_goes_to_a_key_that_the_agent_has() {
     let rotate = ["key", "rotate", "--to", public.to_str().unwrap()];
     refused(&agent.gently(&rotate), 2, "does not have the key");
     fine(&agent.add("next"));
+    let first = agent.dir.path().join("first.pub");
+    fs::copy(agent.home().join("keys/signing.key.pub"), &first).unwrap();
     fine(&agent.gently(&rotate));
+    // Neither the key in force nor one of before, however often the agent has them: and no session is closed for it.
+    fine(&agent.gently(&["ask", "between"]));
+    let before = fs::read(agent.home().join("audit.log")).unwrap();
+    for known in [&public, &first] {
+        let again = ["key", "rotate", "--to", known.to_str().unwrap()];
+        refused(&agent.gently(&again), 2, "was in force in this ledger before");
+        assert!(!agent.home().join("keys/signing.key.next.pub").exists());
+    }
+    assert_eq!(fs::read(agent.home().join("audit.log")).unwrap(), before);
     fine(&agent.ssh_add(&["-q", "-d", agent.dir.path().join("signing.key").to_str().unwrap()]));
     fine(&agent.gently(&["ask", "two"]));
     fine(&agent.gently(&["audit", "verify"]));

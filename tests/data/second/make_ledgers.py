@@ -1022,6 +1022,7 @@ ended_with("details_of_no_character", "some_event|-|key:%ED%A0%80", C)
 ended_with("details_overlong", "some_event|-|key:%C0%80", C)
 ended_with("checkpoint_line_without_a_commit", "checkpoint|-|record:" + "a" * 64, C)
 ended_with("rotation_line_without_a_commit", "key_rotate|-|record:" + "a" * 64, C)
+ended_with("honest_with_an_unknown_event_of_a_record", "some_event|-|record:" + "a" * 64)
 ended_with("clock_set_to_another_time", "clock_set|-|to:2034-02-05T00:00:00Z", C)
 
 
@@ -1032,6 +1033,29 @@ def rotation_while_a_session_is_open(folder):
     session = one.start(HEIGHTS[0], b"auth 1")
     one.ask(session)
     one.rotate(SECOND)
+    one.ask(session)
+    one.end(session, HEIGHTS[0])
+    one.write(folder)
+
+
+@tamper(C)
+def rotation_to_the_key_in_force(folder):
+    one = Ledger()
+    one.genesis()
+    session = one.start(HEIGHTS[0], b"auth 1")
+    one.ask(session)
+    one.end(session, HEIGHTS[0])
+    one.rotate(FIRST)
+    one.write(folder)
+
+
+@tamper(C)
+def rotation_back_to_an_older_key(folder):
+    one = Ledger()
+    one.genesis()
+    one.rotate(SECOND)
+    one.rotate(FIRST)
+    session = one.start(HEIGHTS[0], b"auth 1")
     one.ask(session)
     one.end(session, HEIGHTS[0])
     one.write(folder)
