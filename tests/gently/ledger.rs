@@ -109,6 +109,39 @@ fn a_fresh_ledger_is_a_plain_bare_repository() {
     assert!(Ledger::open(&dir.path().join("nothing")).is_err());
 }
 
+/// An index takes a time to open that grows with history: with one that can't be opened, what is new goes on all the same.
+#[test]
+fn what_can_not_be_here_is_not_looked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut ledger, ids) = chain(dir.path(), 1);
+    ledger.move_ref(MAIN, None, ids[0]).unwrap();
+    ledger.sync().unwrap();
+    let path = ledger.path().to_owned();
+    let packs = fs::read_dir(path.join("objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+    let index = packs.filter(|path| path.extension().is_some_and(|e| e == "idx")).collect::<Vec<_>>().remove(0);
+    let aside = dir.path().join("index");
+    fs::rename(&index, &aside).unwrap();
+    fs::write(&index, b"no index").unwrap();
+
+    let two = plan(2, &ids);
+    let made_two = made(&two, &key(7));
+    let known = Ledger::open(&path).unwrap().put(&made_two.commit, &two.files);
+    assert!(matches!(known, Err(LedgerError::MissingParent { .. })), "{known:?}");
+    let mut ledger = Ledger::open(&path).unwrap();
+    let strange = ledger.put_new(&made_two.commit, &two.files, &[]);
+    assert!(matches!(strange, Err(LedgerError::MissingParent { .. })), "{strange:?}");
+    ledger.put_new(&made_two.commit, &two.files, &ids).unwrap();
+    let three = plan(3, &[made_two.id]);
+    let made_three = made(&three, &key(7));
+    ledger.put_new(&made_three.commit, &three.files, &ids).unwrap();
+    ledger.move_ref(MAIN, Some(ids[0]), made_three.id).unwrap();
+    ledger.sync().unwrap();
+
+    fs::rename(&aside, &index).unwrap();
+    assert_eq!(git_text(&path, &["rev-list", "main"]).lines().count(), 3);
+    assert_eq!(git_text(&path, &["fsck", "--strict", "--no-progress"]), "");
+}
+
 #[cfg(unix)]
 #[test]
 fn nothing_in_a_ledger_can_be_changed_by_others() {
