@@ -703,6 +703,25 @@ def read_cosigned_head(raw):
 
 # ---------------------------------------------------------------- git
 
+def is_repository(folder):
+    """Whether it is a repository's own folder: its configuration is never asked."""
+    return (os.path.isdir(os.path.join(folder, "objects")) and os.path.isdir(os.path.join(folder, "refs"))
+            and os.path.lexists(os.path.join(folder, "HEAD")))
+
+
+def in_a_circle(objects, through=()):
+    """Whether folders of objects that stand in for each other come back to one of them."""
+    objects = os.path.realpath(objects)
+    if objects in through:
+        return True
+    try:
+        with open(os.path.join(objects, "info", "alternates"), encoding="utf-8", errors="surrogateescape") as file:
+            others = [line for line in file.read().split("\n") if line and not line.startswith("#")]
+    except OSError:
+        return False
+    return any(in_a_circle(os.path.join(objects, other), through + (objects,)) for other in others if "\0" not in other)
+
+
 class Git:
     """Raw objects and refs of one repository, without its replace refs, hooks or remotes."""
 
@@ -713,6 +732,13 @@ class Git:
                         GIT_CONFIG_GLOBAL=os.devnull, GIT_OPTIONAL_LOCKS="0", LC_ALL="C",
                         GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.abspath(path)))
         self.unpacked, self.batch = None, None
+        try:
+            self.open(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def open(self, path):
         if os.path.isfile(path):
             self.unpacked = tempfile.mkdtemp(prefix="gently-verify-")
             target = os.path.join(self.unpacked, "ledger.git")
@@ -720,12 +746,33 @@ class Git:
             path = target
         if not os.path.isdir(path):
             raise CannotLook("no repository or bundle at %s" % path)
-        self.folder = self.run("-C", path, "rev-parse", "--absolute-git-dir").stdout.decode().strip()
+        folders = [os.path.abspath(path), os.path.join(os.path.abspath(path), ".git")]
+        self.folder = next((folder for folder in folders if is_repository(folder)), None)
+        if self.folder is None:
+            raise CannotLook("%s is no repository: there are no folders 'objects' and 'refs' beside a HEAD, here or in .git (of a "
+                             "linked worktree or a submodule, give the repository's own folder)" % path)
+        if in_a_circle(os.path.join(self.folder, "objects")):
+            raise CannotLook("the folders that %s/objects/info/alternates names lead back to it" % self.folder)
         self.base = ["git", "-c", "safe.directory=*", "-c", "protocol.allow=never", "-c", "core.fsmonitor=false",
-                     "--git-dir", self.folder]
-        kind = self.run("--git-dir", self.folder, "rev-parse", "--show-object-format").stdout.strip()
-        if kind != b"sha1":
-            raise CannotLook("a ledger has SHA-1 object names; this repository has %s" % kind.decode())
+                     "--git-dir=" + self.beside()]
+
+    def beside(self):
+        """A repository with the objects and refs of the one to be checked, and a configuration of its own: what is handed
+        over with a ledger can neither stop git nor have it run anything."""
+        kind = subprocess.run(["git", "config", "--file", os.path.join(self.folder, "config"), "--no-includes", "--get",
+                               "extensions.objectformat"], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False).stdout.decode(errors="replace").strip()
+        if kind not in ("", "sha1"):
+            raise CannotLook("a ledger has SHA-1 object names; this repository has %s" % kind)
+        self.unpacked = self.unpacked or tempfile.mkdtemp(prefix="gently-verify-")
+        beside = os.path.join(self.unpacked, "beside.git")
+        os.mkdir(beside)
+        with open(os.path.join(beside, "HEAD"), "w", encoding="ascii") as file:
+            file.write("ref: refs/heads/main\n")
+        for name in ("objects", "refs", "packed-refs"):
+            if os.path.lexists(os.path.join(self.folder, name)):
+                os.symlink(os.path.join(self.folder, name), os.path.join(beside, name))
+        return beside
 
     def run(self, *args):
         try:
@@ -734,12 +781,12 @@ class Git:
         except OSError as error:
             raise CannotLook("git does not run (%s); install git" % error) from None
         if done.returncode:
-            raise CannotLook("git %s: %s" % (args[0], done.stderr.decode(errors="replace").strip()))
+            raise CannotLook("git %s: %s" % (next(arg for arg in args if arg.isalpha()), done.stderr.decode(errors="replace").strip()))
         return done
 
     def refs(self):
         """[(name, object, what it points to when symbolic)], and git's complaints."""
-        done = self.run("--git-dir", self.folder, "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)")
+        done = self.run(*self.base[1:], "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)")
         rows = [line.split("\0") for line in done.stdout.decode(errors="replace").splitlines()]
         return rows, done.stderr.decode(errors="replace").splitlines()
 

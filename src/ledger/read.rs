@@ -67,14 +67,19 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Opens without running anything that the repository's configuration may ask for.
+    /// Opens a repository's folder, bare or not, without following what its configuration says.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |reason: String| OpenError::Repository { path: path.to_owned(), reason };
-        let repository = gix::open_opts(path, gix::open::Options::isolated()).map_err(|e| failed(e.to_string()))?;
-        if repository.object_hash() != gix::hash::Kind::Sha1 {
-            return Err(failed(format!("object format {}, not sha1", repository.object_hash())));
+        let is_repository = |dir: &PathBuf| {
+            dir.join("objects").is_dir() && dir.join("refs").is_dir() && dir.join("HEAD").symlink_metadata().is_ok()
+        };
+        let dir = [path.to_owned(), path.join(".git")].into_iter().find(is_repository).ok_or_else(|| {
+            let here = "there are no folders 'objects' and 'refs' beside a HEAD, here or in .git";
+            failed(format!("{here} (of a linked worktree or a submodule, give the repository's own folder)"))
+        })?;
+        if let Some(format) = object_format(&dir).filter(|format| format != "sha1") {
+            return Err(failed(format!("object format {format}, not sha1")));
         }
-        let dir = repository.common_dir().to_owned();
         let options = gix::odb::store::init::Options {
             alloc_limit_bytes: usize::try_from(OBJECT_LIMIT).ok(),
             // All packs that were there and all that took their place: while it is read, a writer may merge them.
@@ -212,6 +217,13 @@ impl Repository {
     pub fn foreign_commit(&self, id: &Oid) -> Result<(Oid, Vec<Oid>), ObjectFault> {
         parse_foreign(&self.object(id, Kind::Commit)?)
     }
+}
+
+/// The only thing that a repository's configuration is asked: how long its names are, to say so in words.
+fn object_format(dir: &Path) -> Option<String> {
+    let source = gix::config::Source::Local;
+    let config = gix::config::File::from_path_no_includes(dir.join("config"), source).ok()?;
+    config.string("extensions.objectFormat").map(|format| format.to_string())
 }
 
 fn broken(error: &impl std::fmt::Display) -> Target {

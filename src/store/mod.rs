@@ -170,6 +170,8 @@ pub trait Read: Threads {
     fn refs(&self) -> Result<Vec<String>, StoreError>;
     /// The stored files of a commit (its `audit.log` is lines, and not among them).
     fn files(&self, commit: u64) -> Result<BTreeMap<String, Vec<u8>>, StoreError>;
+    /// `record.json` as it is stored with the commit of a line.
+    fn record_of_line(&self, line: u64) -> Result<Option<Vec<u8>>, StoreError>;
     /// The newest known block of a height.
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
     /// The lowest height that any line names; none when all blocks are local.

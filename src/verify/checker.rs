@@ -19,12 +19,13 @@ use super::ground::Ground;
 use super::history::{History, Node, Unread};
 use super::in_force::InForce;
 use super::lines::Lines;
+use super::marks::Compared;
 use super::notes;
 use super::position::Misfit;
 use super::progress::{Progress, Stage};
 use super::proofs::Proofs;
 use super::receipts::Receipts;
-use super::records::{ExchangeHashes, Short};
+use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
 use super::signatures::{Closing, Queue};
@@ -68,9 +69,8 @@ pub(super) struct Checker<'a> {
     pub anchored: HashSet<Hash32>,
     pub lines_in_segments: u64,
     pub log_file: bool,
-    /// `exchange_hash` of each `record.json`, by the document's hash; kept only for a database.
-    pub exchange_hashes: ExchangeHashes,
-    pub has_database: bool,
+    /// Rows of stored lines, as far as they were held against the log.
+    pub stored_lines: Compared,
     pub tombstones: Tombstones,
     /// What was kept of texts, by line.
     pub policies: Policies,
@@ -152,8 +152,7 @@ impl<'a> Checker<'a> {
 
     fn new(evidence: &Evidence<'_>, repository: &'a Repository, history: &History, progress: &'a Progress) -> Self {
         let genesis = read_genesis(repository, history);
-        let mut lines = Lines::new(genesis.as_ref().map(|genesis| genesis.network));
-        lines.keeps_hashes = evidence.database.is_some();
+        let lines = Lines::new(genesis.as_ref().map(|genesis| genesis.network));
         Checker {
             repository,
             progress,
@@ -176,8 +175,7 @@ impl<'a> Checker<'a> {
             anchored: HashSet::new(),
             lines_in_segments: 0,
             log_file: evidence.log.is_some(),
-            exchange_hashes: ExchangeHashes::default(),
-            has_database: evidence.database.is_some(),
+            stored_lines: Compared::default(),
             tombstones: Tombstones::default(),
             policies: Policies::default(),
             database: None,

@@ -12,7 +12,6 @@ use crate::ledger::Oid;
 use crate::ledger::read::blob_id;
 use crate::record::block::check_anchor;
 use crate::record::canon;
-use crate::record::chain::line_hash;
 use crate::record::commit::CommitKind;
 use crate::record::entry::Line;
 use crate::record::exchange::row_id;
@@ -23,10 +22,11 @@ use crate::store::{CommitRow, Head, Read, SessionRow, StoreError};
 use super::VerifyError;
 use super::checker::Checker;
 use super::history::{Chain, branch_name};
+use super::marks;
 use super::progress::Stage;
 use super::report::{Question, counted};
 
-/// Lines and commits are read in portions of this many rows.
+/// Commits are read in portions of this many rows.
 const PORTION: u64 = 500;
 
 /// What was checked of the database.
@@ -66,7 +66,6 @@ impl Checker<'_> {
     pub fn check_database(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
         let exchanges = self.commits.get(&CommitKind::Interaction).copied().unwrap_or_default();
         self.progress.begin(Stage::Database, exchanges);
-        self.exchange_hashes.sort();
         let mut counts = DatabaseCounts::default();
         let Some(head) = self.rows(store.head())? else { return Ok(()) };
         let genesis = self.rows(store.genesis())?;
@@ -191,32 +190,20 @@ impl Checker<'_> {
 
     /// Every stored line is the log's line of its number.
     fn check_log_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
-        let count = u64::try_from(self.lines.hashes.len()).unwrap_or(u64::MAX).min(head.lines);
-        for from in (0..count).step_by(usize::try_from(PORTION).unwrap_or(1)) {
-            let Some(rows) = self.rows(store.lines(from, (from + PORTION).min(count)))? else { return Ok(()) };
-            let expected = usize::try_from((count - from).min(PORTION)).unwrap_or(usize::MAX);
+        let count = self.lines.state.count().min(head.lines);
+        for from in (0..count).step_by(usize::try_from(marks::PORTION).unwrap_or(1)) {
+            let Some(rows) = self.rows(store.lines(from, (from + marks::PORTION).min(count)))? else { return Ok(()) };
+            let expected = usize::try_from((count - from).min(marks::PORTION)).unwrap_or(usize::MAX);
             if rows.len() != expected {
                 self.cell(None, "log_line", "rows from that of the first line here on", expected, rows.len());
             }
-            for (n, row) in (from..).zip(&rows) {
-                let at = usize::try_from(n).unwrap_or(usize::MAX);
-                let prev = at.checked_sub(1).map_or(Some(Hash32::GENESIS), |at| self.lines.hashes.get(at).copied());
-                let hash = self.lines.hashes.get(at).copied();
-                let same = row.split_once('|').is_some_and(|(digits, rest)| {
-                    Some(digits) == hash.map(|hash| hash.to_string()).as_deref()
-                        && prev.map(|prev| line_hash(prev, rest.as_bytes())) == hash
-                });
-                if !same {
-                    let place = format!("database, log_line {n} (line {} of the log)", n + 1);
-                    let expected = format!("the log's line {}", hash.map_or("?".to_owned(), |hash| hash.to_string()));
-                    self.findings.add(
-                        Question::Consistent,
-                        None,
-                        place,
-                        expected,
-                        row.chars().take(100).collect::<String>(),
-                    );
-                }
+            let (marks, records) = (&self.lines.marks, &self.lines.records);
+            for (n, hash) in self.stored_lines.take((from, &rows), marks, records, self.repository) {
+                let row = usize::try_from(n - from).ok().and_then(|at| rows.get(at));
+                let place = format!("database, log_line {n} (line {} of the log)", n + 1);
+                let expected = format!("the log's line {}", hash.map_or("?".to_owned(), |hash| hash.to_string()));
+                let actual = row.map_or(String::new(), |row| row.chars().take(100).collect());
+                self.findings.add(Question::Consistent, None, place, expected, actual);
             }
         }
         Ok(())
@@ -224,10 +211,11 @@ impl Checker<'_> {
 
     /// The line of a row, counted from 0, if the log has it and the database agrees.
     pub(super) fn line_of(&mut self, store: &dyn Read, n: u64) -> Result<Option<Line>, VerifyError> {
-        let known = usize::try_from(n).ok().and_then(|at| self.lines.hashes.get(at)).copied();
+        if !self.stored_lines.is_same(n) {
+            return Ok(None);
+        }
         let Some(rows) = self.rows(store.lines(n, n.saturating_add(1)))? else { return Ok(None) };
-        let line = rows.first().and_then(|row| Line::parse(row.as_bytes()).ok());
-        Ok(line.filter(|line| Some(line.hash) == known))
+        Ok(rows.first().and_then(|row| Line::parse(row.as_bytes()).ok()))
     }
 
     fn check_commit_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
@@ -248,7 +236,7 @@ impl Checker<'_> {
         let id = row.id.parse::<Oid>().ok().filter(|id| self.history.node(id).is_some());
         let Some(id) = id else {
             // Committed and not applied yet, or not this ledger's.
-            let applied = usize::try_from(row.line).is_ok_and(|line| line < self.lines.hashes.len());
+            let applied = row.line < self.lines.state.count();
             let question = if applied { Question::Consistent } else { Question::Complete };
             let place = format!("database, {place}");
             self.findings.add(question, None, place, "the id of a commit in the ledger", row.id.clone());
@@ -376,6 +364,6 @@ impl Checker<'_> {
 }
 
 /// Ends an iteration whose failure is kept beside it.
-fn stop() -> StoreError {
+pub(super) fn stop() -> StoreError {
     StoreError::Sqlite { what: "check a session", reason: "stopped".to_owned() }
 }

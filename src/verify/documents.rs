@@ -152,7 +152,6 @@ impl Checker<'_> {
         self.check_hash_file(node, files, "session", document.session_id);
         let (prev, prompt, response) = (document.prev, document.prompt_hash, document.response_hash);
         self.answer(node, &document, chain_entry(prev, prompt, response, document.timestamp));
-        self.keep_exchange(record, &document);
         let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
         Some(Subject::Interaction { session, seq, chain })
     }
@@ -162,13 +161,6 @@ impl Checker<'_> {
         let Answered { document, record, said } = answered;
         self.check_against_line(node, &document, record, said, claimed);
         self.answer(node, &document, document.chain_entry);
-        self.keep_exchange(record, &document);
-    }
-
-    fn keep_exchange(&mut self, record: Hash32, document: &Record) {
-        if self.has_database {
-            self.exchange_hashes.keep(record, document.exchange_hash);
-        }
     }
 
     /// The line that a commit claims; of a packed one read again.

@@ -6,7 +6,9 @@
 use std::cell::OnceCell;
 
 use crate::govern::kernel::Kernel;
+use crate::record::canon;
 use crate::record::commitment::{Role, commit};
+use crate::record::documents::Record;
 use crate::record::entry::Event;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
@@ -16,7 +18,7 @@ use super::VerifyError;
 use super::checker::Checker;
 use super::contexts::Context;
 use super::continuity::Injected;
-use super::database::DatabaseCounts;
+use super::database::{DatabaseCounts, stop};
 use super::exchange_rows::Rows;
 use super::report::Question;
 
@@ -28,49 +30,57 @@ impl Checker<'_> {
         session: &SessionRow,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
-        let mut exchanges = Vec::new();
-        let read = store.each_exchange(Some(session.uuid), &mut |row| {
-            exchanges.push(row);
-            Ok(())
+        let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
+        let kernel = kernel.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string()));
+        let (mut found, mut failed) = (0, Ok(()));
+        let read = store.each_exchange(Some(session.uuid), &mut |exchange| {
+            found += 1;
+            failed = self.check_exchange(store, (session, &kernel), &exchange, counts);
+            failed.as_ref().map_err(|_| stop()).copied()
         });
+        failed?;
         self.rows(read)?;
         let logged = self.lines.state.session(session.id).map_or(0, |logged| logged.next_seq() - 1);
-        let found = u64::try_from(exchanges.len()).unwrap_or(u64::MAX);
         if found < logged {
             self.cell(Some(session.id), &format!("llm_exchange of session {}", session.id), "rows", logged, found);
         }
-        let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
-        let kernel = kernel.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string()));
-        for exchange in &exchanges {
-            counts.exchanges += 1;
-            self.progress.step();
-            let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
-            let context = self.rows(Context::read(store, exchange.exchange_id))?.flatten();
-            let rows = Rows {
-                session,
-                exchange,
-                user: self.rows(store.turn(exchange.turn_user))?.flatten(),
-                aurora: match exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora) {
-                    Some(id) => self.rows(store.turn(id))?.flatten(),
-                    None => None,
-                },
-                turns: self.prior_turns(store, session, &refs, context.is_some())?,
-                refs,
-                context,
-                drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
-                kernel: &kernel,
-                read: OnceCell::new(),
-            };
-            self.check_ids(&rows);
-            let place = rows.place();
-            self.check_injected(store, &Injected { session, exchange, refs: &rows.refs, place })?;
-            self.check_prompt(store, &rows)?;
-            self.check_texts(&rows, counts)?;
-            self.check_outcome(store, &rows, counts)?;
-            self.check_assertions(store, &rows)?;
-            self.check_context(store, &rows)?;
-        }
         Ok(())
+    }
+
+    fn check_exchange(
+        &mut self,
+        store: &dyn Read,
+        (session, kernel): (&SessionRow, &Option<Result<Kernel, String>>),
+        exchange: &ExchangeRow,
+        counts: &mut DatabaseCounts,
+    ) -> Result<(), VerifyError> {
+        counts.exchanges += 1;
+        self.progress.step();
+        let refs = self.rows(store.artifact_refs(exchange.exchange_id))?.unwrap_or_default();
+        let context = self.rows(Context::read(store, exchange.exchange_id))?.flatten();
+        let rows = Rows {
+            session,
+            exchange,
+            user: self.rows(store.turn(exchange.turn_user))?.flatten(),
+            aurora: match exchange.outcome.as_ref().and_then(|outcome| outcome.turn_aurora) {
+                Some(id) => self.rows(store.turn(id))?.flatten(),
+                None => None,
+            },
+            turns: self.prior_turns(store, session, &refs, context.is_some())?,
+            refs,
+            context,
+            drift: self.rows(store.drift(exchange.exchange_id))?.unwrap_or_default(),
+            kernel,
+            read: OnceCell::new(),
+        };
+        self.check_ids(&rows);
+        let place = rows.place();
+        self.check_injected(store, &Injected { session, exchange, refs: &rows.refs, place })?;
+        self.check_prompt(store, &rows)?;
+        self.check_texts(&rows, counts)?;
+        self.check_outcome(store, &rows, counts)?;
+        self.check_assertions(store, &rows)?;
+        self.check_context(store, &rows)
     }
 
     /// Ids are derived from session and number, so they can't be moved to another row.
@@ -115,7 +125,7 @@ impl Checker<'_> {
 
     /// A row whose line the log lacks: newer than the log, or of another ledger.
     fn no_line(&mut self, rows: &Rows<'_>, what: &str, n: u64) {
-        let newer = usize::try_from(n).is_ok_and(|n| n >= self.lines.hashes.len());
+        let newer = n >= self.lines.state.count();
         let question = if newer { Question::Complete } else { Question::Consistent };
         let place = format!("database, {}", rows.place());
         let actual = format!("{what} {n}, which is no line of the log");
@@ -222,7 +232,7 @@ impl Checker<'_> {
             self.cell(id, &place, "created_at", line.time, drift.created_at);
         }
         if let Event::Response { record, .. } = &line.event {
-            self.check_record(rows, *record);
+            self.check_record(store, rows, outcome.outcome_line, *record)?;
         }
         if row.unkept.is_some() {
             // An answer that was lost with a backup is in a tombstone, and what committed to it is lost with it.
@@ -243,13 +253,23 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// `exchange_commitment` of an answer is the one in its `record.json`.
-    fn check_record(&mut self, rows: &Rows<'_>, record: Hash32) {
-        if let Some(known) = self.exchange_hashes.of(record) {
+    /// `exchange_commitment` of an answer is the one in its `record.json`, the copy of it that the outcome's line
+    /// commits to; that the copy is there and is the commit's is held with the rows of commits.
+    fn check_record(
+        &mut self,
+        store: &dyn Read,
+        rows: &Rows<'_>,
+        line: u64,
+        record: Hash32,
+    ) -> Result<(), VerifyError> {
+        let stored = self.rows(store.record_of_line(line))?.flatten();
+        let stored = stored.filter(|bytes| Hash32::digest(bytes) == record);
+        if let Some(document) = stored.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok()) {
             let place = rows.place();
             let stored = rows.exchange.outcome.as_ref().map(|outcome| outcome.exchange_commitment);
-            self.cell_opt(Some(rows.session.id), &place, "exchange_commitment", Some(known), stored);
+            self.cell_opt(Some(rows.session.id), &place, "exchange_commitment", Some(document.exchange_hash), stored);
         }
+        Ok(())
     }
 
     fn check_exchange_document(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {

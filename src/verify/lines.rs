@@ -12,6 +12,7 @@ use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
 use super::blocks::Named;
+use super::marks::Marks;
 use super::nodes::{Half, half};
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
@@ -51,10 +52,8 @@ pub(super) struct Lines {
     pub anchors: BTreeMap<(u32, Hash32), Named>,
     /// Lines from which on a higher block is named than before, with its height.
     pub rises: Vec<(u64, u32)>,
-    /// HASH of every line, as it stands there; 32 bytes a line, kept only for a database.
-    pub hashes: Vec<Hash32>,
-    /// Whether they are kept.
-    pub keeps_hashes: bool,
+    /// HASH of every line, as it stands there, for a database to be held against.
+    pub marks: Marks,
     /// Length of all lines with their newlines.
     pub bytes: u64,
     /// Number of `artifact` lines.
@@ -80,8 +79,7 @@ impl Lines {
             accepted_anchors: 0,
             anchors: BTreeMap::new(),
             rises: Vec::new(),
-            hashes: Vec::new(),
-            keeps_hashes: false,
+            marks: Marks::default(),
             bytes: 0,
             artifacts: 0,
             until: 0,
@@ -94,6 +92,7 @@ impl Lines {
 
     /// Takes the next line, given without its newline.
     pub fn take(&mut self, bytes: &[u8], place: Place<'_>, findings: &mut Findings) {
+        let in_segment = matches!(place, Place::Segment { .. });
         self.tree.push(bytes);
         self.bytes = self.bytes.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX)).saturating_add(1);
         let line = match Line::parse(bytes) {
@@ -105,10 +104,10 @@ impl Lines {
                 self.state.skip(bytes);
                 self.keep_size();
                 self.receipts.take(self.state.count(), None, self.state.head(), &self.tree);
-                return self.keep(self.state.head());
+                return self.marks.keep(self.state.head(), in_segment);
             }
         };
-        self.keep(line.hash);
+        self.marks.keep(line.hash, in_segment);
         if matches!(line.event, Event::Artifact { .. }) {
             self.artifacts += 1;
         }
@@ -132,7 +131,7 @@ impl Lines {
             self.old.insert(half(line.hash));
         } else if line.event.record().is_some() {
             let line = RecordLine { number, line, prev, open, asked, commits: 0 };
-            self.records.take(line, matches!(place, Place::Segment { .. }));
+            self.records.take(line, in_segment);
         }
     }
 
@@ -141,12 +140,6 @@ impl Lines {
         let size = self.tree.size();
         if self.sizes.is_wanted(size) {
             self.sizes.keep(size, self.tree.root(), self.state.last_time().unwrap_or(Seconds::ZERO));
-        }
-    }
-
-    fn keep(&mut self, hash: Hash32) {
-        if self.keeps_hashes {
-            self.hashes.push(hash);
         }
     }
 

@@ -29,6 +29,7 @@ mod history;
 mod in_force;
 mod lines;
 mod lost;
+mod marks;
 mod nodes;
 mod notes;
 mod opening;

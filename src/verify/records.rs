@@ -219,11 +219,16 @@ impl Records {
 
     /// A line of a segment, by its number.
     fn line(&self, repository: &Repository, number: u64) -> Option<Line> {
-        let after = self.segments.partition_point(|(first, _)| *first <= number);
-        let (first, blob) = self.segments.get(after.checked_sub(1)?)?;
-        let bytes = repository.blob(blob).ok()?;
+        let (first, bytes) = self.segment_of(number, repository)?;
         let skip = usize::try_from(number - first).ok()?;
         Line::parse(bytes.split(|byte| *byte == b'\n').nth(skip)?).ok()
+    }
+
+    /// The segment that a line stands in, and the number of its first line.
+    pub fn segment_of(&self, number: u64, repository: &Repository) -> Option<(u64, Vec<u8>)> {
+        let after = self.segments.partition_point(|(first, _)| *first <= number);
+        let (first, blob) = self.segments.get(after.checked_sub(1)?)?;
+        Some((*first, repository.blob(blob).ok()?))
     }
 
     /// The lines that have fewer or more commits than they want, in their order; an answer's line that
@@ -242,27 +247,6 @@ impl Records {
             .collect();
         short.sort_by_key(|line| line.number);
         short
-    }
-}
-
-/// `exchange_hash` of each `record.json`, by half of the document's hash: 48 bytes an answer, where a map takes 130.
-#[derive(Default)]
-pub(super) struct ExchangeHashes(Vec<(Half, Hash32)>);
-
-impl ExchangeHashes {
-    pub fn keep(&mut self, record: Hash32, exchange: Hash32) {
-        self.0.push((half(record), exchange));
-    }
-
-    /// Makes them ready to be asked for, once all are here.
-    pub fn sort(&mut self) {
-        self.0.sort_unstable();
-    }
-
-    /// What the document with this hash says.
-    pub fn of(&self, record: Hash32) -> Option<Hash32> {
-        let at = self.0.binary_search_by_key(&half(record), |(record, _)| *record).ok()?;
-        self.0.get(at).map(|(_, exchange)| *exchange)
     }
 }
 

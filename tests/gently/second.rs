@@ -126,6 +126,62 @@ fn the_sample_ledgers_get_the_same_answers() {
     settle(results);
 }
 
+/// Nobody signed it, and git would do what it says.
+#[test]
+fn what_the_config_says_is_nothing_to_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = root().join("tests/vectors/ledgers/honest/ledger.bundle");
+    let repository = folder.path().join("ledger.git");
+    let clone = Command::new("git").args(["clone", "--quiet", "--mirror"]).arg(&bundle).arg(&repository).status();
+    assert!(clone.unwrap().success());
+    let ran = folder.path().join("ran");
+    let hostile = format!("[core]\n\tfsmonitor = touch '{0}'\n\tsshCommand = touch '{0}'\n", ran.display());
+    let mut results = Vec::new();
+    for (name, text) in [
+        ("nothing", ""),
+        ("garbage", "\u{0}garbage [[["),
+        ("no boolean", "[core]\n\tbare = perhaps\n"),
+        ("a version of the future", "[core]\n\trepositoryformatversion = 9\n"),
+        ("an unknown extension", "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tmadeUp = true\n"),
+        ("another garbage", "[include]\n\tpath = garbage\n"),
+        ("a program", &hostile),
+        ("a work tree elsewhere", "[core]\n\tbare = false\n\tworktree = /nowhere\n"),
+        (
+            "a promise",
+            "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = /nowhere\n\tpromisor = true\n",
+        ),
+    ] {
+        std::fs::write(repository.join("config"), text).unwrap();
+        std::fs::write(repository.join("garbage"), "[[[").unwrap();
+        let result = both(&repository, None, None);
+        assert_eq!(result.0.code, Some(0), "{name}: {:?}", result.0);
+        results.push((name.to_owned(), result));
+    }
+    std::fs::write(repository.join("config"), "[extensions]\n\tobjectFormat = sha256\n").unwrap();
+    let longer = both(&repository, None, None);
+    assert_eq!(longer.0, Verdict { code: Some(2), answers: None });
+    results.push(("names of another length".to_owned(), longer));
+    std::fs::remove_file(repository.join("config")).unwrap();
+    let alternates = repository.join("objects/info/alternates");
+    for (name, text, code) in [("no folder", "/nowhere\n", 0), ("itself", "../../ledger.git/objects\n", 2)] {
+        std::fs::write(&alternates, text).unwrap();
+        let result = both(&repository, None, None);
+        assert_eq!(result.0.code, Some(code), "{name}");
+        results.push((format!("alternates: {name}"), result));
+    }
+    std::fs::remove_file(alternates).unwrap();
+    for part in ["HEAD", "refs", "objects"] {
+        let moved = folder.path().join(part);
+        std::fs::rename(repository.join(part), &moved).unwrap();
+        let without = both(&repository, None, None);
+        assert_eq!(without.0.code, Some(2), "without {part}");
+        results.push((format!("without {part}"), without));
+        std::fs::rename(moved, repository.join(part)).unwrap();
+    }
+    settle(results);
+    assert!(!ran.exists(), "a program that config names was run");
+}
+
 /// The logs have no ledger: only verify.py takes them alone, and the names say what must come out.
 #[test]
 fn the_sample_logs_are_judged_as_they_are_named() {

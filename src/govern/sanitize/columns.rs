@@ -46,7 +46,12 @@ pub(super) fn look(text: &str, word: Word, heads: &mut Heads) -> Option<Vec<(usi
     let separator = [before, after].into_iter().flatten().find(|b| matches!(b, b',' | b';' | b'|' | b'\t')).copied()?;
     let from = boundary_before(text, word.start.saturating_sub(MAX_ROW));
     let to = boundary(text, bytes.len().min(word.end + MAX_ROW));
-    let start = text.get(from..word.start)?.rfind('\n').map_or(from, |at| from + at + 1);
+    // A line that is longer is no row of a table.
+    let start = match text.get(from..word.start)?.rfind('\n') {
+        Some(at) => from + at + 1,
+        None if from == 0 => 0,
+        None => return None,
+    };
     let end = text.get(word.end..to)?.find('\n').map_or(to, |at| word.end + at);
     steps::count(end - start);
     if heads.start != start || heads.columns == 0 {

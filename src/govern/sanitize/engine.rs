@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
 use super::columns::{self, Heads};
 use super::link::Ends;
+use super::near::{self, Near};
 use super::rounds::OPAQUE;
 use super::rules::{Allow, Rule, RuleFault, RuleFile, read, read_own};
 use super::span::Span;
@@ -14,7 +15,7 @@ use super::triggers::{Action, TRIGGERS};
 use super::value::{stands_in, wordiness};
 use super::window::{AFTER, Windows, boundary, boundary_before};
 use super::words::{WORDS, Word};
-use super::{address, bare, login, named, near, pem, prose, steps};
+use super::{address, bare, login, named, pem, prose, steps};
 
 /// The rules that every home has.
 pub(super) const OWN_RULES: &str = include_str!("../../../genesis/secrets.toml");
@@ -300,7 +301,7 @@ impl Engine {
     /// Looks at every word that calls something secret; returns where such words are.
     fn look_by_name(&self, text: &str, words: Vec<Word>, spans: &mut Vec<Span>) -> bare::Cues {
         let mut cues = bare::Cues::default();
-        let (mut ends, mut heads) = (Ends::default(), Heads::default());
+        let (mut ends, mut heads, mut near) = (Ends::default(), Heads::default(), Near::default());
         let nexts = prose::nexts(text, &words);
         for (word, next) in words.iter().zip(nexts) {
             let Word { start, end, class } = *word;
@@ -323,7 +324,7 @@ impl Engine {
             let calls =
                 class.is_password() || text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("credential"));
             if place.is_none() && calls {
-                spans.extend(near::around(text, start, end).into_iter().map(|(start, end)| Span { start, end, kind }));
+                spans.extend(near.around(text, start, end).into_iter().map(|(start, end)| Span { start, end, kind }));
             }
             spans.extend(place.map(|(start, end)| Span { start, end, kind }));
         }

@@ -3,6 +3,7 @@
 use super::login::{self, is_other};
 use super::rounds::OPAQUE;
 use super::said::{QUOTES, reach_after, reach_before};
+use super::steps;
 use super::value::{makeup, wordiness};
 
 /// Signs that people put into passwords, and seldom into other words.
@@ -109,30 +110,64 @@ fn is_counted(text: &str) -> bool {
     numbered || share || price
 }
 
-/// All of them in the line of the word `start..end`, unless something was taken out of it before.
-pub(super) fn around(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
-    // `password_hash`, `user.password`: a name in code, which says what it holds by itself.
-    let bytes = text.as_bytes();
+/// How far one text was read for them, so that many words near each other don't have the same line read many times.
+#[derive(Default)]
+pub(super) struct Near<'a> {
+    /// Where the reading ended.
+    seen: usize,
+    /// The last word that was read there.
+    last: &'a str,
+}
+
+impl<'a> Near<'a> {
+    /// All of them in the line of the word `start..end` that were not told before, unless something was taken out of
+    /// it. The words that it is called for come in the order of the text.
+    pub(super) fn around(&mut self, text: &'a str, start: usize, end: usize) -> Vec<(usize, usize)> {
+        if is_part_of_a_name(text.as_bytes(), start, end) {
+            return Vec::new();
+        }
+        let ((from, before), after) = (reach_before(text, start), reach_after(text, end));
+        if before.contains(OPAQUE) || after.contains(OPAQUE) {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        if self.seen < from {
+            (self.seen, self.last) = (from, "");
+        }
+        self.read(text, start, &mut found);
+        self.seen = self.seen.max(end);
+        let mut to = end + after.len();
+        if text.as_bytes().get(to).is_some_and(|b| *b != b'\n')
+            && let Some(new) = text.get(self.seen..to)
+        {
+            // A word that the reach cuts in two is left to the next one, unless it is too long for one of them.
+            let rest = new.rfind(is_apart).or((new.len() < LENGTH.end() + EDGES.len()).then_some(0));
+            to = self.seen + rest.unwrap_or(new.len());
+        }
+        self.read(text, to, &mut found);
+        found
+    }
+
+    /// Reads on from where the reading ended.
+    fn read(&mut self, text: &'a str, to: usize, found: &mut Vec<(usize, usize)>) {
+        let Some(piece) = text.get(self.seen..to) else { return };
+        self.last = among(piece, self.seen, false, self.last, found);
+        self.seen += piece.len();
+    }
+}
+
+/// `password_hash`, `user.password`: whether a word stands in a name in code, which says what it holds by itself.
+fn is_part_of_a_name(bytes: &[u8], start: usize, end: usize) -> bool {
     let joins = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || b"_-$(".contains(b));
     let dotted =
         |dot: Option<&u8>, other: Option<&u8>| dot == Some(&b'.') && other.is_some_and(u8::is_ascii_alphanumeric);
     let at = |place: Option<usize>| place.and_then(|place| bytes.get(place));
     let behind = end + usize::from(bytes.get(end) == Some(&b's'));
     let before = at(start.checked_sub(1));
-    if joins(before)
+    joins(before)
         || joins(bytes.get(behind))
         || dotted(before, at(start.checked_sub(2)))
         || dotted(bytes.get(behind), bytes.get(behind + 1))
-    {
-        return Vec::new();
-    }
-    let ((from, before), after) = (reach_before(text, start), reach_after(text, end));
-    if before.contains(OPAQUE) || after.contains(OPAQUE) {
-        return Vec::new();
-    }
-    let mut found = among(before, from, false);
-    found.extend(among(after, end, false));
-    found
 }
 
 /// The first one behind a word about logging in that ends at `end`; it must have a sign.
@@ -140,7 +175,11 @@ pub(super) fn behind(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     let to = (0..=BEHIND.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at))?;
     let rest = rest.get(..to)?;
-    (!rest.contains(OPAQUE)).then(|| among(rest, end, true).into_iter().next()).flatten()
+    let mut found = Vec::new();
+    if !rest.contains(OPAQUE) {
+        among(rest, end, true, "", &mut found);
+    }
+    found.first().copied()
 }
 
 /// `admin/Tiger2063!`, `root:…`: behind the sign that ends at `end`, when a user's name begins a word at `start`.
@@ -178,23 +217,34 @@ fn is_mixed_up(word: &str) -> bool {
         && (!word.contains('.') || word.contains(SIGNS))
 }
 
+/// What stands between words.
+fn is_apart(c: char) -> bool {
+    matches!(c, ' ' | '\t' | ',' | ';' | '|' | '/' | '(' | ')' | '"' | '\'' | '`')
+}
+
+fn without_edges(word: &str) -> &str {
+    let opened = word.trim_start_matches(QUOTES).trim_start_matches(EDGES);
+    opened.trim_end_matches(QUOTES).trim_end_matches(EDGES)
+}
+
 fn first_word(text: &str) -> Option<&str> {
-    let word = text.split([' ', '\t', '\r', ',', ';', '|', '"', '\'', '`', ')', '<']).next()?;
+    let ends = |c: char| matches!(c, ' ' | '\t' | '\r' | ',' | ';' | '|' | '"' | '\'' | '`' | ')' | '<');
+    let word = text.split(ends).next()?;
     let word = word.trim_end_matches(EDGES);
     (!word.is_empty()).then_some(word)
 }
 
-/// Those among the words of a piece of a line that begins at `base`.
-fn among(piece: &str, base: usize, signed: bool) -> Vec<(usize, usize)> {
-    let mut found = Vec::new();
-    if !piece.bytes().any(|b| b.is_ascii_digit()) {
-        return found;
+/// Those among the words of a piece of a line that begins at `base`, behind the word `last`; returns its last word.
+fn among<'a>(piece: &'a str, base: usize, signed: bool, mut last: &'a str, found: &mut Vec<(usize, usize)>) -> &'a str {
+    steps::count(piece.len());
+    let sign = |b: u8| SIGNS.contains(&char::from(b));
+    if !piece.bytes().any(|b| b.is_ascii_digit()) || (signed && !piece.bytes().any(sign)) {
+        return piece.rsplit(is_apart).find(|word| !word.is_empty()).map_or(last, without_edges);
     }
-    let (mut at, mut last) = (0, "");
-    for raw in piece.split([' ', '\t', ',', ';', '|', '/', '(', ')', '"', '\'', '`']) {
-        let opened = raw.trim_start_matches(QUOTES).trim_start_matches(EDGES);
-        let start = base + at + raw.len() - opened.len();
-        let word = opened.trim_end_matches(QUOTES).trim_end_matches(EDGES);
+    let mut at = 0;
+    for raw in piece.split(is_apart) {
+        let word = without_edges(raw);
+        let start = base + at + raw.len() - raw.trim_start_matches(QUOTES).trim_start_matches(EDGES).len();
         at += raw.len() + 1;
         let shows = EXAMPLES.iter().any(|example| last.eq_ignore_ascii_case(example));
         // `$2b$12$…`: a digest of a password.
@@ -206,7 +256,7 @@ fn among(piece: &str, base: usize, signed: bool) -> Vec<(usize, usize)> {
             last = word;
         }
     }
-    found
+    last
 }
 
 #[cfg(test)]

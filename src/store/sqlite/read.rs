@@ -275,6 +275,12 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         Ok(rows.into_iter().collect())
     }
 
+    fn record_of_line(&self, line: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT f.content FROM ledger_commit c JOIN ledger_file f ON f.commit_n = c.n
+                    WHERE c.line = ?1 AND c.kind = 'interaction' AND f.name = 'record.json'";
+        self.one("read a record", sql, [int(line)], |c| c.blob("ledger_file.content"))
+    }
+
     fn block_at(&self, of: u32) -> Result<Option<Anchor>, StoreError> {
         let sql = "SELECT * FROM block WHERE height = ?1 ORDER BY rowid DESC LIMIT 1";
         self.one("read a block", sql, [i64::from(of)], block)
