@@ -88,7 +88,7 @@ fn filled(form: &str, dice: &mut Dice) -> (String, String) {
         rest = after;
     }
     text.push_str(rest);
-    let text = text.replace("\\n", "\n").replace("\\\\", "\\");
+    let text = text.replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\");
     let secret = text.split_once('«').and_then(|(_, rest)| rest.split_once('»')).map_or("", |(secret, _)| secret);
     (text.replace(['«', '»'], ""), secret.to_owned())
 }

@@ -78,6 +78,12 @@ fn is_mixed(text: &str) -> bool {
     (cases && wordy <= 40) || (turned && wordy <= 25)
 }
 
+/// Whether a word is such a method and its number, and nothing more: `SHA256`, `TLS1.3`, `UTF-8`.
+pub(super) fn is_numbered_method(text: &str) -> bool {
+    is_method(text)
+        && text.trim_start_matches(|c: char| c.is_ascii_alphabetic()).bytes().all(|b| !b.is_ascii_alphabetic())
+}
+
 fn is_method(text: &str) -> bool {
     let name = text.find(|c: char| !c.is_ascii_alphabetic()).and_then(|at| text.get(..at)).unwrap_or_default();
     METHODS.iter().any(|method| name.eq_ignore_ascii_case(method))

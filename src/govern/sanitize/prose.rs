@@ -2,7 +2,7 @@
 
 use super::login::{is_chosen, is_given, is_listed, is_mixed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
-use super::near::is_made_up;
+use super::near::{is_made_up, is_numbered_method};
 use super::said::{QUOTES, Said, last_words, reach_after, reach_before, words};
 use super::value::{is_code, is_mixed_case, is_path, is_random, makeup, stands_in};
 use super::window::boundary;
@@ -100,7 +100,8 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
         return None;
     }
     let word = words(rest, end).next()?;
-    let listed = || apart && is_listed(word.text) && names_a_user(before);
+    let mixed = || is_listed(word.text) || (is_mixed(word.text) && !is_numbered_method(word.text));
+    let listed = || apart && mixed() && names_a_user(before);
     if !(called || listed()) {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Sentences as words: where each stands, what is around it, and whether it may be a password.
 
 use super::named::{MIN_PASSWORD, is_prose_sign};
+use super::near::is_numbered_method;
 use super::steps;
 use super::value::{is_code, is_dated, is_escaped, is_mixed_case, is_name, is_path, makeup, stands_in};
 use super::words::is_common;
@@ -149,6 +150,7 @@ impl Said<'_> {
             || is_dated(text)
             || is_escaped(text)
             || is_name(text)
+            || is_numbered_method(text)
         {
             return false;
         }
