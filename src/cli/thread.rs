@@ -52,7 +52,7 @@ pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, WireError> {
 }
 
 fn list(json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
@@ -122,7 +122,7 @@ fn unfit(name: &str) -> Option<String> {
 }
 
 fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
-    let store = Sqlite::open_read_only(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let thread = match id {
         Some(id) => find::thread(&store, id)?,

@@ -77,6 +77,7 @@ fn ask(
     let turn_user = row_id("turn_user", session.id, seq);
     draft.tx.put_turn(&TurnRow {
         turn_id: turn_user,
+        line: line.n,
         session: session.uuid,
         created_at: line.time,
         by_user: true,
@@ -338,6 +339,7 @@ pub fn answer(
     update.exchange_commitment = exchange_hash(draft, &session, (&row, salt), &update, Some(&texts), &drift)?;
     let turn = TurnRow {
         turn_id: turn_aurora,
+        line: row.prompt_line,
         session: session.uuid,
         created_at: time,
         by_user: false,

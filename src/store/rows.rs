@@ -124,6 +124,8 @@ impl SessionRow {
 pub struct TurnRow {
     /// Derived (version 8).
     pub turn_id: Uuid,
+    /// Number of the line of its exchange's prompt, from 0.
+    pub line: u64,
     /// Its session.
     pub session: Uuid,
     /// Time of its line.

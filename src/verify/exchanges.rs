@@ -146,6 +146,7 @@ impl Checker<'_> {
                 self.cell_opt(id, &place, "content_hash", digest, turn.content_hash);
             }
             self.cell(id, &place, "session_id", rows.session.uuid, turn.session);
+            self.cell(id, &place, "line", row.prompt_line, turn.line);
             let user_turn = turn.turn_id == row.turn_user;
             self.cell(id, &place, "speaker is user", user_turn, turn.by_user);
             let refusal = !user_turn && row.outcome.as_ref().and_then(|outcome| outcome.refusal).unwrap_or_default();

@@ -6,6 +6,7 @@
 //! ledgers --make N HOME       N exchanges by many askers at once; a home that is there is gone on with
 //! ledgers --measure HOME      asks one at a time, in a young ledger and in this one by turns; bytes; then
 //!                             git fsck --full, git verify-commit and gently audit verify side by side
+//! ledgers --ages HOME         only the asks of --measure
 //! ledgers --ledgers N HOME    both
 //! ledgers --group N HOME      N exchanges whose prompts are compiled and whose replies are judged beforehand: what
 //!                             the recorder takes by itself
@@ -43,6 +44,7 @@ fn main() {
         ["--make", count, folder] => make(Path::new(folder), count.parse().unwrap()),
         ["--group", count, folder] => group(Path::new(folder), count.parse().unwrap()),
         ["--measure", folder] => measure_all(Path::new(folder)),
+        ["--ages", folder] => ages(Path::new(folder), asker::exchanges(Path::new(folder))),
         ["--ledgers", count, folder] => {
             make(Path::new(folder), count.parse().unwrap());
             measure_all(Path::new(folder));

@@ -390,47 +390,6 @@ fn an_erased_fact_leaves_no_word_either() {
     sound(&person);
 }
 
-/// What is recorded today commits to its thread, which a home from before has none of: that is missed, and nothing else.
-fn sound_but_for_threads(person: &Person) {
-    let report = person.verified();
-    let findings = report["findings"].as_array().unwrap();
-    assert!(findings.iter().all(|one| one.to_string().contains("exchange_commitment")), "{report:#}");
-}
-
-#[test]
-fn a_home_from_before_is_searched_too() {
-    let mut person = Person::new();
-    // Nobody listens there: a prompt without an answer has nothing in tables that came later.
-    person.set("GENTLY_MODEL_BASE_URL", "http://127.0.0.1:9/v1");
-    person.gently(&["ask", "--model", "openai/m", "Does the harpsichord in Ulverstone need a licence?"]).exits(2);
-    let database = opened(&person);
-    // Everything that a migration after the first one made is taken away.
-    let first = include_str!("../../migrations/sqlite/0001_relationship.sql");
-    let names: Vec<(String, String)> = {
-        let sql = "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery%' ORDER BY type = 'table'";
-        let mut statement = database.prepare(sql).unwrap();
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
-    };
-    database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
-    for (kind, name) in names.iter().filter(|(_, name)| !first.contains(&format!(" {name} "))) {
-        // The tables inside a search index go with it.
-        if !name.contains("_fts_") {
-            database.execute_batch(&format!("DROP {kind} IF EXISTS {name}")).unwrap();
-        }
-    }
-    for column in ["user_text", "bundle", "compiled_prompt", "aurora_text"] {
-        database.execute_batch(&format!("ALTER TABLE llm_exchange DROP COLUMN {column}_commitment")).unwrap();
-    }
-    database.execute_batch("DELETE FROM refinery_schema_history WHERE version > 1").unwrap();
-    drop(database);
-    // Looking migrates nothing, and misses nothing.
-    sound_but_for_threads(&person);
-    person.gently(&["session", "close"]).exits(0);
-    let deep = person.gently(&["ask", "--deep", "Which harpsichord?"]).exits(0);
-    assert!(deep.err.contains("added from deep history: "), "{deep:#?}");
-    sound_but_for_threads(&person);
-}
-
 #[test]
 fn open_drift_is_shown_in_its_session_and_where_it_is_about() {
     let mut person = Person::new();

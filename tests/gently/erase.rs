@@ -278,7 +278,14 @@ fn erasing_looks_up_by_index() {
             "idx_artifact_action_exchange",
         ),
         ("SELECT * FROM artifact WHERE id = 'x' ORDER BY line", "idx_artifact_id"),
-        ("SELECT DISTINCT exchange_id FROM context_artifact_ref WHERE artifact_id = 'x'", "idx_context_artifact_id"),
+        (
+            "SELECT DISTINCT exchange_id FROM context_artifact_ref WHERE line >> 15 = 0 AND artifact_id = 'x'",
+            "idx_context_artifact_id (<expr>=? AND artifact_id=?",
+        ),
+        (
+            "SELECT * FROM context_ref WHERE line >> 15 = 0 AND event_id IN ('x', 'y')",
+            "idx_context_ref_event (<expr>=? AND event_id=?",
+        ),
         ("SELECT * FROM artifact WHERE kind = 'x' ORDER BY line DESC LIMIT 1", "idx_artifact_kind_line"),
     ] {
         let mut plan = database.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

@@ -32,7 +32,6 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
             "INSERT INTO continuity_fts (rowid, text) VALUES (99, 'of nobody')",
             "the search index of items has an entry without a text, for artifact line 99",
         ),
-        ("DELETE FROM turn_index WHERE n = 2", "the search index of turns does not go with the text of turn"),
     ] {
         Connection::open(person.at("gently.db")).unwrap().execute_batch(sql).unwrap();
         let report = person.gently(&["audit", "verify"]).exits(0).out;

@@ -97,6 +97,7 @@ fn turn(n: u128, by_user: bool) -> TurnRow {
     let content = format!("text {n} with 'quotes', é and \u{0} inside");
     TurnRow {
         turn_id: uuid(n),
+        line: 1,
         session: uuid(1),
         created_at: at(3),
         by_user,

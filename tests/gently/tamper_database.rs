@@ -38,7 +38,7 @@ const FREE: &[(&str, &str, &str)] = &[
         "*",
         "derived from log_line: the right edge of the tree at a size, so that a proof need not read all",
     ),
-    ("turn_index", "*", "derived from chat_turn; what a search selected is on record with the exchange"),
+    ("chat_turn", "n", "its place in the search index; what a search selected is on record with the exchange"),
     ("head", "applied_lines", "a mark; a lost one only makes the next open apply again"),
     ("head", "applied_bytes", "a mark"),
     ("head", "applied_commits", "a mark"),

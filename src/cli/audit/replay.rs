@@ -41,7 +41,7 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
         Ok(other) => other,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let row = args.exchange.as_deref().map(|text| find::exchange(&store, text)).transpose()?;
     let replayed = Replay::open(&store, &home.paths().log(), other).and_then(|replay| {

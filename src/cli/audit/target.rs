@@ -168,7 +168,7 @@ impl Target {
     pub(super) fn report(&self, terms: Terms<'_>) -> Result<Report, TargetError> {
         let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
             let Some(path) = &self.database else { return Ok(()) };
-            let store = Sqlite::open_read_only(path)?;
+            let store = Sqlite::open_to_read(path)?;
             store.begin_read()?;
             look(&store)?;
             Ok(store.end_read()?)

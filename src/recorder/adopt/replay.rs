@@ -221,9 +221,11 @@ impl<'a> Replay<'a> {
             self.exchange(&session, seq, asked, (decision, state), None)?;
         }
         if let Some(turn_id) = update.turn_aurora {
-            let state = self.tx.exchange(exchange)?.map_or(state, |row| row.authority_state);
+            let known = self.tx.exchange(exchange)?;
+            let prompt_line = known.as_ref().map_or(update.outcome_line, |row| row.prompt_line);
+            let state = known.map_or(state, |row| row.authority_state);
             let refusal = update.refusal.unwrap_or(false);
-            self.tx.put_turn(&silent(turn_id, session.uuid, line.time, (false, refusal), state))?;
+            self.tx.put_turn(&silent((turn_id, prompt_line), session.uuid, line.time, (false, refusal), state))?;
             self.execution(exchange, turn_id, line, update.outcome_line)?;
             if asked.is_none() {
                 self.lose(exchange.to_string());
@@ -265,7 +267,7 @@ impl<'a> Replay<'a> {
     ) -> Result<(), RecorderError> {
         let (id, time) = (session.id, asked.line.time);
         let turn_user = row_id("turn_user", id, seq);
-        self.tx.put_turn(&silent(turn_user, session.uuid, time, (true, false), authority_state))?;
+        self.tx.put_turn(&silent((turn_user, asked.n), session.uuid, time, (true, false), authority_state))?;
         let row = ExchangeRow {
             exchange_id: row_id("exchange", id, seq),
             session: session.uuid,

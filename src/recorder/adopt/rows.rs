@@ -20,7 +20,7 @@ pub fn unreadable(place: &str, reason: impl std::fmt::Display) -> RecorderError 
 
 /// A turn without its text.
 pub fn silent(
-    turn_id: Uuid,
+    (turn_id, prompt_line): (Uuid, u64),
     session: Uuid,
     created_at: Seconds,
     (by_user, refusal): (bool, bool),
@@ -28,6 +28,7 @@ pub fn silent(
 ) -> TurnRow {
     TurnRow {
         turn_id,
+        line: prompt_line,
         session,
         created_at,
         by_user,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::columns::int;
 use super::rows::{DRIFT_STATE, artifact, commit, drift_state, exchange, session};
-use super::{Handle, Sqlite, failed};
+use super::{Handle, PARTS, Sqlite, failed};
 use crate::store::{ArtifactRow, CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError};
 
 /// The first text after all that begin with `prefix`: no id holds a character past `f`.
@@ -42,15 +42,21 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
     }
 
     fn exchanges_like(&self, prefix: &str, most: u32) -> Result<Vec<ExchangeRow>, StoreError> {
-        let sql = "SELECT * FROM llm_exchange WHERE exchange_id >= ?1 AND exchange_id < ?2
-                   UNION SELECT * FROM llm_exchange WHERE chain_entry >= ?1 AND chain_entry < ?2
-                   ORDER BY prompt_line LIMIT ?3";
-        self.list("look up an exchange", sql, params![prefix, after(prefix), most], exchange)
+        let sql = format!(
+            "{PARTS} SELECT * FROM llm_exchange WHERE exchange_id >= ?1 AND exchange_id < ?2
+             UNION SELECT e.* FROM part CROSS JOIN llm_exchange e
+                    WHERE e.prompt_line >> 15 = part.p AND e.chain_entry >= ?1 AND e.chain_entry < ?2
+             ORDER BY prompt_line LIMIT ?3"
+        );
+        self.list("look up an exchange", &sql, params![prefix, after(prefix), most], exchange)
     }
 
     fn commits_like(&self, prefix: &str, most: u32) -> Result<Vec<CommitRow>, StoreError> {
-        let sql = "SELECT * FROM ledger_commit WHERE id >= ?1 AND id < ?2 ORDER BY n LIMIT ?3";
-        self.list("look up a commit", sql, params![prefix, after(prefix), most], commit)
+        let sql = format!(
+            "{PARTS} SELECT c.* FROM part CROSS JOIN ledger_commit c
+              WHERE c.line >> 15 = part.p AND c.id >= ?1 AND c.id < ?2 ORDER BY n LIMIT ?3"
+        );
+        self.list("look up a commit", &sql, params![prefix, after(prefix), most], commit)
     }
 
     fn drift_states(
@@ -134,8 +140,26 @@ mod tests {
             ("SELECT * FROM chat_session WHERE session_id >= '0' AND session_id < '0g'", "session_id>"),
             ("SELECT * FROM llm_exchange WHERE session_id = '0' AND seq = 1", "session_id=? AND seq=?"),
             ("SELECT * FROM llm_exchange WHERE exchange_id >= '0' AND exchange_id < '0g'", "exchange_id>"),
-            ("SELECT * FROM llm_exchange WHERE chain_entry >= '0' AND chain_entry < '0g'", "idx_llm_exchange_chain"),
-            ("SELECT * FROM ledger_commit WHERE id >= '0' AND id < '0g' ORDER BY n LIMIT 3", "(id>"),
+            (
+                "SELECT * FROM llm_exchange WHERE prompt_line >> 15 = 0 AND chain_entry >= '0' AND chain_entry < '0g'",
+                "idx_llm_exchange_chain (<expr>=? AND chain_entry>",
+            ),
+            (
+                "SELECT * FROM ledger_commit WHERE line >> 15 = 0 AND id >= '0' AND id < '0g' ORDER BY n LIMIT 3",
+                "idx_ledger_commit_id (<expr>=? AND id>",
+            ),
+            (
+                "SELECT * FROM llm_exchange WHERE prompt_line >> 15 = 0 AND prompt_hash = '0' AND outcome = 'answered'",
+                "idx_llm_exchange_prompt (<expr>=? AND prompt_hash=?",
+            ),
+            (
+                "SELECT * FROM chat_turn WHERE line >> 15 = 0 AND content_hash = '0' AND speaker = 'user'",
+                "idx_chat_turn_content (<expr>=? AND content_hash=?",
+            ),
+            (
+                "SELECT * FROM thread_event WHERE line >> 15 = 0 AND event_id = '0' AND kind = 'DECISION'",
+                "idx_thread_event_decision (<expr>=? AND event_id=?",
+            ),
             ("SELECT * FROM ledger_commit WHERE line = 1 ORDER BY n", "idx_ledger_commit_line"),
             (
                 "SELECT * FROM ledger_commit WHERE ref = '0' AND kind = 'session_start' AND line <= 1 ORDER BY n DESC",

@@ -26,10 +26,12 @@ pub(super) fn drift(tx: &Tx<'_>, d: &DriftRow) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Adds checks.
+/// Adds the checks of one exchange.
 pub(super) fn assertions(tx: &Tx<'_>, rows: &[AssertionRow]) -> Result<(), StoreError> {
-    let into = "INSERT INTO assertion_event (assertion_id, exchange_id, name, level, passed, created_at)";
-    tx.add_all("add an assertion", (into, 6), rows, |a, values| {
+    let Some(line) = rows.first().map(|row| tx.line_of(row.exchange)).transpose()? else { return Ok(()) };
+    let into = "INSERT INTO assertion_event (line, assertion_id, exchange_id, name, level, passed, created_at)";
+    tx.add_all("add an assertion", (into, 7), rows, |a, values| {
+        values.put(line)?;
         values.put(a.assertion_id.to_string())?;
         values.put(a.exchange.to_string())?;
         values.put(&a.name)?;
@@ -39,11 +41,13 @@ pub(super) fn assertions(tx: &Tx<'_>, rows: &[AssertionRow]) -> Result<(), Store
     })
 }
 
-/// Adds what was injected; the order of the rows is the order of their numbers.
+/// Adds what was injected into one exchange; the order of the rows is the order of their numbers.
 pub(super) fn artifact_refs(tx: &Tx<'_>, rows: &[ArtifactRefRow]) -> Result<(), StoreError> {
-    let into = "INSERT INTO context_artifact_ref (ref_id, exchange_id, artifact_type, artifact_id, artifact_hash,
+    let Some(line) = rows.first().map(|row| tx.line_of(row.exchange)).transpose()? else { return Ok(()) };
+    let into = "INSERT INTO context_artifact_ref (line, ref_id, exchange_id, artifact_type, artifact_id, artifact_hash,
                   included_reason, observed_at, freshness_s, risk_flags)";
-    tx.add_all("add an artifact reference", (into, 9), rows, |r, values| {
+    tx.add_all("add an artifact reference", (into, 10), rows, |r, values| {
+        values.put(line)?;
         values.put(r.ref_id.to_string())?;
         values.put(r.exchange.to_string())?;
         values.put(&r.artifact_type)?;

@@ -44,7 +44,14 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V9__witnesses", include_str!("../../../migrations/sqlite/0009_witnesses.sql")),
     ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
     ("V14__calendars", include_str!("../../../migrations/sqlite/0014_calendars.sql")),
+    ("V15__near", include_str!("../../../migrations/sqlite/0015_near.sql")),
 ];
+
+/// The parts that indices of ids without an order have, the newest first: `line >> 15` of every line there is, and of
+/// those that a transaction is adding.
+const PARTS: &str = "WITH RECURSIVE part (p) AS (
+       SELECT (SELECT ifnull(max(n), 0) + 32768 FROM log_line) >> 15
+       UNION ALL SELECT p - 1 FROM part WHERE p > 0)";
 
 /// A connection, or a transaction on one: queries run on both.
 ///
@@ -241,7 +248,11 @@ impl Sqlite {
         if applied.iter().map(mark_of).eq(migrations.iter().map(mark_of)) {
             return Ok(());
         }
-        runner.run(&mut *self.0).map(|_| ()).map_err(refused)
+        // Some make tables again that others refer to, and inside of a transaction it can't be switched.
+        self.0.execute_batch("PRAGMA foreign_keys = OFF").map_err(failed("migrate"))?;
+        let run = runner.run(&mut *self.0).map(|_| ()).map_err(refused);
+        self.0.execute_batch("PRAGMA foreign_keys = ON").map_err(failed("migrate"))?;
+        run
     }
 }
 

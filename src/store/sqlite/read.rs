@@ -10,7 +10,7 @@ use super::columns::{Columns, int};
 use super::rows::{
     artifact, artifact_ref, assertion, block, commit, drift, exchange, head, item, log_line, session, turn,
 };
-use super::{Handle, failed, optional};
+use super::{Handle, PARTS, failed, optional};
 use crate::record::block::Anchor;
 use crate::record::commit::{CommitKind, MAIN};
 use crate::record::hash::Hash32;
@@ -26,6 +26,14 @@ pub(super) const REFS: &str = "WITH RECURSIVE known(ref) AS (
        SELECT min(ref) FROM ledger_commit
        UNION ALL SELECT (SELECT min(ref) FROM ledger_commit WHERE ref > known.ref) FROM known WHERE ref IS NOT NULL)
      SELECT ref FROM known WHERE ref IS NOT NULL ORDER BY ref";
+
+/// The exchange whose row `found` finds in the newest part that has one.
+fn newest(found: &str) -> String {
+    format!(
+        "{PARTS} SELECT * FROM llm_exchange
+          WHERE rowid = (SELECT r FROM (SELECT ({found}) AS r FROM part) WHERE r IS NOT NULL LIMIT 1)"
+    )
+}
 
 impl<C: Deref<Target = Connection>> Handle<C> {
     pub(super) fn each<T>(
@@ -81,7 +89,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
 
     /// The query, with no assertions where none are recorded.
     pub(super) fn knowing_assertions(&self, sql: &str) -> Result<String, StoreError> {
-        let none = "WITH assertion_event(rowid, exchange_id, name, level, passed) AS (SELECT 0, '', '', '', 0 WHERE 0)";
+        let none = "WITH assertion_event(line, exchange_id, name, level, passed) AS (SELECT 0, '', '', '', 0 WHERE 0)";
         Ok(if self.has_assertions()? { sql.to_owned() } else { format!("{none} {sql}") })
     }
 }
@@ -139,16 +147,16 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
-        let sql = "SELECT * FROM llm_exchange WHERE prompt_hash = ?1 AND outcome = 'answered' AND model <> 'replay'
-                   ORDER BY outcome_line DESC LIMIT 1";
-        self.one("find an answered prompt", sql, [prompt_hash.to_string()], exchange)
+        let found = "SELECT e.rowid FROM llm_exchange e WHERE e.prompt_line >> 15 = part.p AND e.prompt_hash = ?1
+                      AND e.outcome = 'answered' AND e.model <> 'replay' ORDER BY e.outcome_line DESC LIMIT 1";
+        self.one("find an answered prompt", &newest(found), [prompt_hash.to_string()], exchange)
     }
 
     fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
-        let sql = "SELECT e.* FROM chat_turn t JOIN llm_exchange e ON e.turn_user_id = t.turn_id
-                   WHERE t.content_hash = ?1 AND t.speaker = 'user' AND e.outcome = 'answered' AND e.model <> 'replay'
-                   ORDER BY e.outcome_line DESC LIMIT 1";
-        self.one("find an answered text", sql, [content_hash.to_string()], exchange)
+        let found = "SELECT e.rowid FROM chat_turn t JOIN llm_exchange e ON e.prompt_line = t.line
+                      WHERE t.line >> 15 = part.p AND t.content_hash = ?1 AND t.speaker = 'user'
+                        AND e.outcome = 'answered' AND e.model <> 'replay' ORDER BY e.outcome_line DESC LIMIT 1";
+        self.one("find an answered text", &newest(found), [content_hash.to_string()], exchange)
     }
 
     fn in_flight(&self, of: Uuid) -> Result<Vec<ExchangeRow>, StoreError> {
@@ -161,7 +169,8 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn artifact_refs(&self, of: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError> {
-        let sql = "SELECT * FROM context_artifact_ref WHERE exchange_id = ?1 ORDER BY rowid";
+        let sql = "SELECT * FROM context_artifact_ref
+                    WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND exchange_id = ?1 ORDER BY rowid";
         self.list("read artifact references", sql, [of.to_string()], artifact_ref)
     }
 
@@ -174,7 +183,8 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
         if !self.has_assertions()? {
             return Ok(Vec::new());
         }
-        let sql = "SELECT * FROM assertion_event WHERE exchange_id = ?1 ORDER BY name";
+        let sql = "SELECT * FROM assertion_event
+                    WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND exchange_id = ?1 ORDER BY name";
         self.list("read assertions", sql, [of.to_string()], assertion)
     }
 
@@ -210,8 +220,8 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn exchange_of_turn(&self, of: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
-        let sql = "SELECT * FROM llm_exchange WHERE turn_user_id = ?1
-                   UNION ALL SELECT * FROM llm_exchange WHERE turn_aurora_id = ?1 LIMIT 1";
+        let sql = "SELECT e.* FROM chat_turn t JOIN llm_exchange e ON e.prompt_line = t.line
+                    WHERE t.turn_id = ?1 AND ?1 IN (e.turn_user_id, e.turn_aurora_id)";
         self.one("read a turn's exchange", sql, [of.to_string()], exchange)
     }
 
@@ -298,8 +308,11 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn injected_into(&self, artifact_id: &str) -> Result<Vec<Uuid>, StoreError> {
-        let sql = "SELECT DISTINCT exchange_id FROM context_artifact_ref WHERE artifact_id = ?1";
-        self.list("find what was injected", sql, [artifact_id], |c| c.uuid("context_artifact_ref.exchange_id"))
+        let sql = format!(
+            "{PARTS} SELECT DISTINCT r.exchange_id FROM part CROSS JOIN context_artifact_ref r
+              WHERE r.line >> 15 = part.p AND r.artifact_id = ?1"
+        );
+        self.list("find what was injected", &sql, [artifact_id], |c| c.uuid("context_artifact_ref.exchange_id"))
     }
 
     fn kept_before(&self, time: Seconds, most: u32) -> Result<Vec<Uuid>, StoreError> {

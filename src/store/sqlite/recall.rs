@@ -166,7 +166,7 @@ impl<C: Deref<Target = Connection>> Recall for Handle<C> {
 
     fn last_turns(&self, session: Uuid, most: u32) -> Result<Vec<TurnRow>, StoreError> {
         // The order of recording within one second too: a turn's row is written when its line is.
-        let sql = "SELECT * FROM chat_turn WHERE session_id = ?1 ORDER BY created_at DESC, rowid DESC LIMIT ?2";
+        let sql = "SELECT * FROM chat_turn WHERE session_id = ?1 ORDER BY created_at DESC, n DESC LIMIT ?2";
         let mut turns = self.list("read the last turns", sql, params![session.to_string(), most], turn)?;
         turns.reverse();
         Ok(turns)
@@ -175,7 +175,7 @@ impl<C: Deref<Target = Connection>> Recall for Handle<C> {
     fn turns_like(&self, words: &[String], most: u32) -> Result<Vec<(TurnRow, u64)>, StoreError> {
         let Some(wanted) = self.wanted(&TURNS, words)? else { return Ok(Vec::new()) };
         let sql = format!(
-            "{} SELECT t.*, hit.score FROM hit JOIN turn_index x ON x.n = hit.n JOIN chat_turn t ON t.turn_id = x.turn_id
+            "{} SELECT t.*, hit.score FROM hit JOIN chat_turn t ON t.n = hit.n
               ORDER BY hit.score, hit.n DESC LIMIT ?2",
             Self::hits(&TURNS, &wanted)
         );
@@ -212,8 +212,8 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         }
         let Some(wanted) = self.wanted(&TURNS, words)? else { return Ok(Vec::new()) };
         let sql = format!(
-            "{} SELECT d.*, e.session_id, hit.score FROM hit JOIN turn_index x ON x.n = hit.n
-                  JOIN llm_exchange e ON e.turn_user_id = x.turn_id {OPEN_DRIFT}
+            "{} SELECT d.*, e.session_id, hit.score FROM hit JOIN chat_turn t ON t.n = hit.n AND t.speaker = 'user'
+                  JOIN llm_exchange e ON e.prompt_line = t.line {OPEN_DRIFT}
                  ORDER BY hit.score, d.rowid DESC LIMIT ?2",
             Self::hits(&TURNS, &wanted)
         );
@@ -227,22 +227,16 @@ impl Tx<'_> {
     /// The place of the newest turn; 0 before the first.
     pub(super) fn last_turn(&self) -> Result<i64, StoreError> {
         let mut newest =
-            self.0.prepare_cached("SELECT coalesce(max(rowid), 0) FROM chat_turn").map_err(failed("count turns"))?;
+            self.0.prepare_cached("SELECT coalesce(max(n), 0) FROM chat_turn").map_err(failed("count turns"))?;
         newest.query_row([], |row| row.get(0)).map_err(failed("count turns"))
     }
 
     /// Puts the turns behind a place into the search index.
     pub(super) fn make_searchable(&self, after: i64) -> Result<(), StoreError> {
         let what = "make turns searchable";
-        let numbers = "INSERT INTO turn_index (turn_id)
-                       SELECT turn_id FROM chat_turn WHERE rowid > ?1 AND content IS NOT NULL ORDER BY rowid";
-        let words = "INSERT INTO turn_fts (rowid, content)
-                     SELECT x.n, t.content FROM chat_turn t JOIN turn_index x ON x.turn_id = t.turn_id
-                     WHERE t.rowid > ?1 AND t.content IS NOT NULL ORDER BY x.n";
-        if self.change(what, numbers, [after])? > 0 {
-            self.change(what, words, [after])?;
-        }
-        Ok(())
+        let sql = "INSERT INTO turn_fts (rowid, content)
+                   SELECT n, content FROM chat_turn WHERE n > ?1 AND content IS NOT NULL ORDER BY n";
+        self.change(what, sql, [after]).map(drop)
     }
 }
 

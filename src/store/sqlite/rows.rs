@@ -70,6 +70,7 @@ pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
 pub(super) fn turn(c: &Columns<'_, '_>) -> Result<TurnRow, StoreError> {
     Ok(TurnRow {
         turn_id: c.uuid("chat_turn.turn_id")?,
+        line: c.count("chat_turn.line")?,
         session: c.uuid("chat_turn.session_id")?,
         created_at: c.time("chat_turn.created_at")?,
         by_user: c.speaker("chat_turn.speaker")?,
@@ -212,14 +213,15 @@ pub(super) fn drift_state(c: &Columns<'_, '_>) -> Result<DriftState, StoreError>
 pub(super) const DRIFT_STATE: &str = "SELECT d.rowid AS number, d.*, a.level AS level,
        (SELECT min(line) FROM artifact WHERE kind = 'drift_ack' AND id = d.drift_id) AS acked,
        (SELECT min(line) FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id) AS closed
-  FROM drift_event d LEFT JOIN assertion_event a ON a.exchange_id = d.exchange_id AND a.passed = 0
+  FROM drift_event d LEFT JOIN assertion_event a
+       ON a.line = (SELECT prompt_line FROM llm_exchange e WHERE e.exchange_id = d.exchange_id) AND a.passed = 0
        AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)";
 
 /// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has closed, by the index of
 /// failed checks.
 pub(super) const OPEN_DRIFT: &str =
-    "JOIN assertion_event a ON a.exchange_id = e.exchange_id AND a.passed = 0 AND a.level <> 'info'
-       JOIN drift_event d ON d.exchange_id = a.exchange_id
+    "JOIN assertion_event a ON a.line = e.prompt_line AND a.passed = 0 AND a.level <> 'info'
+       JOIN drift_event d ON d.exchange_id = e.exchange_id
         AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)
         AND NOT EXISTS (SELECT 1 FROM artifact c WHERE c.kind = 'drift_close' AND c.id = d.drift_id)";
 

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params, params};
 use uuid::Uuid;
 
 use super::columns::{Columns, int};
-use super::{Handle, Tx};
+use super::{Handle, PARTS, Tx};
 use crate::record::context::event::Kind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
@@ -97,6 +97,17 @@ fn reference(c: &Columns<'_, '_>) -> Result<ContextRefRow, StoreError> {
     })
 }
 
+/// The INTENT or EXECUTION `v` whose id is that of a turn `t`.
+const OF_TURNS: &str = "SELECT v.* FROM chat_turn t JOIN llm_exchange e ON e.prompt_line = t.line
+       JOIN thread_turn h ON h.line = t.line
+       JOIN thread_event v ON v.thread_id = h.thread_id AND v.event_id = t.turn_id
+        AND v.line >= e.prompt_line AND v.line <= ifnull(e.outcome_line, 9223372036854775807)";
+
+/// From the events `v` of an exchange, whose lines are those of its prompt and its outcome; it may have none yet.
+const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON h.line = e.prompt_line
+       JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
+        AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
+
 impl<C: Deref<Target = Connection>> Handle<C> {
     /// Whether threads are recorded here: a home that an older gently wrote is read without being migrated.
     fn has_threads(&self) -> Result<bool, StoreError> {
@@ -166,7 +177,9 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
     }
 
     fn thread_turn(&self, id: Uuid) -> Result<Option<ThreadTurnRow>, StoreError> {
-        self.row_of("SELECT * FROM thread_turn WHERE turn_id = ?1", [id.to_string()], turn)
+        let sql = "SELECT * FROM thread_turn
+                    WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND turn_id = ?1";
+        self.row_of(sql, [id.to_string()], turn)
     }
 
     fn newest_turn(&self, of: Uuid) -> Result<Option<Uuid>, StoreError> {
@@ -175,16 +188,23 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
     }
 
     fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError> {
-        self.row_of("SELECT * FROM thread_event WHERE event_id = ?1", [id.to_string()], event)
+        let decision = "SELECT v.* FROM part CROSS JOIN thread_event v
+                         WHERE v.line >> 15 = part.p AND v.kind = 'DECISION' AND v.event_id = ?1";
+        let sql = format!("{PARTS} {OF_TURNS} WHERE t.turn_id = ?1 UNION ALL {decision} LIMIT 1");
+        self.row_of(&sql, [id.to_string()], event)
     }
 
     fn events_like(&self, prefix: &str, most: u32) -> Result<Vec<EventRow>, StoreError> {
-        let sql = "SELECT * FROM thread_event WHERE event_id >= ?1 AND event_id < ?1 || 'g' LIMIT ?2";
-        self.rows_of(sql, params![prefix, most], event)
+        let decisions = "SELECT v.* FROM part CROSS JOIN thread_event v WHERE v.line >> 15 = part.p
+                          AND v.kind = 'DECISION' AND v.event_id >= ?1 AND v.event_id < ?1 || 'g'";
+        let turns = "WHERE t.turn_id >= ?1 AND t.turn_id < ?1 || 'g'";
+        let sql = format!("{PARTS} {OF_TURNS} {turns} UNION ALL {decisions} LIMIT ?2");
+        self.rows_of(&sql, params![prefix, most], event)
     }
 
     fn events_of(&self, turn: Uuid) -> Result<Vec<EventRow>, StoreError> {
-        self.rows_of("SELECT * FROM thread_event WHERE turn_id = ?1 ORDER BY event_index", [turn.to_string()], event)
+        let sql = format!("SELECT v.* {OF_EXCHANGE} ORDER BY v.event_index");
+        self.rows_of(&sql, [turn.to_string()], event)
     }
 
     fn each_event(&self, of: Uuid, each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
@@ -208,8 +228,8 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
         let (columns, joined) = match self.has_threads()? {
             true => (
                 "t.thread_id, i.bytes",
-                "LEFT JOIN thread_turn t ON t.turn_id = e.exchange_id
-                 LEFT JOIN thread_event i ON i.event_id = e.turn_user_id AND t.turn_id IS NOT NULL",
+                "LEFT JOIN thread_turn t ON t.line = e.prompt_line
+                 LEFT JOIN thread_event i ON i.thread_id = t.thread_id AND i.line = e.prompt_line AND i.kind = 'INTENT'",
             ),
             false => ("NULL AS thread_id, NULL AS bytes", ""),
         };
@@ -226,21 +246,28 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
     }
 
     fn context_refs(&self, turn: Uuid) -> Result<Vec<ContextRefRow>, StoreError> {
-        let sql = "SELECT * FROM context_ref WHERE turn_id = ?1 ORDER BY event_index";
+        let sql = "SELECT * FROM context_ref
+                    WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND turn_id = ?1
+                    ORDER BY event_index";
         self.rows_of(sql, [turn.to_string()], reference)
     }
 
     fn referred_texts(&self, turn: Uuid) -> Result<Vec<ReferredText>, StoreError> {
-        let sql = "SELECT r.*, e.kind, t.content FROM context_ref r JOIN thread_event e ON e.event_id = r.event_id
-                   LEFT JOIN chat_turn t ON t.turn_id = r.event_id WHERE r.turn_id = ?1 ORDER BY r.event_index";
+        let sql = "SELECT r.*, t.content,
+                          CASE t.speaker WHEN 'user' THEN 'INTENT' WHEN 'aurora' THEN 'EXECUTION' ELSE 'DECISION' END AS kind
+                     FROM context_ref r LEFT JOIN chat_turn t ON t.turn_id = r.event_id
+                    WHERE r.line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND r.turn_id = ?1
+                    ORDER BY r.event_index";
         self.rows_of(sql, [turn.to_string()], |c| {
             Ok(ReferredText { reference: reference(c)?, kind: kind(c)?, text: c.text_opt("chat_turn.content")? })
         })
     }
 
     fn referring_to(&self, event: Uuid) -> Result<Vec<Uuid>, StoreError> {
-        let sql = "SELECT turn_id FROM context_ref WHERE event_id = ?1";
-        self.rows_of(sql, [event.to_string()], |c| c.uuid("context_ref.turn_id"))
+        let sql = format!(
+            "{PARTS} SELECT r.turn_id FROM part CROSS JOIN context_ref r WHERE r.line >> 15 = part.p AND r.event_id = ?1"
+        );
+        self.rows_of(&sql, [event.to_string()], |c| c.uuid("context_ref.turn_id"))
     }
 
     fn intents_before(&self, of: Uuid, line: u64) -> Result<u64, StoreError> {
@@ -276,6 +303,7 @@ impl PutThreads for Tx<'_> {
 
     fn put_thread_turn(&mut self, t: &ThreadTurnRow) -> Result<(), StoreError> {
         let values = params![
+            self.line_of(t.turn)?,
             t.turn.to_string(),
             t.thread.to_string(),
             t.parent.map(|id| id.to_string()),
@@ -288,7 +316,7 @@ impl PutThreads for Tx<'_> {
             hash(t.context_digest),
             hash(t.prompt_digest),
         ];
-        let sql = "INSERT INTO thread_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        let sql = "INSERT INTO thread_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         self.change("add a turn's context", sql, values).map(drop)
     }
 
@@ -309,14 +337,15 @@ impl PutThreads for Tx<'_> {
 
     fn put_context_ref(&mut self, r: &ContextRefRow) -> Result<(), StoreError> {
         let values = params![
+            self.line_of(r.turn)?,
+            int(r.index),
             r.turn.to_string(),
             r.event.to_string(),
             r.ref_id,
             r.admitted_for.name(),
-            int(r.index),
             hash(r.digest)
         ];
-        let sql = "INSERT INTO context_ref VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let sql = "INSERT INTO context_ref VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         self.change("add a resolved reference", sql, values).map(drop)
     }
 }
@@ -326,27 +355,36 @@ impl Tx<'_> {
     pub(super) fn erase_turn_digests(&self, turn: Uuid) -> Result<(), StoreError> {
         let what = "erase a turn's digests";
         self.erase_context_digests(turn)?;
-        self.change(what, "UPDATE thread_event SET event_digest = NULL WHERE turn_id = ?1", [turn.to_string()])?;
-        let sql = "UPDATE context_ref SET event_digest = NULL
-                   WHERE event_id IN (SELECT event_id FROM thread_event WHERE turn_id = ?1)";
-        self.change(what, sql, [turn.to_string()]).map(drop)
+        self.erase_event_digests(what, turn, "")
     }
 
     /// Destroys the digest of everything that was sent in a turn.
     pub(super) fn erase_prompt_digest(&self, turn: Uuid) -> Result<(), StoreError> {
-        let sql = "UPDATE thread_turn SET prompt_digest = NULL WHERE turn_id = ?1";
-        self.change("erase a prompt's digest", sql, [turn.to_string()]).map(drop)
+        let line = self.line_of(turn)?;
+        let sql = "UPDATE thread_turn SET prompt_digest = NULL WHERE line = ?1";
+        self.change("erase a prompt's digest", sql, [line]).map(drop)
     }
 
     /// Destroys the digests of a turn's context and prompt, and of its DECISION, which covers the first.
     pub(super) fn erase_context_digests(&self, turn: Uuid) -> Result<(), StoreError> {
         let what = "erase a context's digests";
-        let sql = "UPDATE thread_turn SET context_digest = NULL, prompt_digest = NULL WHERE turn_id = ?1";
-        self.change(what, sql, [turn.to_string()])?;
-        let sql = "UPDATE thread_event SET event_digest = NULL WHERE turn_id = ?1 AND kind = 'DECISION'";
-        self.change(what, sql, [turn.to_string()])?;
-        let sql = "UPDATE context_ref SET event_digest = NULL
-                   WHERE event_id IN (SELECT event_id FROM thread_event WHERE turn_id = ?1 AND kind = 'DECISION')";
-        self.change(what, sql, [turn.to_string()]).map(drop)
+        let sql = "UPDATE thread_turn SET context_digest = NULL, prompt_digest = NULL WHERE line = ?1";
+        self.change(what, sql, [self.line_of(turn)?])?;
+        self.erase_event_digests(what, turn, "AND v.kind = 'DECISION'")
+    }
+
+    /// Destroys the digests of a turn's events, and those in references to them.
+    fn erase_event_digests(&self, what: &'static str, turn: Uuid, which: &str) -> Result<(), StoreError> {
+        let sql = format!(
+            "UPDATE thread_event SET event_digest = NULL
+              WHERE (thread_id, event_index) IN (SELECT v.thread_id, v.event_index {OF_EXCHANGE} {which})"
+        );
+        self.change(what, &sql, [turn.to_string()])?;
+        let sql = format!(
+            "{PARTS} UPDATE context_ref SET event_digest = NULL WHERE (line, event_index) IN (
+               SELECT r.line, r.event_index FROM part CROSS JOIN context_ref r
+                WHERE r.line >> 15 = part.p AND r.event_id IN (SELECT v.event_id {OF_EXCHANGE} {which}))"
+        );
+        self.change(what, &sql, [turn.to_string()]).map(drop)
     }
 }

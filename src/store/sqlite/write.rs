@@ -32,6 +32,14 @@ fn opt_hash(hash: Option<Hash32>) -> Option<String> {
 }
 
 impl Tx<'_> {
+    /// Number of the line of an exchange's prompt, which what belongs to it is found by.
+    pub(super) fn line_of(&self, exchange: Uuid) -> Result<i64, StoreError> {
+        let what = "look up an exchange's line";
+        let sql = "SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1";
+        let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
+        statement.query_row([exchange.to_string()], |row| row.get(0)).map_err(failed(what))
+    }
+
     /// Runs one statement; returns how many rows it changed.
     pub(super) fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
@@ -228,7 +236,8 @@ impl Write for Tx<'_> {
     fn put_turn(&mut self, t: &TurnRow) -> Result<(), StoreError> {
         self.change(
             "add a turn",
-            "INSERT INTO chat_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO chat_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+               (SELECT ifnull(max(n), 0) + 1 FROM chat_turn))",
             params![
                 t.turn_id.to_string(),
                 t.session.to_string(),
@@ -239,6 +248,7 @@ impl Write for Tx<'_> {
                 t.refusal,
                 t.authority_state.name(),
                 t.driftwatch_id,
+                int(t.line),
             ],
         )
         .map(|_| ())
