@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 
 use crate::anchor::BlockSource;
@@ -40,8 +40,12 @@ impl Bar {
             return Bar(None);
         }
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        let form = "headers: {bar:24} {percent} % to {len} ({per_sec}, {eta} left)";
-        bar.set_style(ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let form = "headers: {bar:24} {percent} % to {len} ({rate}, {eta} left)";
+        let style = ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
+        // What can't be written is not shown.
+        bar.set_style(style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = write!(to, "{:.0} a second", state.per_sec());
+        }));
         Bar(Some(bar))
     }
 

@@ -154,7 +154,9 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
     let kept = run.trim_end_matches(['.', '-', '_', '/']);
     let kept_start = start + kept.len() - kept.trim_start_matches(['.', '-', '_', '=', '+', '~']).len();
     let Some(word) = text.get(kept_start..start + kept.len()) else { return };
-    let harmless = is_harmless_place(text, kept_start) || (kept_start > start && is_harmless_place(text, start));
+    let harmless = is_harmless_place(text, kept_start)
+        || (kept_start > start && is_harmless_place(text, start))
+        || names_an_object(text, kept_start, word);
     if harmless || is_public(word) {
         return;
     }
@@ -309,6 +311,15 @@ fn is_harmless_place(text: &str, start: usize) -> bool {
             before.len() >= words.len() && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
         });
     said || is_in_address(bytes, start)
+}
+
+/// "commit fdc7b986…": what git calls an object by, also where keys are spoken of.
+fn names_an_object(text: &str, start: usize, word: &str) -> bool {
+    let before = &text.as_bytes()[start.saturating_sub(8)..start];
+    let said = ["commit ", "tree ", "parent ", "blob ", "object "].iter().any(|name| {
+        before.len() >= name.len() && before[before.len() - name.len()..].eq_ignore_ascii_case(name.as_bytes())
+    });
+    said && matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// Whether `start` is inside an address: `://` before it, without a blank between.
