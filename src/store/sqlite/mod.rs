@@ -248,10 +248,11 @@ impl Sqlite {
         if applied.iter().map(mark_of).eq(migrations.iter().map(mark_of)) {
             return Ok(());
         }
-        // Some make tables again that others refer to, and inside of a transaction it can't be switched.
-        self.0.execute_batch("PRAGMA foreign_keys = OFF").map_err(failed("migrate"))?;
+        // Some make tables again that others refer to, and inside of a transaction it can't be switched. What they
+        // sort may be larger than memory; no text is among it.
+        self.0.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE").map_err(failed("migrate"))?;
         let run = runner.run(&mut *self.0).map(|_| ()).map_err(refused);
-        self.0.execute_batch("PRAGMA foreign_keys = ON").map_err(failed("migrate"))?;
+        self.0.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY").map_err(failed("migrate"))?;
         run
     }
 }
