@@ -108,6 +108,11 @@ const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON h.line = e.
        JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
         AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
 
+/// The events of an exchange, in their order; by the plus not in that of the key, which would walk the whole thread.
+fn events_of() -> String {
+    format!("SELECT v.* {OF_EXCHANGE} ORDER BY +v.event_index")
+}
+
 impl<C: Deref<Target = Connection>> Handle<C> {
     /// Whether threads are recorded here: a home that an older gently wrote is read without being migrated.
     fn has_threads(&self) -> Result<bool, StoreError> {
@@ -203,8 +208,7 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
     }
 
     fn events_of(&self, turn: Uuid) -> Result<Vec<EventRow>, StoreError> {
-        let sql = format!("SELECT v.* {OF_EXCHANGE} ORDER BY v.event_index");
-        self.rows_of(&sql, [turn.to_string()], event)
+        self.rows_of(&events_of(), [turn.to_string()], event)
     }
 
     fn each_event(&self, of: Uuid, each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
@@ -386,5 +390,26 @@ impl Tx<'_> {
                 WHERE r.line >> 15 = part.p AND r.event_id IN (SELECT v.event_id {OF_EXCHANGE} {which}))"
         );
         self.change(what, &sql, [turn.to_string()]).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sqlite;
+    use super::*;
+
+    /// What a turn looks up does not grow with its thread: by the lines of the exchange, not along the key.
+    #[test]
+    fn events_are_found_by_their_lines() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Sqlite::create(&home.path().join("gently.db")).unwrap();
+        let which = "SELECT v.thread_id, v.event_index";
+        for sql in [events_of(), format!("{PARTS} {OF_TURNS} WHERE t.turn_id = ?1"), format!("{which} {OF_EXCHANGE}")] {
+            let mut statement = store.connection().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps: Vec<String> =
+                statement.query_map(["0"], |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+            let plan = steps.join("; ");
+            assert!(plan.contains("v USING INDEX idx_thread_event_line (thread_id=? AND line>? AND line<?)"), "{plan}");
+        }
     }
 }
