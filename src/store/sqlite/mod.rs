@@ -253,7 +253,9 @@ impl Sqlite {
         self.0.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE").map_err(failed("migrate"))?;
         let run = runner.run(&mut *self.0).map(|_| ()).map_err(refused);
         self.0.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY").map_err(failed("migrate"))?;
-        run
+        run?;
+        // All of it went through the write-ahead log, which nobody is to carry along at that length.
+        self.checkpoint()
     }
 }
 
