@@ -2982,14 +2982,9 @@ def read_head(path):
 
 # ---------------------------------------------------------------- one opened text, section 11
 
-ABOUT = ("consistent", "commitment", "in_tree", "tree_head", "signed_by", "cosigned_by", "not_before", "not_after")
-ROLES = ("prompt", "response", "exchange", "artifact", "user_text", "aurora_text", "compiled_prompt", "bundle",
-         "context_digest", "prompt_digest", "trace")
-MAX_OPENING, MAX_RECEIPT, MAX_PROOF, MAX_NOTE_LINE = 100 << 20, 64 << 10, 64, 8192
-
-
-def is_object_name(value):
-    return isinstance(value, str) and re.match(r"[0-9a-f]{40}\Z", value) is not None
+ABOUT = ("consistent", "commitment", "tree_head", "signed_by", "cosigned_by", "not_before", "not_after")
+ROLES = ("prompt", "response", "exchange", "artifact")
+MAX_OPENING, MAX_SKELETON, MAX_RECEIPT, MAX_PROOF = 32 << 20, 4 << 20, 64 << 10, 64
 
 
 def is_header(value):
@@ -3009,35 +3004,44 @@ def a_list(good):
     return lambda value: isinstance(value, list) and all(good(item) for item in value)
 
 
-def is_later_turn(value):
-    return isinstance(value, list) and len(value) == 3 and is_hash(value[0]) and is_hash(value[1]) and is_time(value[2])
+def is_line(value):
+    """[index, text, proof], and behind them proofs under a stamped root or the head of a rotation."""
+    return (isinstance(value, list) and 3 <= len(value) <= 4 and is_count(value[0]) and is_text(value[1]) and is_path(value[2])
+            and (len(value) == 3 or is_path(value[3])
+                 or isinstance(value[3], list) and len(value[3]) == 2 and is_text(value[3][0]) and is_path(value[3][1])))
 
 
-def is_session(value):
-    return fields(value, DOCUMENTS["session.json"]) is None and value["tier"] <= 255
+def is_path(value):
+    return isinstance(value, list) and len(value) <= MAX_PROOF and all(is_hash(node) for node in value)
 
 
-COMMIT = {"parents": a_list(is_object_name), "signature": lambda v: is_base64(v, 64), "tree": is_object_name}
+def is_seen_header(value):
+    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and value[0] <= MAX_HEIGHT and is_header(value[1])
+
+
+def some(good):
+    return lambda value: bool(value) and a_list(good)(value)
+
+
 OPENING_FILE = {
-    "close": or_null(has_fields({"commit": has_fields(COMMIT), "document": has_fields(DOCUMENTS["close.json"]),
-                                 "later": or_null(a_list(is_later_turn)), "prev": is_hash})),
-    "format": FORMAT,
-    "head": has_fields({"key": is_key, "proof": is_text}),
-    "line": has_fields({"prev": is_hash, "text": is_text}),
-    "opening": has_fields({"commitment": is_hash, "format": FORMAT, "key": or_null(is_hash), "role": one_of(*ROLES),
-                           "seq": or_null(is_count), "session_id": is_text, "text": is_text}),
-    "record": or_null(has_fields({"commit": has_fields(COMMIT), "document": has_fields(DOCUMENTS["record.json"])})),
-    "stamp": or_null(has_fields({"header": or_null(is_header), "lines": or_null(a_list(is_text)), "ots": is_base64})),
-    "start": or_null(has_fields({"commit": has_fields(COMMIT), "document": is_session, "header": or_null(is_header)})),
+    "documents": some(lambda value: isinstance(value, dict)), "format": FORMAT, "head": is_text,
+    "headers": a_list(is_seen_header), "lines": some(is_line),
+    "openings": some(has_fields({"commitment": is_hash, "format": FORMAT, "key": or_null(is_hash), "role": one_of(*ROLES),
+                                 "seq": or_null(is_count), "session_id": lambda v: v == "-" or is_hash(v), "text": is_text})),
+    "stamp": or_null(has_fields({"checkpoint": is_text, "header": or_null(is_header), "ots": is_base64})),
 }
+JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def read_whole(path, most, what):
     """The canonical document of a file of one line of JSON and its newline."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
         raise CannotLook("%s is no %s: more than %d bytes" % (path, what, most))
+    # What stands around the strings is little in a good one, and costs most to read in a bad one.
+    if len(raw) - sum(match.end() - match.start() for match in JSON_STRING.finditer(raw)) > MAX_SKELETON:
+        raise CannotLook("%s is no %s: too many values" % (path, what))
     if not raw.endswith(b"\n"):
         raise CannotLook("%s is no %s: it does not end with its newline" % (path, what))
     try:
@@ -3058,54 +3062,6 @@ def next_hash(prev, rest):
     return hexhash(prev.encode() + b"|" + rest.encode("utf-8"))
 
 
-def read_varint(raw, at):
-    """(number, where it ends) of seven bits a byte, least first, in its shortest spelling, or None."""
-    number_, shift = 0, 0
-    while at < len(raw) and shift < 63:
-        byte = raw[at]
-        number_ |= (byte & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return (number_, at) if byte or shift == 7 else None
-    return None
-
-
-OTS_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94\x01\x08"
-OTS_BITCOIN = bytes.fromhex("0588960d73d71901")
-
-
-def read_stamp(raw):
-    """(stamped hash, Merkle root as headers hold it, height) of a proof that is one path of sha256, append and
-    prepend to one Bitcoin block; else None."""
-    if not raw.startswith(OTS_MAGIC) or len(raw) < len(OTS_MAGIC) + 32:
-        return None
-    at = len(OTS_MAGIC)
-    message = digest = raw[at:at + 32]
-    at, levels = at + 32, 0
-    while at < len(raw) and levels < 256:
-        tag, at, levels = raw[at], at + 1, levels + 1
-        if tag == 0x08:
-            message = sha256(message).digest()
-        elif tag in (0xf0, 0xf1):
-            size = read_varint(raw, at)
-            if size is None or not 1 <= size[0] <= 4096 or size[1] + size[0] > len(raw):
-                return None
-            operand, at = raw[size[1]:size[1] + size[0]], size[1] + size[0]
-            message = message + operand if tag == 0xf0 else operand + message
-            if len(message) > 4096:
-                return None
-        elif tag == 0x00 and raw[at:at + 8] == OTS_BITCOIN:
-            size = read_varint(raw, at + 8)
-            height = read_varint(raw, size[1]) if size else None
-            if height is None or size[1] + size[0] != len(raw) or height[1] != len(raw):
-                return None
-            good = len(message) == 32 and height[0] <= MAX_HEIGHT
-            return (digest.hex(), message, height[0]) if good else None
-        else:
-            return None
-    return None
-
-
 def includes(leaf, index, size, path, root):
     """RFC 9162, 2.1.3.2."""
     if index >= size:
@@ -3124,356 +3080,553 @@ def includes(leaf, index, size, path, root):
     return last == 0 and node == root
 
 
-def read_proof(text):
-    """(index, path, the tree head's text) of a tlog-proof, or None."""
-    head, gap, note = text.partition("\n\n")
-    lines = head.split("\n")
-    if not gap or len(lines) < 2 or lines[0] != "c2sp.org/tlog-proof@v1" or not lines[1].startswith("index "):
-        return None
-    index, path = read_number(lines[1][6:]), [decode_base64(line.encode()) for line in lines[2:]]
-    if index is None or len(path) > MAX_PROOF or any(node is None or len(node) != 32 for node in path):
-        return None
-    return index, path, note
-
-
 # What is said behind a block's name.
 HEIGHTS = {"proven": ", at the height that the kept headers prove",
            "orphaned": ", orphaned later, at a height that the kept headers prove",
            "claimed": ", at a height that is the file's word", "elsewhere": "",
-           "cheap": ": it lies beyond the built-in table and shows less than a sixteenth of the work that the table ends "
-                    "with: bring headers, --headers",
+           "cheap": ": cheap work, less than a sixteenth of what the built-in table ends with: bring headers, --headers",
            "beyond": ": the kept headers do not reach it: gently anchor sync"}
+# Which line carries the commitment of a role, and where.
+CARRIERS = {("response", "response"): "hash", ("prompt", "prompt"): "hash", ("artifact", "artifact"): "hash",
+            ("response_fail", "exchange"): "exchange", ("denied", "exchange"): "exchange",
+            ("response", "prompt"): None, ("response", "exchange"): None}
+RECORDED = {"genesis": "genesis.json", "key_rotate": "rotate.json", "session_start": "session.json", "response": "record.json",
+            "session_end": "close.json"}
+
+
+class Shown:
+    """One line of an opening file: its place in the log, its parts, and what proves it."""
+    __slots__ = ("index", "text", "line", "path", "more", "document", "opened")
+
+    def __init__(self, entry, line):
+        self.index, self.text, self.path = entry[:3]
+        self.more = entry[3] if len(entry) == 4 else None
+        self.line, self.document, self.opened = line, None, False
 
 
 class CheckOpening:
-    """One opened text, checked with its file alone; the answers are those of section 11."""
+    """Opened texts, checked with their file alone; the answers are those of section 10."""
 
-    def __init__(self, path, pinned, policy=None, headers=None):
+    def __init__(self, path, pinned, policy=None, headers=None, named_network=None):
         self.file = read_whole(path, MAX_OPENING, "opening file")
         fault = fields(self.file, OPENING_FILE)
         if fault:
             raise CannotLook("%s is no opening file: %s" % (path, fault))
-        self.pinned, self.policy, self.findings, self.words = pinned, policy, [], {}
-        self.ed25519, self.epochs = Ed25519(), read_epochs()
-        self.key, self.asked, self.witnessed = read_key(self.file["head"]["key"]), False, None
-        # A line outside of sessions is bound to no network, and needs no headers.
-        start = self.file["start"]
-        network = start and start["document"]["block"]["network"]
-        self.chain = read_chain(headers, network, self.epochs) if headers and start else None
+        self.pinned, self.policy, self.named_network, self.findings, self.words = pinned, policy, named_network, [], {}
+        self.ed25519, self.epochs, self.witnessed = Ed25519(), read_epochs(), None
+        self.headers_path, self.chain, self.network, self.heights = headers, None, None, {}
+        self.check_size(path)
+        self.shown, self.genesis, self.start, self.end, self.rotations = [], None, None, None, []
+        self.keys, self.start_seen = [], None
+        self.run()
+
+    def check_size(self, path):
+        rotations = sum("|key_rotate|" in entry[1] for entry in self.file["lines"])
+        beside = len(jcs(self.file)) + 1 - sum(len(jcs(opening["text"])) for opening in self.file["openings"])
+        most = (64 << 10) + (8 << 10) * (len(self.file["openings"]) + rotations)
+        if beside > most:
+            raise CannotLook("%s is no opening file: %d bytes beside the texts; %d is the most" % (path, beside, most))
 
     def find(self, about, place, expected, actual):
         for one in about.split("+"):
-            self.findings.append({"question": one, "place": place, "expected": str(expected), "actual": str(actual)})
+            self.findings.append({"question": one, "place": place, "expected": str(expected)[:500], "actual": str(actual)[:500]})
 
-    def same(self, place, what, expected, actual):
+    def same(self, place, what, expected, actual, about="consistent"):
         if expected != actual:
-            self.find("consistent", place, "%s %s" % (what, expected), "%s %s" % (what, actual))
+            self.find(about, place, "%s %s" % (what, expected), "%s %s" % (what, actual))
+        return expected == actual
 
     def run(self):
-        line = self.read_line()
-        if line:
-            self.parts(line)
-        self.commitment(line)
-        self.cosigned(self.head(), line)
+        self.head = read_cosigned_head(self.file["head"].encode("utf-8"))
+        if self.head is None:
+            self.find("consistent+tree_head", "head", "a signed tree head", "another text")
+        self.read_lines()
+        self.read_documents()
+        self.match_openings()
+        self.needed_lines()
+        self.lead_to_keys()
+        self.judge_session()
+        self.commitments()
+        self.tree_head()
+        self.cosigned()
         self.signer()
         self.not_before()
-        self.not_after(line)
+        self.not_after()
 
-    def read_line(self):
-        part, opening = self.file["line"], self.file["opening"]
-        try:
-            line = Line(part["text"].encode("utf-8"), 0, "line", part["prev"])
-        except ValueError as error:
-            self.find("consistent", "line", "a line as section 4 has it", error)
-            return None
-        self.same("line", "HASH", next_hash(part["prev"], part["text"].partition("|")[2]), line.hash)
-        carriers = {"artifact": ("artifact",), "prompt": ("response", "prompt"), "response": ("response",),
-                    "exchange": ("response", "response_fail", "denied")}
-        if line.event not in carriers.get(opening["role"], ()):
-            self.find("consistent", "line", "a line that carries a commitment of role " + opening["role"], line.event)
-        self.same("opening", "session_id", line.session or "-", opening["session_id"])
-        self.same("opening", "seq", line.int("seq") if "seq" in line.details and line.event in EVENTS else None, opening["seq"])
-        return line
+    # ---- lines and documents
 
-    def parts(self, line):
-        file = self.file
-        self.same("record", "a record is there:", line.event == "response", file["record"] is not None)
-        self.same("start", "a start is there:", line.session is not None, file["start"] is not None)
-        if file["record"] and line.event == "response":
-            self.record(line, file["record"])
-        if file["start"]:
-            self.start(line, file["start"])
-        if file["close"]:
-            self.close(line, file["close"])
+    def read_lines(self):
+        before = None
+        for entry in self.file["lines"]:
+            place = "line %d" % entry[0]
+            try:
+                line = Line(entry[1].encode("utf-8"), entry[0] + 1, place, None)
+            except ValueError as error:
+                self.find("consistent", place, "a line as section 3 has it", error)
+                line = None
+            one = Shown(entry, line)
+            if before is not None and one.index <= before.index:
+                self.find("consistent", place, "lines by their index, each once", "line %d before it" % before.index)
+            if self.head and not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, self.head[1][2],
+                                          [bytes.fromhex(node) for node in one.path], self.head[1][3]):
+                self.find("consistent", place, "a proof that the line is under the tree head", "one that does not hold")
+            if line and one.index == 0:
+                self.same(place, "HASH", next_hash(GENESIS, one.text.partition("|")[2]), line.hash)
+            if line and before and before.line and one.index == before.index + 1:
+                self.same(place, "HASH", next_hash(before.line.hash, one.text.partition("|")[2]), line.hash)
+            before = one
+            self.shown.append(one)
 
-    def record(self, line, part):
-        document, details = part["document"], line.details
-        entry = chain_entry(bytes.fromhex(document["prev"]), document["prompt_hash"], document["response_hash"],
-                            document["timestamp"])
-        record = hexhash(jcs(document))
+    def read_documents(self):
+        with_record = [one for one in self.shown if one.line and one.line.event in RECORDED]
+        if len(with_record) != len(self.file["documents"]):
+            self.find("consistent", "documents", "%d, one of each line that names a record" % len(with_record),
+                      len(self.file["documents"]))
+        for one, document in zip(with_record, self.file["documents"]):
+            name = RECORDED[one.line.event]
+            place = "%s of line %d" % (name, one.index)
+            if not self.same(place, "SHA-256", one.line.details["record"], hexhash(jcs(document))):
+                continue
+            fault = fields(document, DOCUMENTS[name])
+            if fault:
+                self.find("consistent", place, "a document as section 6 has it", fault)
+                continue
+            one.document = document
+            self.same(place, KINDS[KIND_OF[one.line.event]][2], one.line.time, document[KINDS[KIND_OF[one.line.event]][2]])
+
+    def event(self, name):
+        return [one for one in self.shown if one.line and one.line.event == name]
+
+    # ---- what is opened, and which lines that needs
+
+    def match_openings(self):
+        """Each opening has its line; together they stand in the order of these."""
+        self.pairs, sessions, before = [], {opening["session_id"] for opening in self.file["openings"]}, None
+        if len(sessions) != 1:
+            self.find("consistent", "openings", "openings of one session", "of %d" % len(sessions))
+        artifacts, taken = self.event("artifact"), 0
+        for n, opening in enumerate(self.file["openings"]):
+            place, role, carrier = "opening %d" % (n + 1), opening["role"], None
+            if role == "artifact":
+                self.same(place, "seq", None, opening["seq"])
+                carrier, taken = (artifacts[taken], taken + 1) if taken < len(artifacts) else (None, taken)
+            else:
+                of_turn = [one for one in self.shown if one.line and (one.line.event, role) in CARRIERS and "seq" in one.line.details
+                           and one.line.int("seq") == opening["seq"] and one.line.session == opening["session_id"]]
+                answered = [one for one in of_turn if one.line.event == "response"]
+                carrier = (answered or of_turn or [None])[0]
+            if carrier is None:
+                self.find("consistent+commitment", place, "a line that carries the commitment of %s %s" % (role, opening["seq"]), "none")
+            else:
+                carrier.opened = True
+                self.same(place, "session_id", carrier.line.session or "-", opening["session_id"])
+                rank = (carrier.index, ROLES.index(role))
+                if before is not None and rank <= before:
+                    self.find("consistent", place, "openings in the order of their lines; of one line prompt, response, exchange",
+                              "another order")
+                before = rank
+            self.pairs.append((opening, carrier))
+
+    def needed_lines(self):
+        """No line is missing that is needed, and none is there that is not."""
+        ident = self.file["openings"][0]["session_id"]
+        turns = {opening["seq"] for opening in self.file["openings"] if opening["role"] != "artifact"}
+        answered = {one.line.int("seq") for one in self.event("response")}
+        needed = set()
+        for one in self.shown:
+            if one.line is None:
+                continue
+            event, own = one.line.event, one.line.session == ident
+            if one.opened or one.index == 0 and event == "genesis" or event == "key_rotate":
+                needed.add(one.index)
+            elif own and event in ("session_start", "session_end"):
+                needed.add(one.index)
+            elif own and event in ("response_fail", "denied") and one.line.int("seq") in turns - answered:
+                needed.add(one.index)
+            else:
+                self.find("consistent", "line %d" % one.index, "no line that is not needed", "a %s line" % event)
+        first = self.shown[0] if self.shown else None
+        if first is None or first.line is None or first.line.event != "genesis" or first.index != 0:
+            self.find("consistent", "line 0", "the genesis line", "another, or none")
+        else:
+            self.genesis = first
+        self.rotations = self.event("key_rotate")
+        for event, most in (("genesis", 1), ("session_start", 1), ("session_end", 1)):
+            if len(self.event(event)) > most:
+                self.find("consistent", "lines", "one %s line" % event, len(self.event(event)))
+        outcomes = [one.line.int("seq") for event in ("response", "response_fail", "denied") for one in self.event(event)]
+        if len(set(outcomes)) != len(outcomes):
+            self.find("consistent", "lines", "one outcome of a prompt", "two")
+        self.start = next(iter(self.event("session_start")), None)
+        self.end = next(iter(self.event("session_end")), None)
+        if (self.start is None) != (ident == "-"):
+            self.find("consistent", "lines", "the session_start of a session's lines, and none of others", "otherwise")
+        for one in self.shown:
+            early = self.start and one.line and one.line.session == ident and one.index < self.start.index
+            late = self.end and one.line and one.line.session == ident and one.index > self.end.index
+            if early or late:
+                self.find("consistent", "line %d" % one.index, "lines of a session between its start and its end", "outside")
+
+    # ---- keys
+
+    def lead_to_keys(self):
+        """[(first index after which it is in force, key)], as genesis and rotations say."""
+        if not self.genesis or not self.genesis.document:
+            self.find("tree_head", "genesis.json", "a document that names the first key", "none")
+            return
+        document = self.genesis.document
+        self.network, self.origin = document["network"], document["origin"]
+        self.keys.append((0, read_key(document["signer"])))
+        for one in self.rotations:
+            place, key = "rotation of line %d" % one.index, self.keys[-1][1] if self.keys else None
+            if key is None or not one.document:
+                self.find("tree_head", place, "a rotation that follows the one before", "none that can be read")
+                self.keys.append((one.index + 1, None))
+                continue
+            self.same(place, "old_signer", key_text(key), one.document["old_signer"])
+            new = read_key(one.document["new_signer"])
+            if new in [key for _, key in self.keys]:
+                self.find("consistent", place, "a new signer that was not in force before", one.document["new_signer"])
+            proof = one.more if one.more and len(one.more) == 2 and isinstance(one.more[1], list) else None
+            if proof is None:
+                self.find("tree_head", place, "the rotation's own tree head, by the old key", "none")
+                self.keys.append((one.index + 1, None))
+                continue
+            note = read_note(proof[0].encode("utf-8"))
+            if note is None or note[1] != self.origin or note[2] != one.index + 1 or not self.signed_with(note, key):
+                self.find("tree_head", place, "a tree head of %d lines by %s" % (one.index + 1, key_text(key)), "another")
+                new = None
+            if note is not None and not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
+                                                 [bytes.fromhex(node) for node in proof[1]], note[3]):
+                self.find("consistent+tree_head", place, "a proof that the line is under its own tree head", "one that does not hold")
+                new = None
+            self.same_root(place, note)
+            self.keys.append((one.index + 1, new))
+
+    def same_root(self, place, note):
+        """Two roots of one size are two histories."""
+        if note and self.head and note[2] == self.head[1][2] and note[3] != self.head[1][3]:
+            self.find("consistent", place, "root %s of %d lines" % (self.head[1][3].hex(), note[2]), note[3].hex())
+
+    def signed_with(self, note, key):
+        text, origin, _, _, ident, signature = note
+        return key is not None and ident == key_id(origin, LOG_KEY, key) and self.ed25519.verify(key, text, signature)
+
+    def in_force(self, size):
+        """The key in force at the last of so many lines; a rotation's own line is the old key's."""
+        keys = [key for since, key in self.keys if since < size]
+        return keys[-1] if keys else None
+
+    # ---- the session
+
+    def judge_session(self):
+        ident = self.file["openings"][0]["session_id"]
+        headers = iter(self.file["headers"])
+        for one, name, kind in ((self.start, "start", "session_start"), (self.end, "end", "session_end")):
+            if not one or not one.document:
+                continue
+            document, line, block = one.document, one.line, one.document["block"]
+            details = line.details
+            self.same(name, "session_id", ident, document["session_id"])
+            self.same(name, "session_id", ident, line.session)
+            self.same(name, "block hash", details["block"], block["hash"])
+            self.same(name, "block height", line.int("btc"), block["height"])
+            self.same(name, "BTC_HEIGHT", line.int("btc"), line.height)
+            if self.network is not None and block["network"] != self.network:
+                self.find("consistent+not_before", name, "network " + self.network, "network " + block["network"])
+            getattr(self, "judge_" + name)(document, line, details)
+            self.judge_block(name, block, line, headers)
+        if next(headers, None) is not None:
+            self.find("consistent", "headers", "one of each block that is not local", "more")
+        entry = None
+        for one in self.event("response"):
+            if one.document:
+                self.judge_record(one, one.document)
+                entry = one.document
+        if self.end and self.end.document:
+            answers = [one.document for one in self.event("response") if one.document]
+            if len(answers) > self.end.document["interactions"]:
+                self.find("consistent", "end", "%d interactions or more" % len(answers), self.end.document["interactions"])
+            elif entry and len(answers) == self.end.document["interactions"]:
+                self.same("end", "final_chain_hash", entry["chain_entry"], self.end.document["final_chain_hash"])
+
+    def judge_start(self, document, line, details):
+        block = document["block"]
+        made = hexhash(bytes.fromhex(document["auth_key_hash"]) + block["hash"].encode() + bytes.fromhex(document["prev_log"]))
+        self.same("start", "session_id", made, document["session_id"])
+        self.same("start", "branch", "branch-%d" % (block["height"] % 7 + 1), document["branch"])
+        self.same("start", "branch", details["branch"], document["branch"])
+        self.same("start", "auth_key_hash", details["auth"], document["auth_key_hash"])
+        self.same("start", "HASH", next_hash(document["prev_log"], self.start.text.partition("|")[2]), line.hash)
+
+    def judge_end(self, document, _line, details):
+        final = bytes.fromhex(document["final_chain_hash"])
+        close = hexhash(bytes.fromhex(document["session_id"]) + document["block"]["hash"].encode() + final)
+        self.same("end", "session_close_hash", close, document["session_close_hash"])
+        self.same("end", "close", details["close"], document["session_close_hash"])
+        self.same("end", "interactions", int(details["interactions"]), document["interactions"])
+        if document["interactions"] == 0:
+            self.same("end", "final_chain_hash", ZERO, document["final_chain_hash"])
+
+    def judge_record(self, one, document):
+        line, details, place = one.line, one.line.details, "record of line %d" % one.index
+        entry = chain_entry(bytes.fromhex(document["prev"]), document["prompt_hash"], document["response_hash"], document["timestamp"])
         for what, expected, key in (("chain", entry, "chain_entry"), ("chain", details["chain"], "chain_entry"),
                                     ("response", details["hash"], "response_hash"), ("seq", line.int("seq"), "seq"),
-                                    ("model", details["model"], "model"), ("time", line.time, "timestamp"),
-                                    ("session", line.session, "session_id")):
-            self.same("record", what, expected, document[key])
-        self.same("record", "SHA-256", details["record"], record)
-        message = "interaction-%d\n\nSession: %s\nSeq: %d\nChain: %s\nRecord: %s\nLog: %s\n" % (
-            document["seq"], document["session_id"], document["seq"], document["chain_entry"], record, line.hash)
-        self.commit("record", part["commit"], message, document["timestamp"])
+                                    ("model", details["model"], "model"), ("session", line.session, "session_id")):
+            self.same(place, what, expected, document[key])
 
-    def start(self, line, part):
-        document = part["document"]
-        block, record = document["block"], hexhash(jcs(document))
-        ident = hexhash(bytes.fromhex(document["auth_key_hash"]) + block["hash"].encode() + bytes.fromhex(document["prev_log"]))
-        self.same("start", "session_id", ident, document["session_id"])
-        self.same("start", "session_id", line.session, document["session_id"])
-        self.same("start", "branch", "branch-%d" % (block["height"] % 7 + 1), document["branch"])
-        if document["opened_at"] > line.time:
-            self.find("consistent", "start", "opened at %d or before" % line.time, document["opened_at"])
-        log = next_hash(document["prev_log"], "%d|%s|session_start|%s|btc:%d,branch:%s,block:%s,auth:%s,record:%s" % (
-            block["height"], stamp_text(document["opened_at"]), document["session_id"], block["height"],
-            in_details(document["branch"]), block["hash"], document["auth_key_hash"], record))
-        message = "session_start:%s:btc-%d\n\nSession: %s\nRecord: %s\nLog: %s\n" % (
-            document["session_id"][:16], block["height"], document["session_id"], record, log)
-        self.commit("start", part["commit"], message, document["opened_at"])
-
-    def close_log(self):
-        """HASH of the session_end line that the close gives."""
-        document = self.file["close"]["document"]
-        block = document["block"]
-        return next_hash(self.file["close"]["prev"], "%d|%s|session_end|%s|btc:%d,interactions:%d,block:%s,close:%s,record:%s" % (
-            block["height"], stamp_text(document["closed_at"]), document["session_id"], block["height"],
-            document["interactions"], block["hash"], document["session_close_hash"], hexhash(jcs(document))))
-
-    def close(self, line, part):
-        document = part["document"]
-        self.same("close", "session_id", line.session, document["session_id"])
-        final = bytes.fromhex(document["final_chain_hash"]) if document["interactions"] else bytes(32)
-        close = hexhash(bytes.fromhex(document["session_id"]) + document["block"]["hash"].encode() + final)
-        self.same("close", "session_close_hash", close, document["session_close_hash"])
-        if document["closed_at"] < line.time:
-            self.find("consistent", "close", "closed at %d or later" % line.time, document["closed_at"])
-        if part["later"] is not None:
-            if self.file["record"] is None:
-                self.find("consistent", "close", "later null, as the turn has no answer", "turns")
-            else:
-                entry = self.file["record"]["document"]["chain_entry"]
-                for prompt, response, time in part["later"]:
-                    entry = chain_entry(bytes.fromhex(entry), prompt, response, time)
-                self.same("close", "final_chain_hash", document["final_chain_hash"], entry)
-            if len(part["later"]) >= document["interactions"]:
-                self.find("consistent", "close", "more interactions than later ones", document["interactions"])
-        message = "close:%s\n\nSession: %s\nClose: %s\nRecord: %s\nLog: %s\n" % (
-            document["session_id"][:16], document["session_id"], document["session_close_hash"], hexhash(jcs(document)),
-            self.close_log())
-        self.commit("close", part["commit"], message, document["closed_at"])
-
-    def commit(self, place, part, message, time):
-        who = "gently <ledger@gently.invalid> %d +0000" % time
-        payload = "tree %s\n%sauthor %s\ncommitter %s\n\n%s" % (
-            part["tree"], "".join("parent %s\n" % parent for parent in part["parents"]), who, who, message)
-        signed = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(payload.encode()).digest())
-        signature = base64.b64decode(part["signature"])
-        if not self.ed25519.verify(self.key, signed, signature):
-            self.find("consistent+signed_by", place, "a commit signed by " + self.file["head"]["key"], "a signature that is not")
-        elif not self.asked:
-            self.asked = True
-            refusal = ssh_keygen_refuses(self.key, payload.encode(), armor_of(self.key, signature))
-            if refusal is not None:
-                self.find("consistent+signed_by", place, "ssh-keygen accepts the signature", refusal)
-
-    def commitment(self, line):
-        opening, record = self.file["opening"], self.file["record"]
-        where = (line.event, opening["role"]) if line else None
-        carried = None
-        if where in (("artifact", "artifact"), ("prompt", "prompt"), ("response", "response")):
-            carried = line.details["hash"]
-        elif where in (("response_fail", "exchange"), ("denied", "exchange")):
-            carried = line.details["exchange"]
-        elif where in (("response", "prompt"), ("response", "exchange")) and record:
-            carried = record["document"][opening["role"] + "_hash"]
-        if carried != opening["commitment"]:
-            self.find("commitment", "opening", "commitment %s" % carried, opening["commitment"])
-        text = opening["text"].encode("utf-8")
-        made = hexhash(text)
-        if opening["key"] is not None:
-            made = hmac.new(bytes.fromhex(opening["key"]), text, hashlib.sha256).hexdigest()
-        if made != opening["commitment"]:
-            self.find("commitment", "opening", "key and text that give " + opening["commitment"], made)
-        self.words["commitment"] = ("yes", "key and text give the commitment that the ledger carries" if opening["key"]
-                                    else "the text's plain SHA-256 is what the ledger carries")
-
-    def head(self):
-        part = self.file["head"]
-        proof = read_proof(part["proof"])
-        note = read_cosigned_head(proof[2].encode()) if proof else None
-        if note is None:
-            self.find("in_tree+tree_head", "head", "a tlog-proof with a signed tree head", "something else")
-            return None
-        text, origin, size, root, ident, signature = note[1]
-        leaf = sha256(b"\0" + self.file["line"]["text"].encode("utf-8")).digest()
-        if not includes(leaf, proof[0], size, proof[1], root):
-            self.find("in_tree", "head", "the line as entry %d of the %d of %s" % (proof[0], size, root.hex()), "another proof")
-        if ident != key_id(origin, LOG_KEY, self.key) or not self.ed25519.verify(self.key, text, signature):
-            self.find("tree_head", "head", "a signature by " + part["key"], "a signature that is not")
-        self.words["in_tree"] = ("yes", "line %d of the %d that the tree head is over" % (proof[0] + 1, size))
-        self.words["tree_head"] = ("yes", "%d lines of %s, signed by %s" % (size, origin, part["key"]))
-        return note
-
-    def cosigned(self, note, line):
-        """Who of the policy has cosigned the tree head, and by when they were enough."""
-        if note is None:
-            self.words["cosigned_by"] = ("not checked", "no tree head can be read")
+    def judge_block(self, name, block, line, headers):
+        """The header of a start or end; what is wrong of the end's makes *not before* no as well."""
+        marks = {block["hash"] == ZERO, block["height"] == 0, block["source"] == "local"}
+        if len(marks) == 2:
+            self.find("consistent+not_before", name, "64 zeros, height 0 and source local together", json.dumps(block, sort_keys=True))
             return
-        if self.policy is None or self.policy.quorum is None:
-            self.words["cosigned_by"] = ("not checked", "%d cosignatures in the file; name the witnesses with --policy" % len(note[2]))
+        if marks == {True}:
             return
-        if any(finding["question"] == "tree_head" for finding in self.findings) or not self.policy.knows(note[1], self.ed25519.verify):
-            self.words["cosigned_by"] = ("no", "the policy is about another log, or the tree head does not hold")
+        entry = next(headers, None)
+        if entry is None:
+            self.find("consistent+not_before", name, "a header of block %d" % block["height"], "none")
             return
-        seen = []
-        for called, name, time in self.policy.cosigners(note, self.ed25519.verify):
-            if time is None:
+        height, header = entry
+        self.same(name, "the header's height", block["height"], height)
+        self.fits(name, header, block["hash"], height, line.time)
+        for fault in header_faults(header, block["hash"], block["height"], block["time"], self.network, self.epochs):
+            self.find("consistent+not_before" if fault.startswith((OTHER_BLOCK, OTHER_TIME)) else "not_before", name,
+                      "a header that shows the work of block %d" % block["height"], fault)
+        if name == "start":
+            self.start_seen = (height, header)
+
+    def fits(self, name, header, block, height, stamp):
+        seconds = int.from_bytes(bytes.fromhex(header)[68:72], "little")
+        if stamp < seconds - AHEAD:
+            self.find("consistent", name, "a line not from before its block, of " + stamp_text(seconds), stamp_text(stamp))
+        if self.network == "bitcoin" and not fit(height, seconds):
+            self.find("consistent", name, "a height and a time that belong together", "height %d and %s" % (height, stamp_text(seconds)))
+        known = self.heights.setdefault(block, height)
+        if known != height:
+            self.find("consistent", name, "one height for block " + block, "%d and %d" % (known, height))
+
+    # ---- the answers
+
+    def commitments(self):
+        self.words["commitment"] = ("yes", "key and text make the commitment that the lines carry")
+        scheme = self.genesis.document["commitments"] if self.genesis and self.genesis.document else None
+        if scheme is None:
+            self.find("commitment", "genesis.json", "the scheme of commitments", "none that can be read")
+        for n, (opening, carrier) in enumerate(self.pairs):
+            place, carried = "opening %d" % (n + 1), None
+            if carrier is not None:
+                key = CARRIERS[carrier.line.event, opening["role"]]
+                if key:
+                    carried = carrier.line.details[key]
+                elif carrier.document:
+                    carried = carrier.document[opening["role"] + "_hash"]
+                self.same(place, "commitment", carried, opening["commitment"], "commitment")
+            if scheme is not None and (opening["key"] is None) != (scheme == "sha256"):
+                self.find("commitment", place, "a key, and none under sha256: the ledger has " + scheme, "otherwise")
+                continue
+            text = opening["text"].encode("utf-8")
+            made = hexhash(text) if opening["key"] is None else hmac.new(bytes.fromhex(opening["key"]), text, hashlib.sha256).hexdigest()
+            self.same(place, "commitment", made, opening["commitment"], "commitment")
+
+    def tree_head(self):
+        self.words["tree_head"] = ("yes", "signed by the key that genesis and rotations lead to")
+        if not self.head or not self.keys:
+            return
+        _, note, _ = self.head
+        self.same("head", "origin", self.origin, note[1], "consistent+tree_head")
+        if not self.signed_with(note, self.in_force(note[2])):
+            key = self.in_force(note[2])
+            self.find("tree_head", "head", "a signature by " + (key_text(key) if key else "a key that rotations lead to"), "another")
+
+    def has(self, about):
+        return any(finding["question"] == about for finding in self.findings)
+
+    def cosigned(self):
+        self.words["cosigned_by"] = ("not checked", "no witness policy was given")
+        if self.policy is None or self.head is None:
+            return
+        times, whole = [], True
+        for called, name, moment in self.policy.cosigners(self.head, self.ed25519.verify):
+            if moment is None:
+                whole = False
                 self.find("cosigned_by", "head", "a cosignature by the key of " + name, FORGED)
-            seen.append((called, time))
-        if any(time is None for _, time in seen):
-            return
-        names = sorted({called for called, _ in seen})
-        if not self.policy.reached(names):
-            self.words["cosigned_by"] = ("no", "the quorum is not reached: cosigned by " + (", ".join(names) or "nobody of the policy"))
-            return
-        self.words["cosigned_by"] = ("yes", "the policy's quorum: " + ", ".join(names))
-        by = self.policy.reached_at(seen, line.time if line else 0)
-        self.witnessed = by if by is not None and by <= MAX_TIME else None
+            else:
+                times.append((called, moment))
+        names = sorted({name for name, _ in times})
+        listed = self.policy.knows(self.head[1], self.ed25519.verify)
+        if whole and listed and self.policy.reached(names):
+            self.words["cosigned_by"] = ("yes", ", ".join(names))
+            latest = max([carrier.line.time for _, carrier in self.pairs if carrier], default=0)
+            self.witnessed = self.policy.reached_at(times, latest)
+        elif whole:
+            self.words["cosigned_by"] = ("not checked", "the tree head has not the cosignatures that the policy asks for (it has: %s)" % (
+                ", ".join(names) or "none"))
 
     def signer(self):
-        key = self.file["head"]["key"]
-        if self.pinned is not None and self.key not in self.pinned:
-            self.find("signed_by", "head", "a pinned key", key)
-        if any(finding["question"] == "tree_head" for finding in self.findings):
-            self.find("signed_by", "head", "a tree head that the key has signed", "another signature")
-        self.words["signed_by"] = ("not checked", "unpinned: %s; pin it with --signer" % key)
-        if self.pinned is not None:
-            self.words["signed_by"] = ("yes", "the pinned " + key)
+        key = self.in_force(self.head[1][2]) if self.head and self.keys else None
+        self.key = key
+        if self.pinned is None:
+            self.words["signed_by"] = ("not checked", "unpinned: %s; pin it with --signer" % (key_text(key) if key else "no key"))
+        elif key is None or self.has("tree_head") or key not in self.pinned:
+            self.find("signed_by", "head", "a tree head by a key of --signer", key_text(key) if key else "no key")
+            self.words["signed_by"] = ("no", "")
+        elif key != self.pinned[-1]:
+            self.words["signed_by"] = ("not checked", "retired: signed by an older key of --signer")
+        else:
+            self.words["signed_by"] = ("yes", "by the newest key of --signer")
 
-    def named(self, network, height, time):
-        test = "" if network == "bitcoin" else ", a test network, which shows no time"
-        return "block %d of %s (%s%s)" % (height, network, stamp_text(time), test)
+    def unnamed_network(self):
+        return self.network not in (None, "bitcoin", self.named_network)
 
-    def height(self, about, place, header, height, network):
-        """How far a height is known: 'proven', 'orphaned', 'claimed', 'cheap', 'beyond', or 'elsewhere', a finding."""
+    def height(self, about, place, header, height):
+        """What is known of a block's height, a word of HEIGHTS; a chain of kept headers decides."""
+        if self.headers_path and self.chain is None and self.network in EASIEST:
+            self.chain = read_chain(self.headers_path, self.network, self.epochs)
         raw = bytes.fromhex(header)
-        if self.chain is None:
-            bits = int.from_bytes(raw[72:76], "little")
-            beyond = network == "bitcoin" and height // EPOCH_BLOCKS >= len(self.epochs)
-            return "cheap" if beyond and (target_of(bits) or 0) > target_of(self.epochs[-1][0]) << 4 else "claimed"
-        kept = self.chain.get(height)
-        if kept is None:
+        if not self.chain:
+            return "cheap" if cheap(header, self.network, self.epochs) else "claimed"
+        if height not in self.chain:
             return "beyond"
-        if kept == raw:
+        if self.chain[height] == raw:
             return "proven"
-        below = self.chain.get(height - 1)
-        # A start block may have been orphaned; a proof in an orphaned block proves nothing to anybody else.
-        if about == "not_before" and below and sha256(sha256(below).digest()).digest() == raw[4:36]:
+        if about == "not_before" and height - 1 in self.chain and self.chain[height][4:36] == raw[4:36] and (
+                self.chain[height][72:76] == raw[72:76]):
             return "orphaned"
-        self.find(about, place, "the block of the kept headers at height %d" % height,
-                  "block " + sha256(sha256(raw).digest()).digest()[::-1].hex())
+        self.find(about, place, "the block at height %d" % height, "another")
         return "elsewhere"
 
-    def not_before(self):
-        start = self.file["start"]
-        if start is None:
-            self.words["not_before"] = ("not checked", "the line is outside any session, so no block is bound to it")
-            return
-        block, header = start["document"]["block"], start["header"]
-        marks = {block["hash"] == ZERO, block["height"] == 0, block["source"] == "local"}
-        if len(marks) == 2 or (block["source"] == "local") != (header is None):
-            self.find("not_before", "start", "a block and its header, or a local one without", json.dumps(block, sort_keys=True))
-        elif header is not None:
-            if not self.epochs and block["network"] == "bitcoin":
-                self.words["not_before"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
-                return
-            for fault in header_faults(header, block["hash"], block["height"], block["time"], block["network"], self.epochs):
-                self.find("not_before", "start", "a header that shows the work of block %d" % block["height"], fault)
-        self.words["not_before"] = ("not checked", "the session started on no block")
-        if block["source"] != "local" and header is not None:
-            name = self.named(block["network"], block["height"], block["time"])
-            height = self.height("not_before", "start", header, block["height"], block["network"])
-            self.words["not_before"] = ("yes", "the session started on %s%s" % (name, HEIGHTS[height]))
-            if height in ("cheap", "beyond"):
-                self.words["not_before"] = ("not checked", "the session says that it started on %s%s" % (name, HEIGHTS[height]))
+    def named(self, height, header):
+        return "block %d of %s" % (height, stamp_text(int.from_bytes(bytes.fromhex(header)[68:72], "little")))
 
-    def not_after(self, line):
-        self.stamped(line)
-        if self.witnessed is not None and not any(finding["question"] == "not_after" for finding in self.findings):
+    def not_before(self):
+        self.words["not_before"] = ("not checked", "no anchor: the session started on no block")
+        if not self.start:
+            self.words["not_before"] = ("not checked", "the line is outside any session, so no block is bound to it")
+        elif self.unnamed_network():
+            self.words["not_before"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
+        elif not self.epochs and self.network == "bitcoin":
+            self.words["not_before"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
+        elif self.start_seen:
+            height, header = self.start_seen
+            known = self.height("not_before", "start", header, height)
+            answer = "not checked" if known in ("cheap", "beyond") else "yes"
+            self.words["not_before"] = (answer, "the session started on %s%s" % (self.named(height, header), HEIGHTS[known]))
+
+    def not_after(self):
+        self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
+        for one in self.shown:
+            wants = self.file["stamp"] is not None and one.line and (one.opened or one.index == 0 or one is self.start)
+            rotation = one.line and one.line.event == "key_rotate"
+            if one.more is not None and not wants and not rotation:
+                self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
+        if self.file["stamp"] is not None:
+            self.stamped(self.file["stamp"])
+        if self.unnamed_network():
+            self.words["not_after"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
+        elif self.witnessed is not None and not self.has("not_after"):
             seen = "witnesses saw the tree by " + stamp_text(self.witnessed)
             answer, reason = self.words["not_after"]
             self.words["not_after"] = ("yes", reason + "; " + seen if answer == "yes" else seen)
 
-    def stamped(self, line):
-        self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
-        stamp, start, close = self.file["stamp"], self.file["start"], self.file["close"]
-        if stamp is None:
+    def stamped(self, stamp):
+        text = stamp["checkpoint"].encode("utf-8")
+        note = read_note(text)
+        if note is None or not self.head or not self.keys:
+            self.find("consistent+not_after", "stamp", "a checkpoint that is a signed note, and a head to hold it against", "otherwise")
             return
-        read = read_stamp(base64.b64decode(stamp["ots"]))
-        if read is None:
-            self.find("not_after", "stamp", "an OpenTimestamps proof that is one path to one Bitcoin block", "another proof")
+        self.same("stamp", "origin", self.origin, note[1], "consistent+not_after")
+        if not self.signed_with(note, self.in_force(note[2])):
+            self.find("consistent+not_after", "stamp", "a checkpoint by the key in force at its last line", "another signature")
+        if note[2] > self.head[1][2]:
+            self.find("consistent+not_after", "stamp", "no more lines than the head's %d" % self.head[1][2], note[2])
+        elif note[2] == self.head[1][2] and note[3] != self.head[1][3]:
+            self.find("consistent+not_after", "stamp", "root " + self.head[1][3].hex(), "root " + note[3].hex())
+        for one in self.rotations:
+            own = read_note(one.more[0].encode("utf-8")) if one.more and isinstance(one.more[1], list) else None
+            if own and own[2] == note[2] and own[3] != note[3]:
+                self.find("consistent+not_after", "stamp", "root " + own[3].hex(), "root " + note[3].hex())
+        for one in self.shown:
+            if one.line and (one.opened or one.index == 0 or one is self.start):
+                path = one.more if is_path(one.more) else None
+                if path is None or not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
+                                                [bytes.fromhex(node) for node in path], note[3]):
+                    self.find("consistent+not_after", "line %d" % one.index, "a proof that the line is under the stamped root", "none that holds")
+        try:
+            proof = Proof(base64.b64decode(stamp["ots"]), sha256(text).digest())
+        except (NoProof, RecursionError) as fault:
+            self.find("not_after", "stamp", "an OpenTimestamps proof of the checkpoint", fault)
             return
-        digest, root, height = read
-        end = None
-        if line and stamp["lines"] is not None:
-            end = line.hash
-            for rest in stamp["lines"]:
-                end = next_hash(end, rest)
-        elif line and close and self.file["record"] and close["later"] is not None:
-            end = self.close_log()
-        if end != digest:
-            self.find("not_after", "stamp", "a stamp of %s" % end, digest)
-        if start is None:
-            self.find("not_after", "stamp", "a start, which says which network", "none")
+        blocks = [(height, message) for height, message in proof.blocks if height <= MAX_HEIGHT]
+        if not blocks:
+            self.words["not_after"] = ("not checked", "the OpenTimestamps proof names no block yet")
             return
-        # Kept headers stand in for one that the file does not bring.
-        header = stamp["header"] or (self.chain or {}).get(height, b"").hex()
-        if not header:
+        if self.unnamed_network():
+            return
+        self.attested(stamp["header"], blocks)
+
+    def attested(self, header, blocks):
+        if header is None:
+            if self.headers_path and self.chain is None and self.network in EASIEST:
+                self.chain = read_chain(self.headers_path, self.network, self.epochs)
+            header = next((self.chain[height].hex() for height, _ in blocks if height in self.chain), None) if self.chain else None
+        if header is None:
             self.words["not_after"] = ("not checked", "an OpenTimestamps proof is there, and not its block's header")
             return
-        network, raw = start["document"]["block"]["network"], bytes.fromhex(header)
-        if not self.epochs and network == "bitcoin":
+        raw = bytes.fromhex(header)
+        height = min([height for height, message in blocks if message == raw[36:68]], default=None)
+        if height is None:
+            self.find("not_after", "stamp", "a header with the Merkle root that the proof leads to", raw[36:68][::-1].hex())
+            return
+        if not self.epochs and self.network == "bitcoin":
             self.words["not_after"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
             return
-        if raw[36:68] != root:
-            self.find("not_after", "stamp", "a header with Merkle root " + root[::-1].hex(), raw[36:68][::-1].hex())
-        own = sha256(sha256(raw).digest()).digest()[::-1].hex()
-        for fault in header_faults(header, own, height, None, network, self.epochs):
+        block = sha256(sha256(raw).digest()).digest()[::-1].hex()
+        seconds = int.from_bytes(raw[68:72], "little")
+        for fault in header_faults(header, block, height, None, self.network, self.epochs):
             self.find("not_after", "stamp", "a header that shows the work of block %d" % height, fault)
-        name = self.named(network, height, int.from_bytes(raw[68:72], "little"))
-        known = self.height("not_after", "stamp", header, height, network)
-        self.words["not_after"] = ("yes", "a later head of the log is in %s%s" % (name, HEIGHTS[known]))
-        if known in ("cheap", "beyond"):
-            self.words["not_after"] = ("not checked", "an OpenTimestamps proof names %s%s" % (name, HEIGHTS[known]))
+        if self.network == "bitcoin" and not fit(height, seconds):
+            self.find("not_after", "stamp", "a height and a time that belong together", "height %d and %s" % (height, stamp_text(seconds)))
+        if self.heights.setdefault(block, height) != height:
+            self.find("consistent+not_after", "stamp", "one height for block " + block, "%d and %d" % (self.heights[block], height))
+        for _, carrier in self.pairs:
+            if carrier and carrier.line.time > seconds + AHEAD:
+                self.find("not_after", "line %d" % carrier.index, "a TIMESTAMP no later than its block's, " + stamp_text(seconds),
+                          carrier.line.stamp)
+        if self.start_seen:
+            begun = int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")
+            if height < self.start_seen[0] or seconds + AHEAD < begun:
+                self.find("not_after", "stamp", "no block before the session's, %s" % self.named(*self.start_seen), self.named(height, header))
+        known = self.height("not_after", "stamp", header, height)
+        answer = "not checked" if known in ("cheap", "beyond") else "yes"
+        self.words["not_after"] = (answer, "a tree head with the opened lines is in %s%s" % (self.named(height, header), HEIGHTS[known]))
 
     def report(self):
         self.words["consistent"] = ("yes", "the parts of the file fit together")
         for about in ABOUT:
             count = sum(finding["question"] == about for finding in self.findings)
-            if count:
+            if count and not (self.unnamed_network() and about in ("not_before", "not_after")):
                 self.words[about] = ("no", "%d finding%s" % (count, "" if count == 1 else "s"))
-        opening = self.file["opening"]
+        first = self.file["openings"][0]
         return {"answers": {about: self.words[about][0] for about in ABOUT},
-                "reasons": {about: self.words[about][1] for about in ABOUT}, "findings": self.findings,
-                "role": opening["role"], "session": opening["session_id"], "seq": opening["seq"],
-                "line": self.file["line"]["text"], "signer": self.file["head"]["key"], "text": opening["text"]}
-
-
-def in_details(text):
-    """A value as DETAILS spell it."""
-    return "".join(chr(b) if 0x20 <= b <= 0x7e and b not in b"%|," else "%%%02X" % b for b in text.encode("utf-8"))
+                "reasons": {about: self.words[about][1] for about in ABOUT}, "findings": self.findings[:FINDINGS_SHOWN],
+                "network": self.network, "origin": self.head[1][1] if self.head else None,
+                "tree_size": self.head[1][2] if self.head else None,
+                "openings": [{"role": opening["role"], "seq": opening["seq"], "session": opening["session_id"],
+                              "line": carrier and carrier.index + 1, "text": opening["text"]} for opening, carrier in self.pairs],
+                "role": first["role"], "session": first["session_id"], "seq": first["seq"],
+                "line": self.pairs[0][1] and self.pairs[0][1].text, "signer": key_text(self.key) if self.key else None,
+                "text": first["text"]}
 
 
 def print_opening(report, out):
     def put(line):
         out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
-    put("Opened: %s %s of session %s" % (report["role"], "" if report["seq"] is None else report["seq"], report["session"]))
+    if report["network"] not in (None, "bitcoin"):
+        put("Network: %s, a test network: its blocks are not Bitcoin's" % report["network"])
+    for one in report["openings"]:
+        put("Opened: %s %s of session %s, line %s" % (one["role"], "" if one["seq"] is None else one["seq"], one["session"], one["line"]))
     put("")
     for about in ABOUT:
         put("%-12s %s (%s)" % (about.replace("_", " ") + ":", report["answers"][about], report["reasons"][about]))
@@ -3482,10 +3635,11 @@ def print_opening(report, out):
         put("Finding %d (%s): %s" % (n + 1, finding["question"].replace("_", " "), finding["place"]))
         put("  expected: " + finding["expected"])
         put("  actual:   " + finding["actual"])
-    put("")
-    put("Text:" if report["answers"]["commitment"] == "yes" else "Text, which does not open the commitment:")
-    for line in report["text"].split("\n"):
-        put("  " + line)
+    for one in report["openings"]:
+        put("")
+        put("Text of %s:" % one["role"] if report["answers"]["commitment"] == "yes" else "Text, which does not open the commitment:")
+        for line in one["text"].split("\n"):
+            put("  " + line)
 
 
 # ---------------------------------------------------------------- receipts, section 11
