@@ -134,6 +134,7 @@ class Ledger:
         self.heights = {}
         self.packed = None          # packed-refs, when the refs stand there
         self.sealed, self.rotated = None, (0, None)     # audit.checkpoint; the last rotation's line and the key before it
+        self.records, self.heads = {}, {}  # documents by their hash; tree heads by their size
         self.texts, self.made = {}, {}     # what opens a commitment; blocks of a test network, by height
         self.extra = []             # what else is done to the folder once it is written
 
@@ -204,7 +205,14 @@ class Ledger:
 
     def document(self, kind, document):
         document = self.touch("document", kind, document)
-        return document, self.touch("json", kind, jcs(document))
+        raw = self.touch("json", kind, jcs(document))
+        self.records[h(raw)] = raw
+        return document, raw
+
+    def key_at(self, size):
+        """The key in force at the last of so many lines."""
+        line, old = self.rotated
+        return old if size <= line else self.key
 
     def segment(self):
         segment = b"".join(self.lines[self.in_segments:])
@@ -219,12 +227,12 @@ class Ledger:
             tree.add(line[:-1])
         size, root = self.touch("root", which, (tree.size, tree.root()))
         note = signed_note(self.origin, size, root, self.touch("note_key", which, key))
-        return self.touch("note", which, note)
+        self.heads[size] = self.touch("note", which, note)
+        return self.heads[size]
 
     def seal(self):
         """audit.checkpoint: over all lines, by the key in force at the last; a rotation's line is the old key's."""
-        line, old = self.rotated
-        self.sealed = self.tree_head("log", old if line == len(self.lines) else self.key)
+        self.sealed = self.tree_head("log", self.key_at(len(self.lines)))
 
     # -- what a writer does
 
@@ -1558,12 +1566,394 @@ add("honest_with_an_origin_of_100_bytes", lambda folder: scenario(origin="a" * 1
 with_key("commit_larger_than_a_commit", "message", "interaction#2", lambda text: text + "x" * 17000 + "\n", C)
 
 
+# ---------------------------------------------------------------- opening files
+
+OPENINGS = {}
+CONSISTENT, COMMITMENT, TREE = "consistent", "commitment", "tree_head"
+RECORDS = {"genesis": "genesis", "key_rotate": "key_rotate", "session_start": "session_start", "response": "response",
+           "session_end": "session_end"}
+
+
+def merkle(leaves):
+    tree = V.TreeHash()
+    for leaf in leaves:
+        tree.add(leaf)
+    return tree.root()
+
+
+def inclusion(n, leaves):
+    """RFC 6962's audit path of a leaf, from the leaf up."""
+    if len(leaves) == 1:
+        return []
+    half = 1 << (len(leaves) - 1).bit_length() - 1
+    if n < half:
+        return inclusion(n, leaves[:half]) + [merkle(leaves[half:]).hex()]
+    return inclusion(n - half, leaves[half:]) + [merkle(leaves[:half]).hex()]
+
+
+class Opened:
+    """The parts of an opening file, made from a ledger and changeable until it is written."""
+
+    def __init__(self, one, session, wanted, size=None, stamp=None):
+        """`wanted` are (seq, role), or ("artifact", n) for the n-th artifact line of the session; `stamp` is (size, header
+        height, header, proof), made by `stamped`."""
+        self.one, self.size, self.stamp = one, size or len(one.lines), stamp
+        self.rows = [line[:-1] for line in one.lines[:self.size]]
+        self.parsed = [V.Line(row, n + 1, "", None) for n, row in enumerate(self.rows)]
+        ident = session["id"] if session else None
+        needed, openings = {0}, []
+        for n, line in enumerate(self.parsed):
+            if line.event == "key_rotate" or line.session == ident and ident and line.event in ("session_start", "session_end"):
+                needed.add(n)
+        artifacts = [n for n, line in enumerate(self.parsed) if line.event == "artifact" and line.session == ident]
+        for seq, role in wanted:
+            if seq == "artifact":
+                at, made, seq, role = artifacts[role], self.parsed[artifacts[role]].details["hash"], None, "artifact"
+            else:
+                of_turn = {line.event: n for n, line in enumerate(self.parsed)
+                           if line.session == ident and line.details.get("seq") == str(seq) and line.event != "drift"}
+                outcome = next((of_turn[e] for e in ("response", "response_fail", "denied") if e in of_turn), None)
+                if "response" in of_turn:
+                    at = outcome
+                    made = self.document(at)[role + "_hash"]
+                else:
+                    at = of_turn["prompt"] if role == "prompt" else outcome
+                    made = self.parsed[at].details["hash" if role == "prompt" else "exchange"]
+                if outcome is not None:
+                    needed.add(outcome)
+            needed.add(at)
+            key, text = one.texts[made]
+            openings.append({"commitment": made, "format": "gently/1", "key": key, "role": role, "seq": seq,
+                             "session_id": ident or "-", "text": text})
+        self.needed, self.head = sorted(needed), one.tree_head("opening", one.key_at(self.size), self.size)
+        self.file = {"documents": [], "format": "gently/1", "head": self.head.decode(), "headers": [], "lines": [],
+                     "openings": openings, "stamp": None}
+        opened = {n for n in needed if self.parsed[n].event in ("response", "prompt", "response_fail", "denied", "artifact")}
+        for n in self.needed:
+            line = self.parsed[n]
+            entry = [n, self.rows[n].decode(), inclusion(n, self.rows)]
+            if line.event == "key_rotate":
+                entry.append([one.heads[n + 1].decode(), inclusion(n, self.rows[:n + 1])])
+            if stamp and (n == 0 or line.event == "session_start" or n in opened):
+                entry.append(inclusion(n, self.rows[:stamp["size"]]) if n < stamp["size"] else [])
+            self.file["lines"].append(entry)
+            if line.event in RECORDS:
+                document = self.document(n)
+                self.file["documents"].append(document)
+                block = document.get("block")
+                if block and block["source"] != "local":
+                    self.file["headers"].append([block["height"], (one.made.get(block["height"]) or BLOCKS[block["height"]])[1]])
+        if stamp:
+            self.file["stamp"] = {key: stamp[key] for key in ("checkpoint", "header", "ots")}
+
+    def document(self, n):
+        return json.loads(self.one.records[self.parsed[n].details["record"]])
+
+    def at(self, event):
+        """The entry of the first line of an event."""
+        return next(entry for entry, n in zip(self.file["lines"], self.needed) if self.parsed[n].event == event)
+
+    def bytes(self):
+        return jcs(self.file) + b"\n"
+
+
+def stamped(one, size, height, time, key=None, origin=None, root=None, header=True):
+    """A stamp of the first lines' tree head on a made-up block, whose Merkle root is the stamped file's hash."""
+    rows = [line[:-1] for line in one.lines[:size]]
+    note = signed_note(origin or one.origin, size, root or merkle(rows), key or one.key_at(size))
+    digest = h(note)
+    header_ = regtest_block(height, time, bytes.fromhex(digest))[1]
+    return {"size": size, "checkpoint": note.decode(), "header": header_ if header else None,
+            "ots": base64.b64encode(ots(digest, height)).decode()}
+
+
+def teller(network="bitcoin", scheme="hmac-sha256", hook=None, fork=False, start=None, made=None, origin="test/second"):
+    """A ledger of one session with an answer, a failure and a denial, an artifact, a rotation and a second session."""
+    one = Ledger(hook, network, origin, scheme=scheme)
+    if start:
+        one.time = start
+    if network == "regtest":
+        one.made = {height: regtest_block(height, one.time - 900 + height) for height in (5, 6, 7)}
+    one.made.update(made or {})
+    heights = (5, 6, 7) if network == "regtest" else HEIGHTS[:3]
+    one.genesis()
+    one.plain("artifact", [("kind", "fact"), ("id", "fact-1"), ("hash", one.commit_to(b'{"fact":1}', scheme))])
+    one.first = one.start(heights[0], b"auth 1")
+    one.ask(one.first)
+    one.ask(one.first)
+    one.fail(one.first, one.prompt(one.first))
+    one.deny(one.first)
+    one.plain("artifact", [("kind", "note"), ("id", "note-1"), ("hash", one.commit_to(b'{"note":1}', scheme))], one.first)
+    one.end(one.first, heights[1])
+    if not fork:
+        one.rotate(SECOND)
+    one.second = one.start(heights[2], b"auth 2")
+    one.ask(one.second)
+    one.waiting = one.prompt(one.second)
+    one.plain("some_event", [("key", "value")])
+    return one
+
+
+def opening(name, make, *questions, yes=(), signers=None, options=(), code=None):
+    """Registers an opening file: a function that gives its bytes."""
+    assert name not in OPENINGS, name
+    OPENINGS[name] = (make, questions, list(yes), signers, list(options), code)
+
+
+def opened(session, wanted, change=None, **kinds):
+    """A file from the usual ledger, changed by somebody before it is shown."""
+    def make():
+        one = teller(**kinds)
+        file = Opened(one, session and getattr(one, session), wanted)
+        raw = change(file) if change else None
+        return raw or file.bytes()
+    return make
+
+
+ONE = [(1, "response")]
+GOOD = (CONSISTENT, COMMITMENT, TREE, S)
+for _name, _session, _wanted in (
+        ("response", "first", ONE), ("prompt", "first", [(2, "prompt")]),
+        ("turns", "first", [(seq, role) for seq in (1, 2) for role in ("prompt", "response", "exchange")]),
+        ("failed", "first", [(3, "prompt"), (3, "exchange")]), ("denied", "first", [(4, "prompt"), (4, "exchange")]),
+        ("exchange_of_a_failure", "first", [(3, "exchange")]), ("artifact_outside", None, [("artifact", 0)]),
+        ("artifact_inside", "first", [("artifact", 0)]), ("mixed", "first", [(1, "prompt"), (4, "exchange"), ("artifact", 0)]),
+        ("second_key", "second", ONE), ("unanswered", "second", [(2, "prompt")])):
+    opening("honest_" + _name, opened(_session, _wanted), yes=GOOD + (() if _name == "artifact_outside" else ("not_before",)))
+opening("honest_sha256", opened("first", ONE, scheme="sha256"), yes=GOOD)
+
+
+def edited_in(path, change):
+    def apply(file):
+        at, last = file.file, path[-1]
+        for step in path[:-1]:
+            at = at[step]
+        at[last] = change(at[last])
+    return apply
+
+
+def altered(name, session, wanted, change, *questions, **kinds):
+    opening(name, opened(session, wanted, change, **kinds), *questions)
+
+
+# -- what the owner of no key changes in a file
+altered("text_changed", "first", ONE, edited_in(["openings", 0, "text"], lambda text: text + "!"), COMMITMENT)
+altered("text_and_commitment_changed", "first", ONE, lambda file: file.file["openings"][0].update(
+    zip(("commitment", "key", "text"), (lambda made: (made, *file.one.texts[made]))(file.one.commit_to(b"another")))), COMMITMENT)
+altered("key_null_under_hmac", "first", ONE, edited_in(["openings", 0, "key"], lambda key: None), COMMITMENT)
+altered("key_under_sha256", "first", ONE, edited_in(["openings", 0, "key"], lambda key: ZERO), COMMITMENT, scheme="sha256")
+altered("scheme_changed", "first", ONE, edited_in(["documents", 0, "commitments"], lambda scheme: "sha256"), CONSISTENT, COMMITMENT)
+altered("role_changed", "first", ONE, edited_in(["openings", 0, "role"], lambda role: "prompt"), COMMITMENT)
+altered("seq_changed", "first", ONE, edited_in(["openings", 0, "seq"], lambda seq: 2), COMMITMENT)
+altered("session_changed", "first", ONE, edited_in(["openings", 0, "session_id"], lambda ident: ZERO), CONSISTENT)
+altered("seq_of_an_artifact", "first", [("artifact", 0)], edited_in(["openings", 0, "seq"], lambda seq: 1), CONSISTENT)
+altered("model_changed", "first", ONE, edited_in(["documents", 2, "model"], lambda model: "another"), CONSISTENT)
+altered("verdict_changed", "first", ONE, edited_in(["documents", 2, "validator", "tone_drift"], lambda flag: not flag), CONSISTENT)
+altered("line_changed", "first", ONE, edited_in(["lines", 2, 1], lambda text: text.replace("observer", "obscurer")), CONSISTENT)
+altered("network_changed", "first", ONE, edited_in(["documents", 1, "block", "network"], lambda name: "regtest"), CONSISTENT)
+altered("both_networks_changed", "first", ONE, lambda file: (edited_in(["documents", 0, "network"], lambda name: "regtest")(file),
+        edited_in(["documents", 1, "block", "network"], lambda name: "regtest")(file)) and None, CONSISTENT)
+altered("proof_changed", "first", ONE, edited_in(["lines", 2, 2, 0], lambda node: ZERO), CONSISTENT)
+altered("proof_too_long", "first", ONE, edited_in(["lines", 2, 2], lambda path: path + [ZERO]), CONSISTENT)
+altered("proof_too_short", "first", ONE, edited_in(["lines", 2, 2], lambda path: path[:-1]), CONSISTENT)
+altered("proof_of_the_start_changed", "first", ONE, edited_in(["lines", 1, 2, 0], lambda node: ZERO), CONSISTENT)
+altered("proof_of_the_genesis_changed", "first", ONE, edited_in(["lines", 0, 2, 0], lambda node: ZERO), CONSISTENT)
+altered("index_changed", "first", ONE, edited_in(["lines", 2, 0], lambda n: n + 1), CONSISTENT)
+altered("lines_in_another_order", "first", ONE, edited_in(["lines"], lambda lines: lines[::-1]), CONSISTENT)
+altered("line_twice", "first", ONE, edited_in(["lines"], lambda lines: lines + [lines[-1]]), CONSISTENT)
+altered("start_left_out", "first", ONE, lambda file: (file.file["lines"].pop(1), file.file["documents"].pop(1),
+                                                     file.file["headers"].pop(0)) and None, CONSISTENT)
+altered("genesis_left_out", "first", ONE, lambda file: (file.file["lines"].pop(0), file.file["documents"].pop(0)) and None,
+        CONSISTENT, COMMITMENT, TREE)
+altered("outcome_left_out", "first", [(3, "exchange")], lambda file: file.file["lines"].remove(file.at("response_fail")),
+        CONSISTENT, COMMITMENT)
+altered("a_line_that_is_not_needed", "first", ONE, lambda file: file.file["lines"].insert(1, [
+    1, file.rows[1].decode(), inclusion(1, file.rows)]), CONSISTENT)
+altered("the_prompt_of_an_answer", "first", ONE, lambda file: file.file["lines"].insert(2, [
+    5, file.rows[5].decode(), inclusion(5, file.rows)]), CONSISTENT)
+altered("document_left_out", "first", ONE, edited_in(["documents"], lambda documents: documents[:-1]), CONSISTENT)
+altered("document_more", "first", ONE, edited_in(["documents"], lambda documents: documents + [documents[0]]), CONSISTENT)
+altered("documents_in_another_order", "first", ONE, edited_in(["documents"], lambda documents: documents[::-1]), CONSISTENT)
+altered("openings_in_another_order", "first", [(1, "prompt"), (1, "response")], edited_in(["openings"], lambda all_: all_[::-1]), CONSISTENT)
+altered("opening_twice", "first", ONE, edited_in(["openings"], lambda all_: all_ * 2), CONSISTENT)
+altered("openings_of_two_sessions", "first", [(1, "prompt"), (1, "response")], edited_in(["openings", 1, "session_id"], lambda i: ZERO), CONSISTENT)
+altered("header_of_another_block", "first", ONE, edited_in(["headers", 0, 1], lambda header: BLOCKS[HEIGHTS[3]][1]), CONSISTENT, "not_before")
+altered("header_left_out", "first", ONE, edited_in(["headers"], lambda headers: headers[1:]), CONSISTENT, "not_before")
+altered("header_more", "first", ONE, edited_in(["headers"], lambda headers: headers + headers[-1:]), CONSISTENT)
+altered("header_at_another_height", "first", ONE, edited_in(["headers", 0, 0], lambda height: height + 1), CONSISTENT)
+altered("headers_exchanged", "first", ONE, edited_in(["headers"], lambda headers: headers[::-1]), CONSISTENT, "not_before")
+altered("head_of_another_text", "first", ONE, edited_in(["head"], lambda head: "hello\n"), CONSISTENT, TREE)
+altered("head_by_a_stranger", "first", ONE, edited_in(["head"], lambda head: forged_head(head, STRANGER)), TREE, S)
+altered("head_by_the_retired_key", "first", ONE, edited_in(["head"], lambda head: forged_head(head, FIRST)), TREE, S)
+altered("head_r_with_a_part_of_order_2", "first", ONE, edited_in(["head"], lambda head: forged_head(head, Bent(SECOND, 4))), TREE, S)
+altered("head_r_with_a_part_of_order_8", "first", ONE, edited_in(["head"], lambda head: forged_head(head, Bent(SECOND, 1))), TREE, S)
+altered("head_of_another_origin", "first", ONE, edited_in(["head"], lambda head: forged_head(head, SECOND, "test/third")), CONSISTENT, TREE)
+altered("head_malleable", "first", ONE, edited_in(["head"], lambda head: malleable_note(head.encode()).decode()), TREE, S)
+altered("rotation_left_out", "second", ONE, lambda file: (file.file["documents"].pop(1), file.file["lines"].remove(file.at("key_rotate"))) and None, TREE, S)
+altered("rotation_without_its_head", "second", ONE, edited_in(["lines", 1], lambda entry: entry[:3]), TREE, S)
+altered("rotation_with_a_head_by_the_new_key", "second", ONE, edited_in(["lines", 1, 3, 0], lambda head: forged_head(head, SECOND)), TREE, S)
+altered("rotation_with_a_head_by_a_stranger", "second", ONE, edited_in(["lines", 1, 3, 0], lambda head: forged_head(head, STRANGER)), TREE, S)
+altered("rotation_with_a_later_head", "second", ONE, lambda file: file.at("key_rotate").__setitem__(3, [
+    file.one.tree_head("x", FIRST, file.at("key_rotate")[0] + 2).decode(),
+    inclusion(file.at("key_rotate")[0], file.rows[:file.at("key_rotate")[0] + 2])]), TREE, S)
+altered("rotation_with_a_proof_that_fails", "second", ONE, edited_in(["lines", 1, 3, 1, 0], lambda node: ZERO), CONSISTENT, TREE, S)
+altered("old_signer_changed", "second", ONE, edited_in(["documents", 1, "old_signer"], lambda key: STRANGER.text), CONSISTENT)
+altered("proof_of_a_stamp_without_one", "first", ONE, lambda file: file.file["lines"][0].append([ZERO]), CONSISTENT)
+
+
+def forged_head(head, key, origin=None):
+    name, size, root = head.split("\n")[:3]
+    return signed_note(origin or name, int(size), base64.b64decode(root), key).decode()
+
+
+# -- files that are none
+def no_file(name, change):
+    opening(name, opened("first", ONE, change), code=2)
+
+
+no_file("file_with_a_key_more", lambda file: file.file.update(note="hello"))
+no_file("file_with_a_key_less", lambda file: file.file.pop("stamp") and None)
+no_file("file_without_its_newline", lambda file: jcs(file.file))
+no_file("file_with_spaces", lambda file: jcs(file.file).replace(b":", b": ") + b"\n")
+no_file("file_without_openings", lambda file: file.file.update(openings=[]))
+no_file("file_of_the_first_edition", lambda file: jcs({"format": "gently/1", "opening": file.file["openings"][0]}) + b"\n")
+no_file("file_with_more_beside_than_allowed", lambda file: file.file.update(headers=file.file["headers"] * 500))
+no_file("file_with_an_unknown_role", edited_in(["openings", 0, "role"], lambda role: "trace"))
+
+
+# -- what the owner of the key, or of an old one, can make
+def under_a_retired_key():
+    """A fork from before the rotation, by a thief of the first key."""
+    one = teller(fork=True)
+    return Opened(one, one.second, ONE).bytes()
+
+
+opening("fork_by_a_retired_key", under_a_retired_key, S, yes=(CONSISTENT, COMMITMENT, TREE), code=1)
+opening("honest_before_the_rotation", opened("first", ONE, fork=True), yes=GOOD, signers=[FIRST.text])
+opening("key_that_the_checker_has_not", opened("first", ONE), S, signers=[STRANGER.text], code=1)
+
+
+def home_made_block(file_network, genesis_network):
+    """A session on a block of 2013 that was made at home."""
+    made = {}
+
+    def hook(on, name, value):
+        if (on, name) == ("block", "session_start#1"):
+            made["block"], made["header"] = regtest_block(value["height"], 1363000000)
+            return {**made["block"], "network": file_network, "height": value["height"]}
+        if (on, name) == ("header", "session_start#1"):
+            return made["header"]
+        return value
+
+    def make():
+        one = teller(network=genesis_network, hook=hook) if genesis_network == "bitcoin" else teller(network=genesis_network)
+        file = Opened(one, one.first, ONE)
+        if made:
+            file.file["headers"][0][1] = made["header"]
+        return file.bytes()
+    return make
+
+
+opening("bitcoin_that_calls_itself_regtest", home_made_block("regtest", "bitcoin"), CONSISTENT, "not_before")
+opening("bitcoin_that_calls_itself_regtest_and_the_checker_too", home_made_block("regtest", "bitcoin"), CONSISTENT, "not_before",
+        options=["--network", "regtest"])
+opening("bitcoin_of_a_home_made_block", home_made_block("bitcoin", "bitcoin"), CONSISTENT, "not_before")
+opening("regtest_required", home_made_block("regtest", "regtest"), "not_before", "not_after", options=["--require", "not-before"], code=1)
+opening("regtest_named", home_made_block("regtest", "regtest"), yes=GOOD + ("not_before",),
+        options=["--require", "not-before", "--network", "regtest"])
+opening("dated_2010", opened("first", ONE, start=YEAR_2010), CONSISTENT)
+opening("work_of_2009", opened("first", ONE, made={HEIGHTS[0]: called(170, 170)[170]}), "not_before", code=0)
+opening("one_hash_at_two_heights", opened("first", ONE, made=called(HEIGHTS[1], HEIGHTS[0])), CONSISTENT)
+
+
+def stamp_is(make, session="first", wanted=ONE, change=None, **kinds):
+    def build():
+        one = teller(network="regtest", **kinds)
+        file = Opened(one, getattr(one, session), wanted, stamp=make(one))
+        if change:
+            change(file)
+        return file.bytes()
+    return build
+
+
+REGTEST = ["--network", "regtest"]
+ENOUGH = 15                     # lines: all of the first session's opened ones are among them
+
+
+def with_stamp(name, make, *questions, yes=(), options=REGTEST, **more):
+    opening(name, stamp_is(make, **more), *questions, yes=yes, options=options)
+
+
+with_stamp("honest_stamp", lambda one: stamped(one, ENOUGH, 9, one.time + 600), yes=GOOD + ("not_before", "not_after"))
+with_stamp("honest_stamp_of_the_head", lambda one: stamped(one, len(one.lines), 9, one.time + 600), yes=GOOD + ("not_before", "not_after"))
+with_stamp("stamp_on_regtest", lambda one: stamped(one, ENOUGH, 9, one.time + 600), "not_before", "not_after", yes=GOOD, options=[])
+with_stamp("stamp_without_a_header", lambda one: stamped(one, ENOUGH, 9, one.time + 600, header=False), "not_after", yes=GOOD)
+with_stamp("stamp_before_the_start", lambda one: stamped(one, ENOUGH, 4, one.time + 600), "not_after")
+with_stamp("stamp_in_a_block_of_2013", lambda one: stamped(one, ENOUGH, 9, 1363000000), "not_after")
+with_stamp("stamp_hours_before_the_line", lambda one: stamped(one, ENOUGH, 9, START - 7300), "not_after")
+with_stamp("stamp_by_a_stranger", lambda one: stamped(one, ENOUGH, 9, one.time, key=STRANGER), "not_after", CONSISTENT)
+with_stamp("stamp_by_the_newer_key", lambda one: stamped(one, ENOUGH, 9, one.time, key=SECOND), "not_after", CONSISTENT)
+with_stamp("stamp_of_another_origin", lambda one: stamped(one, ENOUGH, 9, one.time, origin="test/third"), "not_after", CONSISTENT)
+with_stamp("stamp_of_another_root", lambda one: stamped(one, ENOUGH, 9, one.time, root=bytes(32)), "not_after", CONSISTENT)
+with_stamp("stamp_of_two_roots_of_one_size", lambda one: stamped(one, len(one.lines), 9, one.time, root=bytes(32)), "not_after", CONSISTENT)
+with_stamp("stamp_before_the_opened_line", lambda one: stamped(one, 3, 9, one.time), "not_after", CONSISTENT)
+with_stamp("stamp_with_a_proof_that_fails", lambda one: stamped(one, ENOUGH, 9, one.time), "not_after", CONSISTENT,
+           change=lambda file: file.at("response")[3].__setitem__(0, ZERO))
+with_stamp("stamp_without_a_proof", lambda one: stamped(one, ENOUGH, 9, one.time), "not_after", CONSISTENT,
+           change=lambda file: file.at("response").pop() and None)
+with_stamp("stamp_without_the_genesis", lambda one: stamped(one, ENOUGH, 9, one.time), "not_after", CONSISTENT,
+           change=lambda file: file.at("genesis").pop() and None)
+with_stamp("stamp_without_the_start", lambda one: stamped(one, ENOUGH, 9, one.time), "not_after", CONSISTENT,
+           change=lambda file: file.at("session_start").pop() and None)
+with_stamp("stamp_of_another_file", lambda one: {**stamped(one, ENOUGH, 9, one.time), "ots": base64.b64encode(ots(ZERO, 9)).decode()}, "not_after")
+with_stamp("stamp_in_another_block", lambda one: {**stamped(one, ENOUGH, 9, one.time), "header": regtest_block(9, one.time)[1]}, "not_after")
+with_stamp("stamp_that_waits", lambda one: (lambda stamp: {**stamp, "header": None, "ots": base64.b64encode(ots(h(
+    stamp["checkpoint"].encode()))).decode()})(stamped(one, ENOUGH, 9, one.time)), "not_after", yes=GOOD)
+
+
+def stamp_beyond_the_head():
+    one = teller(network="regtest")
+    file = Opened(one, one.first, ONE, size=ENOUGH, stamp=stamped(one, ENOUGH + 1, 9, one.time))
+    rows = [line[:-1] for line in one.lines[:ENOUGH + 1]]
+    for entry in file.file["lines"]:
+        if len(entry) == 4:
+            entry[3] = inclusion(entry[0], rows)
+    return file.bytes()
+
+
+opening("stamp_larger_than_the_head", stamp_beyond_the_head, CONSISTENT, "not_after", signers=[FIRST.text], options=REGTEST)
+
+
+def two_roots():
+    """A genesis of another scheme and network under a head of its own: one commitment as two texts."""
+    one, two = teller(), teller(scheme="sha256")
+    file, other = Opened(one, one.first, ONE), Opened(two, two.first, ONE)
+    file.file["lines"][0], file.file["documents"][0] = other.file["lines"][0], other.file["documents"][0]
+    return file.bytes()
+
+
+opening("genesis_of_another_root", two_roots, CONSISTENT, COMMITMENT)
+
+
+def write_openings(folder, wanted):
+    index = []
+    for name, (make, questions, yes, signers, options, code) in OPENINGS.items():
+        if wanted and name not in wanted:
+            continue
+        put(os.path.join(folder, "openings", name + ".json"), make())
+        if code is None:
+            code = 1 if {CONSISTENT, COMMITMENT, TREE, S} & set(questions) else 0
+        index.append({"name": name, "not_yes": list(questions), "yes": yes, "signers": signers or [FIRST.text, SECOND.text],
+                      "options": options, "code": code})
+    return index
+
+
 def main():
     if sys.argv[1:] == ["--list"]:
-        print("\n".join(TAMPERS))
+        print("\n".join([*TAMPERS, *OPENINGS]))
         return
     folder = sys.argv[1]
-    wanted = sys.argv[2:] or list(TAMPERS)
+    wanted = [name for name in sys.argv[2:] if name in TAMPERS] if sys.argv[2:] else list(TAMPERS)
     index = []
     for name in wanted:
         function, questions, log, more = TAMPERS[name]
@@ -1574,7 +1964,8 @@ def main():
         code = 1 if {C, S, "complete"} & set(questions) else 0
         index.append({"name": name, "not_yes": list(questions), "log": log, "yes": [], "options": [], "code": code,
                       "signers": [FIRST.text, SECOND.text], **more})
-    put(os.path.join(folder, "index.json"), json.dumps({"signers": [FIRST.text, SECOND.text], "ledgers": index}).encode())
+    put(os.path.join(folder, "index.json"), json.dumps({"signers": [FIRST.text, SECOND.text], "ledgers": index,
+                                                             "openings": write_openings(folder, sys.argv[2:])}).encode())
 
 
 if __name__ == "__main__":
