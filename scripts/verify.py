@@ -1116,7 +1116,7 @@ class Node:
     __slots__ = ("parents", "log", "kind")
 
     def __init__(self, raw):
-        self.parents = tuple(line[7:].decode() for line in START.match(raw).group(2).splitlines())
+        self.parents = tuple(sys.intern(line[7:].decode()) for line in START.match(raw).group(2).splitlines())
         message = raw.partition(b"\n\n")[2]
         logs = re.findall(rb"^Log: (.*)$", message, re.MULTILINE)
         self.log = logs[0].decode() if len(logs) == 1 and re.match(rb"[0-9a-f]{64}\Z", logs[0]) else None
