@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 """Checks a gently ledger: a second opinion that shares no code with gently.
 
-    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]…
-                      [--headers FILE] [--json]
+    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--checkpoint FILE] [--signer KEY-OR-FILE]… [--policy FILE] [--head FILE]…
+                      [--headers FILE] [--network NAME] [--require ANSWER,…] [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
-    scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--policy FILE] [--headers FILE] [--json]
-                                                    one opened text, without any ledger
+    scripts/verify.py --opening FILE [--signer KEY-OR-FILE]… [--policy FILE] [--headers FILE] [--network NAME]
+                      [--require ANSWER,…] [--json]
+                                                    opened texts, without any ledger
 
-With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
+The tree head of a log is the file audit.checkpoint beside it, unless --checkpoint names another. Keys are given the newest
+last. With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
 Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
-library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database is not
-looked at, and the answers say so. OpenTimestamps proofs are read, and with --headers (a file of 80
-bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the chain in it.
+library, `git` and `ssh-keygen`. The database is not looked at, and the answers say so. OpenTimestamps proofs are read, and
+with --headers (a file of 80 bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the
+chain in it.
 
-Exit 0: consistent and complete, and nothing is `no`. 1: something was found. 2: could not look.
+Exit 0: consistent and complete, and no line is signed by nobody (an opening: consistent, commitment and tree head are yes,
+and signed by, when keys are given). 1: not so, or an answer that --require names is not yes. 2: nothing could be judged, or
+it was refused.
 
-How it reads: git is asked for raw objects only (`cat-file --batch`) and every object's name is computed
-again here. Every Ed25519 signature is checked here (strictly: canonical S, A and R, no small order);
-`ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one as well, or
-about all of them with --every-signature (some 5 ms each). The log is streamed segment by segment.
+How it reads: git is asked for raw objects only, for their sizes first, and every object's name is computed again here; refs
+are read here, from regular files. Every Ed25519 signature is checked here, by one predicate (s < L, A and R canonical and of
+no small order, sB - hA is R); `ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one
+as well, or about all of them with --every-signature (some 5 ms each). The log is read segment by segment. What takes longer
+than its size allows, or more memory than git is given, is refused.
 """
 import argparse
 import array
