@@ -461,6 +461,11 @@ def bits_of(target):
 
 def read_chain(path, network, epochs):
     """{height: header} of a file of kept headers: linked, with work, of the difficulty that is due."""
+    if os.path.isdir(path):
+        inside = [name for name in sorted(os.listdir(path)) if re.match(network + r"-(0|[1-9][0-9]*)\.dat\Z", name)]
+        if not inside:
+            raise CannotLook("--headers %s: no file %s-START.dat in it" % (path, network))
+        path = os.path.join(path, inside[0])
     name = re.match(r"([a-z0-9]+)-(0|[1-9][0-9]*)\.dat\Z", os.path.basename(path))
     if not name or name.group(1) != network:
         raise CannotLook("--headers %s: expected a file %s-START.dat" % (path, network))
@@ -1310,7 +1315,7 @@ class Check:
         self.missing, self.missing_of = [], None
         self.times, self.clock_sets, self.heights, self.cheap, self.unproven = array.array("Q"), [], {}, [], []
         self.foreign_refs, self.plain, self.witnessed_line = 0, False, (0, None)
-        self.commits_apart, self.last_time, self.seen_notes = 0, 0, set()
+        self.commits_apart, self.last_time, self.seen_notes, self.late = 0, 0, set(), []
         # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
         self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
         self.named, self.proven, self.orphaned = {}, 0, 0
@@ -2523,6 +2528,7 @@ class Check:
             if line in after:
                 lowest = after[line] if lowest is None else min(lowest, after[line])
             if lowest is not None and self.times[line - 1] > lowest + AHEAD:
+                self.late.append(line)
                 self.find("not_after", "log line %d" % line, "a TIMESTAMP no later than its block's, " + stamp_text(lowest),
                           stamp_text(self.times[line - 1]))
 
@@ -2828,6 +2834,7 @@ class Check:
             "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
             "network": self.network, "signed_through": self.signed_line, "lines_unsigned": 0 if self.newer else self.unsigned,
             "lines_newer": self.unsigned if self.newer else 0, "clock_sets": self.clock_sets, "foreign_refs": self.foreign_refs,
+            "late_lines": sorted(self.late)[:FINDINGS_SHOWN] if len(self.late) == self.counts["not_after"] else [],
             "commits_without_line": self.commits_apart, "pinned": self.pinned is not None and self.first_key in self.pinned,
             "extents": {"complete": self.number, "unique": self.covered, "not_after": self.not_after_line(),
                         "signed_by": self.signed_line},
@@ -3696,8 +3703,8 @@ class Receipt:
         if check.origin is not None and check.origin != says["origin"]:
             check.find("signed_by", place, "a receipt of " + check.origin, "one of " + says["origin"])
         if check.first_key is not None:
-            keys = [key for after, key in check.keys_by_line if after <= says["tree_size"]]
-            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else self.key == keys[-1]
+            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else (
+                self.key == check.in_force(says["tree_size"]))
             if not known:
                 check.find("signed_by", place, "a signature by the key in force at line %d" % says["tree_size"],
                            "one by " + key_text(self.key))
@@ -3768,7 +3775,7 @@ def read_requirements(texts, names):
     for text in ",".join(texts).split(",") if texts else []:
         match = re.match(r"([a-z_-]+)(?::([1-9][0-9]{0,15}))?\Z", text)
         name = match and {"signed": "signed_by", "cosigned": "cosigned_by"}.get(match.group(1), match.group(1).replace("-", "_"))
-        if name not in names or match.group(2) and name not in ("unique", "not_after"):
+        if name not in names or match.group(2) and (name not in ("unique", "not_after") or names is ABOUT):
             raise CannotLook("--require '%s': one of %s; unique and not-after may name a line, not-after:120" % (
                 text, ", ".join(n.replace("_", "-") for n in names)))
         found.append((name, int(match.group(2)) if match.group(2) else None))
@@ -3780,8 +3787,11 @@ def unmet(report, required):
     missing = []
     for name, line in required:
         answer = report["answers"][name]
-        reached = answer in ("yes", "partly") and line is not None and line <= min(
-            report["extents"][name], report["extents"]["complete"]) if line is not None else answer == "yes"
+        reached = answer == "yes"
+        if line is not None:
+            # A line that is younger than the block that attests it says no for itself alone.
+            late = name == "not_after" and answer == "no" and report["late_lines"] and line < report["late_lines"][0]
+            reached = (late or answer in ("yes", "partly")) and line <= min(report["extents"][name], report["extents"]["complete"])
         if not reached:
             missing.append(name.replace("_", "-") + (":%d" % line if line is not None else ""))
     return missing
@@ -3834,7 +3844,7 @@ def main():
     parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
     parser.add_argument("--signer", metavar="KEY-OR-FILE", action="append", default=[],
                         help="a key the ledger may be signed by, the newest last; or a file of them, as allowed_signers is")
-    parser.add_argument("--headers", metavar="FILE", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
+    parser.add_argument("--headers", metavar="FILE-OR-FOLDER", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
     parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique (of an opening: cosigned by) a yes")
     parser.add_argument("--head", metavar="FILE", action="append", default=[], help="a tree head that somebody kept")
     parser.add_argument("--network", metavar="NAME", help="a test network whose blocks are to count")

@@ -96,12 +96,12 @@ def block_at(height, time, network):
             "time": int.from_bytes(bytes.fromhex(header)[68:72], "little")}
 
 
-def mine(bits, time, root=hashlib.sha256(b"home-made").digest()):
+def mine(bits, time, root=hashlib.sha256(b"home-made").digest(), prev=bytes(32)):
     """A header with a target that this machine meets."""
     size, target = bits >> 24, (bits & 0xffffff) << 8 * ((bits >> 24) - 3)
     assert size > 3
     for nonce in range(1 << 20):
-        raw = b"\0" * 3 + b" " + bytes(32) + root + time.to_bytes(4, "little") + bits.to_bytes(
+        raw = b"\0" * 3 + b" " + prev + root + time.to_bytes(4, "little") + bits.to_bytes(
             4, "little") + nonce.to_bytes(4, "little")
         work = hashlib.sha256(hashlib.sha256(raw).digest()).digest()[::-1]
         if int.from_bytes(work, "big") <= target:
@@ -1494,6 +1494,56 @@ def regtest(folder):
     on_blocks((5, 6), network="regtest", made=blocks)(folder)
 
 
+# The first block of every regtest, and what is mined on it: a chain that a checker can keep.
+REGTEST_0 = bytes.fromhex("01000000" + "00" * 32 + "3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a" + "dae5494d"
+                          + "ffff7f20" + "02000000")
+
+
+def mined(chain, time, root=hashlib.sha256(b"nothing").digest()):
+    prev = hashlib.sha256(hashlib.sha256(chain[-1]).digest()).digest()
+    block, header = mine(0x207fffff, time, root, prev)
+    chain.append(bytes.fromhex(header))
+    return {"hash": block, "height": len(chain) - 1, "network": "regtest", "source": "file", "time": time}, header
+
+
+def attested(name, after, *questions, fast=None, commit=None, options=(), **more):
+    """A ledger on regtest whose checkpoint on one commit of main is in a block, mined so many seconds after the last line;
+    `fast` sets the clock ahead before a line and back behind it."""
+    def make(folder):
+        chain, one = [REGTEST_0], Ledger(network="regtest")
+        one.made = {height: mined(chain, START - 900 + height) for height in (1, 2)}
+        one.genesis()
+        first = one.start(1, b"auth 1")
+        one.ask(first)
+        one.end(first, 2)
+        second = one.start(2, b"auth 2")
+        if fast:
+            one.time += fast
+        one.ask(second)
+        if fast:
+            one.time -= fast
+            one.line("clock_set", None, [("to", one.stamp())])
+        one.end(second, 2)
+        oid = one.main if commit is None else parent(one, one.main)
+        digest = h(one.objects[blob_of(one, oid, "checkpoint")].split(b"\0", 1)[1])
+        mined(chain, one.time + after, bytes.fromhex(digest))
+        noted(lambda one: [oid], note=lambda one, oid: ots(digest, 3))(one)
+        put(os.path.join(folder, "headers", "regtest-0.dat"), b"".join(chain))
+        one.write(folder)
+    add(name, make, questions, signers=[FIRST.text], options=["--network", "regtest", "--headers", "headers", *options], **more)
+
+
+A_, Z_ = "not_after", "not_before"
+attested("stamped_through_the_last_line", 600, yes=[A_, Z_], options=["--require", "not-after,not-before"])
+attested("stamped_through_an_older_line", 600, A_, commit=1)
+attested("stamped_through_an_older_line_required", 600, A_, commit=1, options=["--require", "not-after"], code=1)
+attested("stamped_through_the_line_required", 600, A_, commit=1, options=["--require", "not-after:7"])
+attested("stamped_through_a_line_before_the_required", 600, A_, commit=1, options=["--require", "not-after:12"], code=1)
+attested("stamped_hours_before", -7300, A_)
+attested("stamped_by_a_fast_clock", 600, A_, fast=9000)
+attested("stamped_by_a_fast_clock_required_before", 600, A_, fast=9000, options=["--require", "not-after:7"])
+attested("stamped_by_a_fast_clock_required_behind", 600, A_, fast=9000, options=["--require", "not-after:13"], code=1)
+
 add("regtest_ledger", regtest, (N, "not_after"), signers=[FIRST.text])
 add("regtest_ledger_required", regtest, (N,), signers=[FIRST.text], options=["--require", "not-before"], code=1)
 add("regtest_ledger_named", regtest, (), signers=[FIRST.text], options=["--require", "not-before", "--network", "regtest"], yes=[N])
@@ -1962,8 +2012,10 @@ def main():
         function(path)
         # The exit code speaks of consistent and complete, and of lines that nobody signed.
         code = 1 if {C, S, "complete"} & set(questions) else 0
-        index.append({"name": name, "not_yes": list(questions), "log": log, "yes": [], "options": [], "code": code,
-                      "signers": [FIRST.text, SECOND.text], **more})
+        entry = {"name": name, "not_yes": list(questions), "log": log, "yes": [], "options": [], "code": code,
+                 "signers": [FIRST.text, SECOND.text], **more}
+        entry["options"] = [os.path.join(os.path.abspath(path), word) if word == "headers" else word for word in entry["options"]]
+        index.append(entry)
     put(os.path.join(folder, "index.json"), json.dumps({"signers": [FIRST.text, SECOND.text], "ledgers": index,
                                                              "openings": write_openings(folder, sys.argv[2:])}).encode())
 
