@@ -1544,6 +1544,46 @@ attested("stamped_by_a_fast_clock", 600, A_, fast=9000)
 attested("stamped_by_a_fast_clock_required_before", 600, A_, fast=9000, options=["--require", "not-after:7"])
 attested("stamped_by_a_fast_clock_required_behind", 600, A_, fast=9000, options=["--require", "not-after:13"], code=1)
 
+WITNESS, WITNESS_KEY = "witness.invalid/one", Key(b"\x44" * 32)
+
+
+def cosigned(name, change, *questions, at=0, seconds=60, options=(), **more):
+    """A ledger with a cosigned tree head on a commit of main, so many before the newest, and a policy that asks one witness."""
+    def make(folder):
+        one = scenario()
+        oid = one.main
+        for _ in range(at):
+            oid = parent(one, oid)
+        note = one.objects[blob_of(one, oid, "checkpoint")].split(b"\0", 1)[1]
+        material, moment = b"\x04" + WITNESS_KEY.public, one.time + seconds
+        ident = hashlib.sha256(WITNESS.encode() + b"\n" + material).digest()[:4]
+        text = note.split(b"\n\n")[0] + b"\n"
+        signature = WITNESS_KEY.sign(b"cosignature/v1\ntime %d\n" % moment + text)
+        note, signature = change(note, signature)
+        line = "\u2014 %s %s\n" % (WITNESS, base64.b64encode(ident + moment.to_bytes(8, "big") + signature).decode())
+        tree = one.tree({oid: note + line.encode()})
+        raw = "tree %s\nauthor n <n@n> 1707113500 +0000\ncommitter n <n@n> 1707113500 +0000\n\nnotes\n" % tree
+        one.refs["refs/notes/witness"] = one.put("commit", raw.encode())
+        vkey = "%s+%s+%s" % (WITNESS, ident.hex(), base64.b64encode(material).decode())
+        put(os.path.join(folder, "policy"), ("witness one %s\nquorum one\n" % vkey).encode())
+        one.write(folder)
+    add(name, make, questions, options=["--policy", "policy", *options], **more)
+
+
+def as_it_is(note, signature):
+    return note, signature
+
+
+# The scenario has an open session behind its last segment, so nothing is cosigned through the last signed line.
+cosigned("cosigned_newest_head", as_it_is, "unique", "not_after")
+cosigned("cosigned_newest_head_required", as_it_is, "unique", options=["--require", "unique"], code=1)
+cosigned("cosigned_line_required", as_it_is, "unique", options=["--require", "unique:40,not-after:40"])
+cosigned("cosigned_older_head_required", as_it_is, "unique", at=2, options=["--require", "unique:45"], code=1)
+cosigned("cosigned_by_nobody", lambda note, signature: (note, bytes(64)), "unique")
+cosigned("cosigned_r_with_a_part_of_order_2", lambda note, signature: (note, Bent(WITNESS_KEY, 4).sign(b"something else")), "unique")
+cosigned("cosigned_malleable", lambda note, sig: (note, sig[:32] + (int.from_bytes(sig[32:], "little") + V.L).to_bytes(32, "little")), "unique")
+
+
 add("regtest_ledger", regtest, (N, "not_after"), signers=[FIRST.text])
 add("regtest_ledger_required", regtest, (N,), signers=[FIRST.text], options=["--require", "not-before"], code=1)
 add("regtest_ledger_named", regtest, (), signers=[FIRST.text], options=["--require", "not-before", "--network", "regtest"], yes=[N])
@@ -1908,6 +1948,26 @@ opening("bitcoin_that_calls_itself_regtest", home_made_block("regtest", "bitcoin
 opening("bitcoin_that_calls_itself_regtest_and_the_checker_too", home_made_block("regtest", "bitcoin"), CONSISTENT, "not_before",
         options=["--network", "regtest"])
 opening("bitcoin_of_a_home_made_block", home_made_block("bitcoin", "bitcoin"), CONSISTENT, "not_before")
+
+
+def home_made_both():
+    """The block of the session and that of the stamp were made at home, and the ledger is one of bitcoin."""
+    made = {}
+
+    def hook(on, name, value):
+        if (on, name) == ("block", "session_start#1"):
+            made["block"], made["header"] = regtest_block(value["height"], 1363000000)
+            return {**made["block"], "network": "regtest", "height": value["height"]}
+        return made["header"] if (on, name) == ("header", "session_start#1") else value
+    one = teller(hook=hook)
+    file = Opened(one, one.first, ONE, stamp=stamped(one, 15, HEIGHTS[0] + 5, one.time + 600))
+    file.file["headers"][0][1] = made["header"]
+    return file.bytes()
+
+
+opening("bitcoin_stamped_at_home", home_made_both, CONSISTENT, "not_before", "not_after", options=["--require", "not-after"])
+opening("bitcoin_stamped_at_home_as_regtest", home_made_both, CONSISTENT, "not_before", "not_after",
+        options=["--require", "not-after", "--network", "regtest"])
 opening("regtest_required", home_made_block("regtest", "regtest"), "not_before", "not_after", options=["--require", "not-before"], code=1)
 opening("regtest_named", home_made_block("regtest", "regtest"), yes=GOOD + ("not_before",),
         options=["--require", "not-before", "--network", "regtest"])
@@ -2014,7 +2074,7 @@ def main():
         code = 1 if {C, S, "complete"} & set(questions) else 0
         entry = {"name": name, "not_yes": list(questions), "log": log, "yes": [], "options": [], "code": code,
                  "signers": [FIRST.text, SECOND.text], **more}
-        entry["options"] = [os.path.join(os.path.abspath(path), word) if word == "headers" else word for word in entry["options"]]
+        entry["options"] = [os.path.join(os.path.abspath(path), word) if word in ("headers", "policy") else word for word in entry["options"]]
         index.append(entry)
     put(os.path.join(folder, "index.json"), json.dumps({"signers": [FIRST.text, SECOND.text], "ledgers": index,
                                                              "openings": write_openings(folder, sys.argv[2:])}).encode())
