@@ -3481,6 +3481,9 @@ class CheckOpening:
             self.words["cosigned_by"] = ("yes", ", ".join(names))
             latest = max([carrier.line.time for _, carrier in self.pairs if carrier], default=0)
             self.witnessed = self.policy.reached_at(times, latest)
+            if self.witnessed is not None and self.start_seen and (
+                    self.witnessed < int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")):
+                self.witnessed = None
         elif whole:
             self.words["cosigned_by"] = ("not checked", "the tree head has not the cosignatures that the policy asks for (it has: %s)" % (
                 ", ".join(names) or "none"))
@@ -3538,7 +3541,9 @@ class CheckOpening:
     def not_after(self):
         self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
         for one in self.shown:
-            wants = self.file["stamp"] is not None and one.line and (one.opened or one.index == 0 or one is self.start)
+            # An outcome that stands beside its opened prompt may have one, too.
+            wants = self.file["stamp"] is not None and one.line and (
+                one.opened or one.index == 0 or one is self.start or one.line.event in ("response_fail", "denied"))
             rotation = one.line and one.line.event == "key_rotate"
             if one.more is not None and not wants and not rotation:
                 self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
@@ -3546,7 +3551,7 @@ class CheckOpening:
             self.stamped(self.file["stamp"])
         if self.unnamed_network():
             self.words["not_after"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
-        elif self.witnessed is not None and not self.has("not_after"):
+        elif self.witnessed is not None and self.witnessed <= MAX_TIME and not self.has("not_after"):
             seen = "witnesses saw the tree by " + stamp_text(self.witnessed)
             answer, reason = self.words["not_after"]
             self.words["not_after"] = ("yes", reason + "; " + seen if answer == "yes" else seen)
@@ -3569,7 +3574,8 @@ class CheckOpening:
             if own and own[2] == note[2] and own[3] != note[3]:
                 self.find("consistent+not_after", "stamp", "root " + own[3].hex(), "root " + note[3].hex())
         for one in self.shown:
-            if one.line and (one.opened or one.index == 0 or one is self.start):
+            beside = one.line and one.line.event in ("response_fail", "denied") and one.more is not None
+            if one.line and (one.opened or one.index == 0 or one is self.start or beside):
                 path = one.more if is_path(one.more) else None
                 if path is None or not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
                                                 [bytes.fromhex(node) for node in path], note[3]):
@@ -3617,7 +3623,7 @@ class CheckOpening:
                           carrier.line.stamp)
         if self.start_seen:
             begun = int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")
-            if height < self.start_seen[0] or seconds + AHEAD < begun:
+            if height < self.start_seen[0] or seconds < begun:
                 self.find("not_after", "stamp", "no block before the session's, %s" % self.named(*self.start_seen), self.named(height, header))
         known = self.height("not_after", "stamp", header, height)
         answer = "not checked" if known in ("cheap", "beyond") else "yes"
@@ -3665,8 +3671,8 @@ def print_opening(report, out):
 
 # ---------------------------------------------------------------- receipts, section 11
 
-RECEIPT = {"chain_entry": or_null(is_hash), "format": FORMAT, "line": is_hash, "log_head": is_hash, "origin": is_text,
-           "root": is_hash, "seq": is_count, "session_id": is_hash, "signature": is_text, "tree_size": is_count}
+RECEIPT = {"chain_entry": or_null(is_hash), "checkpoint": is_text, "format": FORMAT, "line": is_hash, "log_head": is_hash,
+           "seq": is_count, "session_id": is_hash, "signature": is_text}
 ARMOR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n\Z")
 
 
@@ -3688,10 +3694,14 @@ class Receipt:
         message = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(statement).digest())
         if not Ed25519().verify(self.key, message, signed[1]):
             raise CannotLook("%s: its signature does not hold: the receipt was changed" % path)
+        note = read_note(self.says["checkpoint"].encode("utf-8"))
+        if note is None or note[4] != key_id(note[1], LOG_KEY, self.key) or not Ed25519().verify(self.key, note[0], note[5]):
+            raise CannotLook("%s: its tree head is not signed by the key that signed the receipt" % path)
+        _, self.origin, self.size, self.root, _, _ = note
 
     def take(self, check, line):
         """The log after its newest line, which is None when it can't be read."""
-        if check.number == self.says["tree_size"]:
+        if check.number == self.size:
             self.there = (check.head, check.tree.root().hex())
         if line and line.hash == self.says["line"]:
             chain = line.details["chain"] if line.event == "response" else None
@@ -3700,24 +3710,22 @@ class Receipt:
 
     def judge(self, check):
         place, says = "receipt " + self.name, self.says
-        if check.origin is not None and check.origin != says["origin"]:
-            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + says["origin"])
+        if check.origin is not None and check.origin != self.origin:
+            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + self.origin)
         if check.first_key is not None:
-            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else (
-                self.key == check.in_force(says["tree_size"]))
+            known = self.key in [key for _, key in check.keys_by_line] if self.size > check.number else (
+                self.key == check.in_force(self.size))
             if not known:
-                check.find("signed_by", place, "a signature by the key in force at line %d" % says["tree_size"],
-                           "one by " + key_text(self.key))
+                check.find("signed_by", place, "a signature by the key in force at line %d" % self.size, "one by " + key_text(self.key))
         if self.there is None:
-            check.find("complete", place, "%d lines or more, as its owner has signed" % says["tree_size"],
-                       "%d lines" % check.number)
+            check.find("complete", place, "%d lines or more, as its owner has signed" % self.size, "%d lines" % check.number)
             return
         head, root = self.there
-        for what, expected, actual in (("HASH", says["log_head"], head), ("root", says["root"], root)):
+        for what, expected, actual in (("HASH", says["log_head"], head), ("root", self.root.hex(), root)):
             if expected != actual:
-                check.find("unique", place, "%s %s at line %d" % (what, expected, says["tree_size"]), actual)
+                check.find("unique", place, "%s %s at line %d" % (what, expected, self.size), actual)
         due = (says["session_id"], says["seq"], says["chain_entry"])
-        if not self.line or self.line[0] > says["tree_size"] or self.line[1] != due:
+        if not self.line or self.line[0] > self.size or self.line[1] != due:
             check.find("unique", place, "line %s: the outcome of prompt %d of session %s" % (
                 says["line"], says["seq"], says["session_id"]), self.line or "no such line up to there")
 

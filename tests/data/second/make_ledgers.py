@@ -1986,6 +1986,11 @@ def stamp_is(make, session="first", wanted=ONE, change=None, **kinds):
     return build
 
 
+def one_line(one, event):
+    """How many lines are before an event's."""
+    return find(one, event)
+
+
 REGTEST = ["--network", "regtest"]
 ENOUGH = 15                     # lines: all of the first session's opened ones are among them
 
@@ -1996,6 +2001,12 @@ def with_stamp(name, make, *questions, yes=(), options=REGTEST, **more):
 
 with_stamp("honest_stamp", lambda one: stamped(one, ENOUGH, 9, one.time + 600), yes=GOOD + ("not_before", "not_after"))
 with_stamp("honest_stamp_of_the_head", lambda one: stamped(one, len(one.lines), 9, one.time + 600), yes=GOOD + ("not_before", "not_after"))
+with_stamp("honest_stamp_of_a_failure", lambda one: stamped(one, len(one.lines), 9, one.time + 600), yes=GOOD + ("not_before", "not_after"),
+           wanted=[(3, "prompt")])
+with_stamp("honest_stamp_before_the_outcome", lambda one: stamped(one, one_line(one, "response_fail"), 9, one.time + 600),
+           yes=GOOD + ("not_before", "not_after"), wanted=[(3, "prompt")], change=lambda file: file.at("response_fail").pop() and None)
+with_stamp("stamp_of_an_outcome_that_fails", lambda one: stamped(one, len(one.lines), 9, one.time + 600), "not_after", CONSISTENT,
+           wanted=[(3, "prompt")], change=lambda file: file.at("response_fail")[3].__setitem__(0, ZERO))
 with_stamp("stamp_on_regtest", lambda one: stamped(one, ENOUGH, 9, one.time + 600), "not_before", "not_after", yes=GOOD, options=[])
 with_stamp("stamp_without_a_header", lambda one: stamped(one, ENOUGH, 9, one.time + 600, header=False), "not_after", yes=GOOD)
 with_stamp("stamp_before_the_start", lambda one: stamped(one, ENOUGH, 4, one.time + 600), "not_after")
