@@ -351,13 +351,14 @@ fn a_wrong_secret_is_told_and_never_shown() {
 async fn with_stub(answer: Answers, args: &'static [&'static str]) -> Ran {
     let url = serve(answer).await;
     let run = move || {
-        let person = Person::with(&[
+        let mut person = Person::with(&[
             ("GENTLY_ANCHOR_ESPLORA", "[]"),
             ("GENTLY_ANCHOR_BITCOIND", &format!("['{url}']")),
             ("GENTLY_ANCHOR_BITCOIND_USER", "user"),
             ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
             ("BITCOIND_PASSWORD", "password"),
         ]);
+        person.lives_after(TIP);
         person.gently(args)
     };
     tokio::task::spawn_blocking(run).await.unwrap()

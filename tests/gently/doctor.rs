@@ -309,7 +309,7 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     are(
         &person,
         &[
-            ("calendars", "ok", "2 of 2 must accept a head; 1 head: 1 without a proof, 0 pending, 0 in a block", None),
+            ("calendars", "ok", "2 of 2 must accept a head; 0 heads: 0 without a proof, 0 pending, 0 in a block", None),
             ("calendar", "skipped", "not asked yet", None),
             ("calendar", "skipped", "not asked yet", None),
             ("witnesses", "skipped", "there is no tree head yet", None),
@@ -358,7 +358,7 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     }
     let late = Some("gently audit upgrade; a later proof covers the same lines");
     let mut expected = whole;
-    expected[0] = ("calendars", "warn", "2 pending (the oldest for 73 h)", late);
+    expected[0] = ("calendars", "warn", "1 pending (the oldest for 73 h)", late);
     are(&person, &expected);
     // Quorums that can't be reached, and nobody to be asked.
     person.set("GENTLY_OTS_QUORUM", "3");

@@ -35,9 +35,8 @@ pub fn calendars(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<Check> {
         Ok(states) => states,
         Err(error) => return vec![Check::fail(CALENDARS, error.to_string(), VERIFY)],
     };
-    let asked = states.iter().any(|state| addresses.contains(&state.address));
     let mut checks = vec![match Standing::read(paths, store) {
-        Ok(standing) => stamped(&standing, config, asked, wire::clock_or_epoch()),
+        Ok(standing) => stamped(&standing, config, wire::clock_or_epoch()),
         Err(error) => Check::fail(CALENDARS, error.to_string(), VERIFY),
     }];
     checks.extend(addresses.iter().map(|address| calendar(address, &states)));
@@ -45,7 +44,7 @@ pub fn calendars(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<Check> {
 }
 
 /// The heads together.
-fn stamped(standing: &Standing, config: &Config, asked: bool, now: Seconds) -> Check {
+fn stamped(standing: &Standing, config: &Config, now: Seconds) -> Check {
     let (here, quorum) = (config.calendars().len(), config.ots.quorum);
     let found = format!("{} must accept a head; {}", of(quorum, here), counts(standing, now));
     if here < quorum {
@@ -55,9 +54,7 @@ fn stamped(standing: &Standing, config: &Config, asked: bool, now: Seconds) -> C
         let found = format!("{found}; the note on commit {} is no proof of its head", spoiled.commit);
         return Check::warn(CALENDARS, found, VERIFY);
     }
-    // The ledger's first commit waits for the first close: nobody was to be asked yet.
-    let new = !asked && standing.pending + standing.complete == 0 && standing.unstamped <= 1;
-    if standing.unstamped > 0 && !new {
+    if standing.unstamped > 0 {
         return Check::warn(CALENDARS, found, STAMP);
     }
     if standing.is_late(now) {
