@@ -58,7 +58,7 @@ impl TurnContext {
         self.parent
     }
 
-    /// As declared, sorted, each once.
+    /// As declared, sorted.
     pub fn declared(&self) -> &[DeclaredRef] {
         &self.declared
     }
@@ -73,7 +73,7 @@ impl TurnContext {
         self.resolved.as_ref().map_or(&[], |resolved| &resolved.transformations)
     }
 
-    /// What policy may see: INTENTs, by `event_index`.
+    /// What policy may see: every INTENT that was resolved, each once, by `event_index`.
     pub fn intents(&self) -> Vec<&Intent> {
         self.resolved.as_ref().map(governed).unwrap_or_default()
     }

@@ -1,5 +1,7 @@
 //! From what was found to what is put before the model: gates, scores, rings, caps, disputes (AEGIS 6.2 to 6.5).
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 
 use crate::govern::kernel::{Kernel, RingCaps};
@@ -107,9 +109,10 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
     chosen
 }
 
-/// Intents first, then the highest score; of two alike the one with the smaller id.
-fn order<'a>(one: &Eligible<'a>) -> (bool, std::cmp::Reverse<i64>, &'a str) {
-    (one.candidate.class != Class::Intent, std::cmp::Reverse(one.parts.total()), &one.candidate.id)
+/// Intents first, then the highest score; of two alike the newer.
+fn order<'a>(one: &Eligible<'a>) -> (bool, Reverse<(i64, Seconds, &'a str)>) {
+    let Candidate { class, observed_at, id, .. } = one.candidate;
+    (*class != Class::Intent, Reverse((one.parts.total(), *observed_at, id)))
 }
 
 fn length(entry: &impl Serialize) -> usize {

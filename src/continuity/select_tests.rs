@@ -245,3 +245,24 @@ proptest! {
         prop_assert_eq!(choose(&kernel, &recalled), chosen);
     }
 }
+
+#[test]
+fn of_notes_that_fit_alike_the_newest_are_kept() {
+    let note = |n: u64, at: u64| Candidate {
+        id: format!("note:{n:06}"),
+        class: Class::Note,
+        observed_at: Seconds::new(at).unwrap(),
+        ..fact(n, &format!("marmalade {n:02}"), None, 500)
+    };
+    let question = redact("What of the marmalade?").clean;
+    // Within one hour all are as recent; the second time all have one time, and their numbers tell.
+    for at in [|n: u64| 10_000 + n, |_: u64| 10_000] {
+        let found: Vec<Candidate> = (1..=41).map(|n| note(n, at(n))).collect();
+        let recalled = Recalled { found, ..Recalled::default() };
+        let chosen = select(&roomy(), &question, &recalled, Seconds::new(10_100).unwrap());
+        let kept: Vec<String> = chosen.facts.iter().map(|fact| fact.id.clone()).collect();
+        let newest: Vec<String> = (18..=41).rev().map(|n| format!("note:{n:06}")).collect();
+        assert_eq!(kept, newest);
+        assert_eq!(chosen.exclusions.len(), 17);
+    }
+}

@@ -7,7 +7,7 @@ use crate::record::documents::AuthorityState;
 use super::actuation;
 use super::kernel::Kernel;
 use super::policy::Policies;
-use super::sanitize::Clean;
+use super::sanitize::{Clean, unnumbered};
 
 /// What policy may look at: the person's text after redaction, INTENTs that it refers to, names and counts.
 ///
@@ -126,9 +126,10 @@ impl Judge {
         }
     }
 
-    /// Decides; a function of kernel and inputs and nothing else.
+    /// Decides; a function of kernel and inputs and nothing else. Numbers of secrets, which replies count on, are no part
+    /// of a text here.
     pub fn decide(&self, inputs: &Normative<'_>) -> Decision {
-        let prompt = inputs.prompt.as_str();
+        let prompt = &*unnumbered(inputs.prompt.as_str());
         let mut reasons = Vec::new();
         if prompt.trim().is_empty() {
             reasons.push(EMPTY_PROMPT.to_owned());

@@ -15,11 +15,13 @@
 //! tier1 = ["observer"]
 //! tier2 = ["*"]
 //! tier3 = ["*"]
-//! [[policy.forbidden]]                  # no question, and none that is referred to, fits this regular expression
+//! [[policy.forbidden]]                  # no question, and none that it refers to and that was allowed, fits this
 //! name = "weapons"
 //! pattern = "(?i)\\bexplosives?\\b"
 //! ```
-//! All of it is counted and matched on INTENTs. What models answered, or cost, is an observation and decides nothing.
+//! The last is a regular expression. All of it is counted and matched on INTENTs, on every one that is referred to: also
+//! on those that no model is shown, as they are long, dumps, denied, or not here any more. What models answered, or cost,
+//! is an observation and decides nothing.
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,7 @@ use crate::record::context::turn::tokens;
 
 use super::authority::{Normative, fits};
 use super::kernel::KernelError;
+use super::sanitize::unnumbered;
 
 /// The thread has as many questions as the kernel allows.
 pub const THREAD_LIMIT: &str = "policy.thread_limit";
@@ -200,7 +203,8 @@ impl Policies {
     /// The codes of all that is not kept, in a fixed order.
     pub(super) fn broken(&self, inputs: &Normative<'_>) -> Vec<String> {
         let (rules, counts) = (&self.rules, inputs.counts);
-        let asked = tokens(u64::try_from(inputs.prompt.as_str().len()).unwrap_or(u64::MAX));
+        let prompt = unnumbered(inputs.prompt.as_str());
+        let asked = tokens(u64::try_from(prompt.len()).unwrap_or(u64::MAX));
         let referred = u64::try_from(inputs.intents.len()).unwrap_or(u64::MAX);
         let mut codes = Vec::new();
         if rules.models.as_ref().is_some_and(|models| !self.allows(models, inputs.model)) {
@@ -221,7 +225,11 @@ impl Policies {
         }
         for (name, pattern) in &self.forbidden {
             let fits = |text: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
-            if fits(inputs.prompt.as_str()) || inputs.intents.iter().any(|intent| fits(intent.message())) {
+            // What policy denied no model was shown, and none ever is: it counts, and forbids nothing again, so that one
+            // forbidden question does not end its thread.
+            let referred = inputs.intents.iter().filter(|intent| !intent.is_denied());
+            let mut said = referred.filter_map(|intent| intent.message());
+            if fits(&prompt) || said.any(|text| fits(&unnumbered(text))) {
                 codes.push(format!("{FORBIDDEN}{name}"));
             }
         }
