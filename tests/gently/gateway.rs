@@ -48,7 +48,7 @@ for line in sys.stdin:
     events = []
     for event in given["events"]:
         payload = event["payload"]
-        if event["kind"] != "DECISION":
+        if event["kind"] == "INTENT":
             told["events"][event["id"]], _ = event_digest(event["kind"], event["id"], payload)
         shown = {"output_text": event["digest"]} if event["kind"] == "EXECUTION" else payload
         events.append({"index": event["index"], "kind": event["kind"], "thread_id": event["thread"],
@@ -190,7 +190,9 @@ fn draw(dice: &mut Dice) -> Drawn {
             "declared_refs": declared.iter().map(|id| json!({"ref_type": "event", "ref_id": id})).collect::<Vec<_>>(),
         },
     });
-    let said = events.iter().filter(|event| event.kind() != Kind::Decision);
+    // An EXECUTION of the gateway's holds a trace of its execution engine, and a DECISION the terms of its tenants: their
+    // digests are their own, and are given to it.
+    let said = events.iter().filter(|event| event.kind() == Kind::Intent);
     let digests: BTreeMap<String, Value> =
         said.map(|event| (event.place().id.clone(), json!(event.digest()))).collect();
     let mut ours = json!({"config": config.digest(), "events": digests});
