@@ -30,7 +30,7 @@ use crate::contexts::python;
 /// Turns that are compared.
 const TURNS: usize = 1000;
 
-/// For each line of input: the gateway's digests and documents, or its code; a line each.
+/// For each line of a file: the gateway's digests and documents, or its code; a line each.
 const ORACLE: &str = r#"
 import json, pathlib, sys, tempfile
 sys.path.insert(0, sys.argv[1])
@@ -40,7 +40,7 @@ from dbl_gateway.contracts import _normalize_context_spec, _normalize_assembled_
 from dbl_gateway.digest import event_digest
 from dbl_gateway.ref_resolver import RefResolutionError
 path = pathlib.Path(tempfile.mkdtemp()) / "context.json"
-for line in sys.stdin:
+for line in open(sys.argv[2], encoding="utf-8", newline="\n"):
     given = json.loads(line)
     path.write_text(given["config"], encoding="utf-8")
     config = load_context_config(path)
@@ -258,7 +258,10 @@ fn all_that_is_resolved_and_digested_is_what_the_published_gateway_makes_of_it()
     let mut dice = Dice(seed);
     let drawn: Vec<Drawn> = (0..TURNS).map(|_| draw(&mut dice)).collect();
     let input: String = drawn.iter().map(|one| format!("{}\n", one.given)).collect();
-    let ran = python(ORACLE, &[&site], &input);
+    // Not through a pipe: it answers while it is still being asked.
+    let asked = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(asked.path(), input).unwrap();
+    let ran = python(ORACLE, &[&site, asked.path().to_str().unwrap()], "");
     assert_eq!(ran.code, 0, "GENTLY_GATEWAY_SEED={seed}: {}", ran.err);
     let theirs: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(theirs.len(), TURNS, "{}", ran.err);
