@@ -109,10 +109,16 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
     chosen
 }
 
-/// Intents first, then the highest score; of two alike the newer.
-fn order<'a>(one: &Eligible<'a>) -> (bool, Reverse<(i64, Seconds, &'a str)>) {
+/// Intents first, then the highest score; of two alike the newer. Open drift comes last: it tells of answers, and what a
+/// person put on record, which policy sees as it is sent, must not give way to it.
+fn order<'a>(one: &Eligible<'a>) -> (u8, Reverse<(i64, Seconds, &'a str)>) {
     let Candidate { class, observed_at, id, .. } = one.candidate;
-    (*class != Class::Intent, Reverse((one.parts.total(), *observed_at, id)))
+    let group = match class {
+        Class::Intent => 0,
+        Class::Fact | Class::Note | Class::Decision => 1,
+        Class::Drift => 2,
+    };
+    (group, Reverse((one.parts.total(), *observed_at, id)))
 }
 
 fn length(entry: &impl Serialize) -> usize {

@@ -15,22 +15,24 @@
 //! tier1 = ["observer"]
 //! tier2 = ["*"]
 //! tier3 = ["*"]
-//! [[policy.forbidden]]                  # no question, and none that it refers to and that was allowed, fits this
+//! [[policy.forbidden]]                  # nothing that is sent fits this regular expression, however it is spelled,
+//!                                       # and no question that is referred to and was allowed
 //! name = "weapons"
 //! pattern = "(?i)\\bexplosives?\\b"
 //! ```
-//! The last is a regular expression. All of it is counted and matched on INTENTs, on every one that is referred to: also
-//! on those that no model is shown, as they are long, dumps, denied, or not here any more. What models answered, or cost,
-//! is an observation and decides nothing.
+//! All of it is counted and matched on INTENTs, on every one that is referred to: also on those that no model is shown, as
+//! they are long, dumps, denied, or not here any more. What models answered, or cost, is an observation and decides
+//! nothing.
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::record::context::turn::tokens;
+use crate::record::context::turn::{Counts, tokens};
 
 use super::authority::{Normative, fits};
+use super::forms::forms;
 use super::kernel::KernelError;
-use super::sanitize::unnumbered;
+use super::sanitize::{Clean, unnumbered};
 
 /// The thread has as many questions as the kernel allows.
 pub const THREAD_LIMIT: &str = "policy.thread_limit";
@@ -223,17 +225,36 @@ impl Policies {
         if rules.refs.is_some_and(|refs| referred < refs.intents.min(counts.thread)) {
             codes.push(REFS_REQUIRED.to_owned());
         }
-        for (name, pattern) in &self.forbidden {
-            let fits = |text: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
-            // What policy denied no model was shown, and none ever is: it counts, and forbids nothing again, so that one
-            // forbidden question does not end its thread.
-            let referred = inputs.intents.iter().filter(|intent| !intent.is_denied());
-            let mut said = referred.filter_map(|intent| intent.message());
-            if fits(&prompt) || said.any(|text| fits(&unnumbered(text))) {
-                codes.push(format!("{FORBIDDEN}{name}"));
-            }
-        }
+        // What policy denied no model was shown, and none ever is: it counts, and forbids nothing again, so that one
+        // forbidden question does not end its thread.
+        let referred = inputs.intents.iter().filter(|intent| !intent.is_denied());
+        let said = referred.filter_map(|intent| intent.message());
+        codes.extend(self.topics(std::iter::once(inputs.prompt.as_str()).chain(said)));
         codes
+    }
+
+    /// The codes of what texts that are sent beside the question do not keep.
+    pub(super) fn broken_beside(&self, prompt: &Clean, counts: Counts, texts: &[&str]) -> Vec<String> {
+        let of = |text: &str| tokens(u64::try_from(unnumbered(text).len()).unwrap_or(u64::MAX));
+        let all = texts.iter().map(|text| of(text)).fold(of(prompt.as_str()), u64::saturating_add);
+        let over = self.rules.budget.is_some_and(|budget| counts.spent.saturating_add(all) > budget.tokens);
+        let mut codes: Vec<String> = over.then(|| BUDGET.to_owned()).into_iter().collect();
+        codes.extend(self.topics(texts.iter().copied()));
+        codes
+    }
+
+    /// The codes of the topics that any of the texts is about, in any form in which it can be read.
+    fn topics<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+        if self.forbidden.is_empty() {
+            return Vec::new();
+        }
+        let texts: Vec<_> = texts.map(unnumbered).collect();
+        let forms: Vec<_> = texts.iter().flat_map(|text| forms(text)).collect();
+        let about = |pattern: &Option<Regex>| {
+            !forms.is_empty() && pattern.as_ref().is_none_or(|pattern| forms.iter().any(|form| pattern.is_match(form)))
+        };
+        let broken = self.forbidden.iter().filter(|(_, pattern)| about(pattern));
+        broken.map(|(name, _)| format!("{FORBIDDEN}{name}")).collect()
     }
 
     fn allows(&self, models: &TierModels, model: &str) -> bool {

@@ -9,14 +9,16 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use uuid::Uuid;
 
 use crate::continuity::declared::TurnContext;
-use crate::govern::authority::{Decision, Judge, Normative};
+use crate::govern::authority::{Decision, Judge, Normative, broken_beside, may_be_beside};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::FORBIDDEN;
 use crate::govern::sanitize::{Clean, redact};
+use crate::record::bundle::Bundle;
 use crate::record::context::event::{Intent, Kind};
 use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
+use crate::record::params::Params;
 use crate::store::{ExchangeRow, StoreError};
 
 use super::super::contexts::Context;
@@ -57,6 +59,8 @@ pub enum Cause {
     Own,
     /// A text that it refers to: the turn that this is of.
     Referred(Uuid),
+    /// What was sent with it: the owner's part of the system message, the intent in force, facts and notes.
+    Beside,
     /// Something else than texts: counts, references, the model.
     Other,
 }
@@ -67,6 +71,7 @@ impl Cause {
         match self {
             Cause::Own => "own_text",
             Cause::Referred(_) => "referred_text",
+            Cause::Beside => "sent_with_it",
             Cause::Other => "other",
         }
     }
@@ -126,6 +131,8 @@ fn decide_on(
 const NO_TEXT: &str = "its text is not here";
 /// It has no thread.
 const NO_CONTEXT: &str = "it was recorded before there were threads, or taken over from a ledger alone";
+/// A denial for it would be the record's word.
+const BESIDE: &str = "it was denied for what was to be sent with it, which is not on record";
 /// Its rows can't be read.
 const UNREAD: &str = "its configuration or its counts can't be read: see the replay";
 
@@ -156,6 +163,14 @@ pub(super) fn run(replay: &Replay<'_>, other: &Kernel, only: Option<Uuid>) -> Re
         }
     }
     Ok(rolling.trial)
+}
+
+/// Texts of people that were sent with a question; none where nothing was sent, or it is not here.
+fn sent_with(row: &ExchangeRow) -> Option<Vec<String>> {
+    let bundle = Bundle::parse(row.bundle_json.as_deref()?).ok()?;
+    let system = row.params.as_deref().and_then(|text| Params::parse(text).ok()).and_then(|params| params.system);
+    let intents = bundle.intent.into_iter().filter(|intent| intent.source != "system").map(|intent| intent.intent);
+    Some(system.into_iter().chain(bundle.facts.into_iter().map(|fact| fact.claim)).chain(intents).collect())
 }
 
 /// History up to a line, as it would have been.
@@ -211,7 +226,16 @@ impl Rolling<'_, '_> {
         replay.gone.replace(None);
         let counts = replay.intents.counts(context.row.thread, counts, self.other.policy().windows());
         let question = redact(&text).clean;
-        let would = self.rules((&question, &row.model), &resolved, counts);
+        let mut would = self.rules((&question, &row.model), &resolved, counts);
+        if would.is_empty() {
+            let beside = sent_with(row).unwrap_or_default();
+            let texts: Vec<&str> = beside.iter().map(String::as_str).collect();
+            let codes = broken_beside(self.other, &question, counts, &texts);
+            would.extend(codes.into_iter().map(|code| Rule { code, cause: Cause::Beside }));
+        }
+        if would.is_empty() && may_be_beside(self.other, &was) {
+            return Ok(Err(BESIDE));
+        }
         Ok(Ok(Difference { exchange: row.exchange_id, session: session.id, seq: row.seq, question, was, would }))
     }
 

@@ -92,6 +92,7 @@ fn words(one: &Difference) -> String {
     let rule = |rule: &Rule| match &rule.cause {
         Cause::Own => format!("{} (its own text)", quiet(&rule.code)),
         Cause::Referred(turn) => format!("{} (the text of turn {turn})", quiet(&rule.code)),
+        Cause::Beside => format!("{} (what was sent with it)", quiet(&rule.code)),
         Cause::Other => quiet(&rule.code),
     };
     format!(
