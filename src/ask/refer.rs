@@ -119,11 +119,11 @@ fn declare(
             }
         }
     }
-    // What is named one by one comes first; the last turns take the room that is left.
+    // What is named one by one comes first; the last turns take the room that is left, two references each.
     let mut unfit = 0;
+    let mut room = rules.max_refs.saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
     for (reference, most) in refs.iter().filter_map(|one| Some((one, one.last()?))) {
-        let room = rules.max_refs.saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
-        let (last, left) = last(store, parent, most, room)?;
+        let (last, left) = last(store, parent, most, &mut room)?;
         unfit += left;
         ids.extend(last.into_iter().map(|id| (id, reference.to_string())));
     }
@@ -144,12 +144,12 @@ fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
 
 /// Events of the last `most` turns on the way from a turn back to the first of its thread, as far as there is room for
 /// two references a turn; and how many turns had none.
-fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: u64) -> Result<(Vec<String>, u64), StoreError> {
+fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> Result<(Vec<String>, u64), StoreError> {
     let most = usize::try_from(most).unwrap_or(usize::MAX).min(MOST_BACK);
-    let (mut ids, mut next, mut room, mut unfit) = (Vec::new(), parent, room, 0);
+    let (mut ids, mut next, mut unfit) = (Vec::new(), parent, 0);
     for _ in 0..most {
         let Some(turn) = next else { break };
-        match room {
+        match *room {
             0 => unfit += 1,
             1 => {
                 // The question alone.
@@ -162,7 +162,7 @@ fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: u64) -> Resul
                 ids.extend(events.map(|event| event.event.to_string()));
             }
         }
-        room = room.saturating_sub(2);
+        *room = room.saturating_sub(2);
         next = store.thread_turn(turn)?.and_then(|row| row.parent);
     }
     Ok((ids, unfit))

@@ -32,8 +32,8 @@ use super::session::turn_name;
 use super::wire::{self, WireError, env};
 use super::{NEGATIVE, could_not, find, print, say};
 
-use view::View;
 pub use lost::lines as lost;
+use view::View;
 pub use view::disclosed;
 
 /// What `gently context` is asked to do.

@@ -4,11 +4,12 @@ use uuid::Uuid;
 
 use crate::govern::kernel::RingCaps;
 use crate::record::bundle::NamedHash;
+use crate::record::context::block::context_block;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::Intent;
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation, context_block, context_digest,
+    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation, context_digest,
 };
 use crate::record::context::turn::CHAT_MESSAGE;
 

@@ -165,7 +165,11 @@ fn failures_have_the_documents_codes() {
         assert_eq!((found, recorded), (code, reason));
         assert!(message.starts_with(code) && message.contains(says), "{message}");
     }
-    assert_eq!(named(&["i0", "i0"], &config("50", "1")).unwrap_err().0, "MAX_REFS_EXCEEDED", "what was declared counts");
+    assert_eq!(
+        named(&["i0", "i0"], &config("50", "1")).unwrap_err().0,
+        "MAX_REFS_EXCEEDED",
+        "what was declared counts"
+    );
     assert_eq!(named(&["i0", "i0"], &config("50", "2")).unwrap().refs.len(), 2);
     assert_eq!(named(&[], &config("ALLOW", "EXPAND")).unwrap().refs, []);
 }

@@ -8,11 +8,12 @@ use crate::govern::sanitize::unnumbered;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::commitment::{Role, Salt, commit};
+use crate::record::context::block::block_again;
 use crate::record::context::event::{
     Boundary, Decision, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
 };
 use crate::record::context::json::JsonFault;
-use crate::record::context::spec::{Resolved, Transformation, block_again, left_out};
+use crate::record::context::spec::{Resolved, Transformation, left_out};
 use crate::record::context::turn::{CHAT_MESSAGE, ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::documents::Format;
 use crate::record::exchange::{ArtifactDoc, row_id};
@@ -163,7 +164,8 @@ fn begin_if_default(
     }
     // Writing the row again would hide that it was taken away.
     if draft.tx.next_index(thread)? > 0 {
-        let reason = format!("thread {thread} has events and no row in the database: gently audit verify says what is wrong");
+        let reason =
+            format!("thread {thread} has events and no row in the database: gently audit verify says what is wrong");
         return Err(RecorderError::NotAllowed { reason });
     }
     if thread != thread_id(session.id, 0) {

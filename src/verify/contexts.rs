@@ -12,13 +12,14 @@ use crate::continuity::refs::CODES;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::commitment::{Role, Salt, Scheme, commit};
+use crate::record::context::block::block_again;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::{
     Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
 };
 use crate::record::context::spec::{
     AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef, Transformation,
-    block_again, context_digest, left_out,
+    context_digest, left_out,
 };
 use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::hash::Hash32;

@@ -379,7 +379,8 @@ fn asked_ten() -> Person {
 /// A ban that is tried says what living under it says: a question that would have been denied is nobody's context.
 #[test]
 fn a_policy_that_is_tried_denies_what_it_would_have_denied_from_the_beginning() {
-    let policy = "[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n[policy.refs]\nintents = 2\n";
+    let policy =
+        "[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n[policy.refs]\nintents = 2\n";
     let history = asked_ten();
     let file = history.dir.path().join("policy.toml");
     std::fs::write(&file, policy).unwrap();
@@ -502,12 +503,18 @@ fn the_last_turns_are_turns_and_what_has_no_room_is_said() {
     let five = person.gently(&["ask", "--json", "--ref", "last:4", "five?"]).exits(0);
     let facts = five.json();
     // Two turns, and the question of a third; the fourth has no room.
-    assert_eq!((&facts["context"]["not_declared"], facts["context"]["declared_refs"].as_array().unwrap().len()), (&json!(2), 5));
+    assert_eq!(
+        (&facts["context"]["not_declared"], facts["context"]["declared_refs"].as_array().unwrap().len()),
+        (&json!(2), 5)
+    );
     assert!(five.err.contains("not declared: 2 of the last turns have no place"), "{}", five.err);
     // Unset, context.refs leaves it to context.json.
     std::fs::write(&path, shipped.replacen("ALLOW", "EXPAND", 1).replacen("10", "1", 1)).unwrap();
     let six = ask(&person, &["six?"]);
-    assert_eq!((&six["context"]["declared"], six["context"]["declared_refs"].as_array().unwrap().len()), (&json!(["last:1"]), 2));
+    assert_eq!(
+        (&six["context"]["declared"], six["context"]["declared_refs"].as_array().unwrap().len()),
+        (&json!(["last:1"]), 2)
+    );
     sound(&person);
     assert_eq!(replayed(&person, &["--all"], 0)["failures"], json!([]));
 }
@@ -527,13 +534,24 @@ fn what_a_reference_loses_is_said_with_its_reason() {
     person.set("GENTLY_MODEL_DEFAULT", "openai/m");
     ask(&person, &["一?"]);
     let second = person.gently(&["ask", "--json", "二?"]).exits(0);
-    assert_eq!((&second.json()["context"]["not_shown"], second.err.contains("not shown")), (&json!([]), false), "{second:?}");
+    assert_eq!(
+        (&second.json()["context"]["not_shown"], second.err.contains("not shown")),
+        (&json!([]), false),
+        "{second:?}"
+    );
     assert!(server.requests().last().unwrap().json().to_string().contains("会议室"));
     let third = person.gently(&["ask", "--json", "three?"]).exits(0);
     let lost = third.json()["context"]["not_shown"].clone();
-    assert_eq!((lost.as_array().unwrap().len(), &lost[0]["reason"]), (1, &json!("evidence_blob_disallowed")), "{lost:#}");
+    assert_eq!(
+        (lost.as_array().unwrap().len(), &lost[0]["reason"]),
+        (1, &json!("evidence_blob_disallowed")),
+        "{lost:#}"
+    );
     assert_eq!(lost[0]["what"], "answer");
-    assert!(third.err.contains("not shown to the model: answer") && third.err.contains("evidence_blob_disallowed: it is a dump"));
+    assert!(
+        third.err.contains("not shown to the model: answer")
+            && third.err.contains("evidence_blob_disallowed: it is a dump")
+    );
     let preview = person.gently(&["context", "preview", "And now?"]).exits(0);
     assert!(preview.err.contains("not shown to the model: answer"), "{preview:?}");
     sound(&person);

@@ -16,12 +16,12 @@ use gently::continuity::declared::TurnContext;
 use gently::continuity::refs::{Found, Lookup};
 use gently::govern::kernel::Kernel;
 use gently::govern::kernel::RingCaps;
+use gently::record::bundle::NamedHash;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::event::{
     Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
 };
 use gently::record::context::spec::{DeclaredRef, Form};
-use gently::record::bundle::NamedHash;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -91,9 +91,32 @@ impl Dice {
     /// Words among which are the block's own lines, and white space of every kind.
     fn text(&mut self) -> String {
         let words = [
-            "garden", "Größe", "😀", "---", "\n---\n", "\n", "  ", "\u{2028}", "\r\n---\r\n", "\\---", "\"\\/", "\u{7f}", "\u{1}",
-            "DBL_CONTEXT_REFS_END", "\nDBL_CONTEXT_REFS_BEGIN\n", "\n[ref_id=x kind=INTENT]\n", "\u{1c}", "\u{feff}", "\u{a0}",
-            "\\[ref_id=", "_obs", "机器状态正常", "\u{10ffff}", "e\u{301}", "\t", "<gently-context>",
+            "garden",
+            "Größe",
+            "😀",
+            "---",
+            "\n---\n",
+            "\n",
+            "  ",
+            "\u{2028}",
+            "\r\n---\r\n",
+            "\\---",
+            "\"\\/",
+            "\u{7f}",
+            "\u{1}",
+            "DBL_CONTEXT_REFS_END",
+            "\nDBL_CONTEXT_REFS_BEGIN\n",
+            "\n[ref_id=x kind=INTENT]\n",
+            "\u{1c}",
+            "\u{feff}",
+            "\u{a0}",
+            "\\[ref_id=",
+            "_obs",
+            "机器状态正常",
+            "\u{10ffff}",
+            "e\u{301}",
+            "\t",
+            "<gently-context>",
         ];
         (0..=self.below(7)).map(|_| words[self.below(words.len())]).collect()
     }
@@ -136,8 +159,7 @@ fn draw(dice: &mut Dice) -> Drawn {
         let at = usize::from(dice.one_in(6));
         let (turn_id, said) = (dice.id(), [dice.text(), dice.text()]);
         let mut place = |id: String| {
-            let place =
-                Place { index: next[at], id, turn_id: turn_id.clone(), thread_id: threads[at].clone() };
+            let place = Place { index: next[at], id, turn_id: turn_id.clone(), thread_id: threads[at].clone() };
             next[at] += 1;
             place
         };
@@ -166,7 +188,13 @@ fn draw(dice: &mut Dice) -> Drawn {
         let turn = dice.one_in(5);
         declared.push(match dice.below(40) {
             0 => dice.id(),
-            _ => if turn { event.turn_id.clone() } else { event.id.clone() },
+            _ => {
+                if turn {
+                    event.turn_id.clone()
+                } else {
+                    event.id.clone()
+                }
+            }
         });
         if dice.one_in(6) {
             declared.push(declared.last().unwrap().clone());
@@ -274,7 +302,12 @@ fn all_that_is_resolved_and_digested_is_what_the_published_gateway_makes_of_it()
         }
         *codes.entry(theirs["code"].as_str().unwrap_or("resolved").to_owned()).or_insert(0) += 1;
     }
-    assert!(found.is_empty(), "GENTLY_GATEWAY_SEED={seed}: {} of {compared}\n{}", found.len(), found[..found.len().min(12)].join("\n"));
+    assert!(
+        found.is_empty(),
+        "GENTLY_GATEWAY_SEED={seed}: {} of {compared}\n{}",
+        found.len(),
+        found[..found.len().min(12)].join("\n")
+    );
     // The draw is worth something.
     assert!(compared > 20_000, "{compared}");
     assert!(codes["resolved"] > TURNS / 3 && codes.len() == 4, "{codes:?}");

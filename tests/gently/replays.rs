@@ -71,7 +71,10 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
         ("UPDATE thread_event SET bytes = 7 WHERE kind = 'EXECUTION'", "same_events"),
         ("UPDATE llm_exchange SET response_hash = context_bundle_hash WHERE seq = 2", "same_record"),
         ("UPDATE llm_exchange SET response_commitment = prompt_commitment WHERE seq = 2", "same_record"),
-        ("UPDATE chat_turn SET content_hash = (SELECT context_bundle_hash FROM llm_exchange WHERE seq = 1) WHERE content = 'two?'", "same_record"),
+        (
+            "UPDATE chat_turn SET content_hash = (SELECT context_bundle_hash FROM llm_exchange WHERE seq = 1) WHERE content = 'two?'",
+            "same_record",
+        ),
         ("DELETE FROM thread", "same_events"),
         ("UPDATE thread SET number = 7", "same_events"),
         ("UPDATE thread_turn SET intent_type = 'chat.command'", "same_context"),

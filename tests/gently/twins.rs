@@ -107,7 +107,11 @@ fn draw(dice: &mut Dice) -> Drawn {
         kernel.push_str(&format!("\n[policy.thread]\nintents = {}\n", 6 + dice.below(20)));
     }
     if dice.one_in(2) {
-        kernel.push_str(&format!("\n[policy.rate]\nintents = {}\nseconds = {}\n", 3 + dice.below(4), 30 + dice.below(90)));
+        kernel.push_str(&format!(
+            "\n[policy.rate]\nintents = {}\nseconds = {}\n",
+            3 + dice.below(4),
+            30 + dice.below(90)
+        ));
     }
     if dice.one_in(2) {
         kernel.push_str(&format!("\n[policy.budget]\ntokens = {}\nseconds = 600\n", 60 + dice.below(400)));
@@ -300,11 +304,18 @@ fn policy_says_the_same_of_500_pairs_of_histories_that_differ_in_answers() {
             );
             assert_eq!(one, twin, "{told}");
             compared += 1;
-            if one.codes.is_empty() { allowed += 1 } else { denied += 1 }
+            if one.codes.is_empty() {
+                allowed += 1
+            } else {
+                denied += 1
+            }
             codes.extend(one.codes);
         }
     }
     assert_eq!(compared, 500);
     // The draw is worth something: most policies denied something, and enough was allowed.
-    assert!(denied > 50 && allowed > 50 && codes.len() >= 6, "seed {seed}: {denied} denied, {allowed} allowed, {codes:?}");
+    assert!(
+        denied > 50 && allowed > 50 && codes.len() >= 6,
+        "seed {seed}: {denied} denied, {allowed} allowed, {codes:?}"
+    );
 }

@@ -58,7 +58,9 @@ pub fn lines(context: &TurnContext, unfit: u64) -> Vec<String> {
         let named: Vec<String> = of
             .iter()
             .take(NAMED)
-            .map(|made| format!("{} {}", what(context, &made.ref_id), made.ref_id.get(..DIGITS).unwrap_or(&made.ref_id)))
+            .map(|made| {
+                format!("{} {}", what(context, &made.ref_id), made.ref_id.get(..DIGITS).unwrap_or(&made.ref_id))
+            })
             .collect();
         let more = of.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -75,8 +77,6 @@ pub fn lines(context: &TurnContext, unfit: u64) -> Vec<String> {
 
 /// The same for programs.
 pub fn facts(context: &TurnContext) -> Value {
-    let told = |made: &Transformation| {
-        json!({"ref_id": made.ref_id, "what": what(context, &made.ref_id), "reason": made.rule, "says": why(&made.rule)})
-    };
+    let told = |made: &Transformation| json!({"ref_id": made.ref_id, "what": what(context, &made.ref_id), "reason": made.rule, "says": why(&made.rule)});
     left(context).map(told).collect()
 }

@@ -203,7 +203,10 @@ mod tests {
             ("", ""),
             ("plain -2]", "plain -2]"),
             ("a [redacted:password-2] b", "a [redacted:password] b"),
-            ("[redacted:aws-access-key-12][redacted:aws-access-key]", "[redacted:aws-access-key][redacted:aws-access-key]"),
+            (
+                "[redacted:aws-access-key-12][redacted:aws-access-key]",
+                "[redacted:aws-access-key][redacted:aws-access-key]",
+            ),
             ("[redacted:[redacted:password-7]", "[redacted:[redacted:password]"),
             ("[redacted:password-2", "[redacted:password-2"),
             ("[redacted:password-]", "[redacted:password-]"),

@@ -1,5 +1,6 @@
 //! Known answers of the reference implementation, and what ours does beyond it.
 
+use super::super::block::context_block;
 use super::super::event::{Execution, Intent, Place};
 use super::*;
 use crate::record::context::config::GENESIS_CONTEXT;

@@ -77,7 +77,10 @@ pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: &Rows<'_>) ->
                 let digest = again.digest().map(|digest| digest.0);
                 let text = again.text().filter(|_| event.kind == Kind::Intent);
                 let length = text.and_then(|text| u64::try_from(unnumbered(text).len()).ok());
-                let compared = worst([same(&named("event_digest"), event.digest, digest), same(&named("bytes"), event.bytes, length)]);
+                let compared = worst([
+                    same(&named("event_digest"), event.digest, digest),
+                    same(&named("bytes"), event.bytes, length),
+                ]);
                 if compared != Outcome::Holds {
                     return Ok(compared);
                 }
@@ -140,10 +143,8 @@ pub(super) fn hashes(replay: &Replay<'_>, rows: &Rows<'_>) -> Outcome {
         Some(turn) if turn.content.is_some() => same(what, turn.content_hash, digest(turn)),
         _ => Outcome::Holds,
     };
-    let texts = [
-        of_turn("content_hash of the question", &rows.user),
-        of_turn("content_hash of the answer", &rows.aurora),
-    ];
+    let texts =
+        [of_turn("content_hash of the question", &rows.user), of_turn("content_hash of the answer", &rows.aurora)];
     let Some(outcome) = &rows.exchange.outcome else { return worst(texts) };
     let stored = rows.aurora.as_ref().and_then(|turn| turn.content_hash);
     let mut answered = vec![same("response_hash", outcome.response_hash, stored)];
@@ -151,7 +152,11 @@ pub(super) fn hashes(replay: &Replay<'_>, rows: &Rows<'_>) -> Outcome {
         answered.push(same("the response's commitment, by the log", outcome.response_commitment, Some(response)));
     }
     let drift = rows.drift.iter().map(|drift| {
-        same("response_hash of its drift", Some(drift.response_hash), Some(outcome.response_commitment.unwrap_or(Hash32::ZERO)))
+        same(
+            "response_hash of its drift",
+            Some(drift.response_hash),
+            Some(outcome.response_commitment.unwrap_or(Hash32::ZERO)),
+        )
     });
     worst(texts.into_iter().chain(answered).chain(drift))
 }

@@ -194,7 +194,8 @@ impl Stream {
             self.threads.keys().copied().chain(begun).filter(|thread| !rows.contains(thread)).collect();
         for thread in lost {
             let events = self.threads.get(&thread).copied().unwrap_or_default();
-            let what = format!("expected a row of it, with {events} events in the log's order; found none in the database");
+            let what =
+                format!("expected a row of it, with {events} events in the log's order; found none in the database");
             faults.push(Fault { place: format!("thread {thread}"), what });
         }
         for thread in known {

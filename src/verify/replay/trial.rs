@@ -221,8 +221,7 @@ impl Rolling<'_, '_> {
         }
         let source = Source { replay, before: None, were_erased: were_erased(&context) };
         let place = (context.row.thread, context.row.parent);
-        let resolved =
-            TurnContext::resolve(config, place, &declared, self.other.rules().rings.declared(), &source)?;
+        let resolved = TurnContext::resolve(config, place, &declared, self.other.rules().rings.declared(), &source)?;
         replay.gone.replace(None);
         let counts = replay.intents.counts(context.row.thread, counts, self.other.policy().windows());
         let question = redact(&text).clean;
@@ -260,7 +259,11 @@ impl Rolling<'_, '_> {
         let alone: BTreeSet<String> = on(Vec::new()).into_iter().collect();
         let cause = |code: &str| {
             if !code.starts_with(FORBIDDEN) {
-                return if code.starts_with("policy.prompt") || code == "policy.empty_prompt" { Cause::Own } else { Cause::Other };
+                return if code.starts_with("policy.prompt") || code == "policy.empty_prompt" {
+                    Cause::Own
+                } else {
+                    Cause::Other
+                };
             }
             if alone.contains(code) {
                 return Cause::Own;

@@ -81,9 +81,7 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         (None, _) => without_context(&rows, text, absent),
         (Some(context), Err(why)) => without_kernel(replay, context, &rows, why)?,
         (Some(context), Ok(kernel)) => match replay.config(context)?.as_ref() {
-            Ok(config) => {
-                Turn { context, rows: &rows, config, kernel, text, absent, compiled }.outcomes(replay)?
-            }
+            Ok(config) => Turn { context, rows: &rows, config, kernel, text, absent, compiled }.outcomes(replay)?,
             Err(words) => without_configuration(replay, context, &rows, words)?,
         },
     };
