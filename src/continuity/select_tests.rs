@@ -89,7 +89,7 @@ fn of(found: Vec<Candidate>) -> Recalled {
 }
 
 #[test]
-fn the_best_come_first_and_ties_go_by_id() {
+fn the_best_come_first_and_of_ties_the_newer() {
     let found = vec![
         fact(3, "third", None, 10),
         fact(2, "second", None, 10),
@@ -97,7 +97,7 @@ fn the_best_come_first_and_ties_go_by_id() {
         fact(4, "fourth", None, 900),
     ];
     let chosen = choose(&roomy(), &of(found));
-    assert_eq!(facts(&chosen), ["ledger:000004", "ledger:000002", "ledger:000003", "ledger:000001"]);
+    assert_eq!(facts(&chosen), ["ledger:000004", "ledger:000003", "ledger:000002", "ledger:000001"]);
     let reasons: Vec<&str> = chosen.refs.iter().map(|one| one.included_reason.as_str()).collect();
     assert_eq!(reasons[0], "ring1.relevance:900.recency:100.authority:100.risk:0.utility:40");
     assert_eq!(chosen.refs.len(), 4);
