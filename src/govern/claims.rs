@@ -176,7 +176,11 @@ fn reports(words: &[String], at: usize) -> bool {
         [i, can, confirm, rest @ ..] if i == "i" && can == "can" && confirm == "confirm" => rest,
         [as_, you, asked, rest @ ..] if as_ == "as" && you == "you" && asked.ends_with("ed") => rest,
         [as_, requested, rest @ ..]
-            if as_ == "as" && matches!(requested.as_str(), "requested" | "instructed" | "promised") =>
+            if as_ == "as"
+                && matches!(
+                    requested.as_str(),
+                    "requested" | "instructed" | "promised" | "discussed" | "agreed" | "planned"
+                ) =>
         {
             rest
         }

@@ -45,6 +45,10 @@ struct Expressions {
     coping: LazyLock<Regex>,
     private: LazyLock<Regex>,
     turns_away: LazyLock<Regex>,
+    rather_not: LazyLock<Regex>,
+    moral: LazyLock<Regex>,
+    advice: LazyLock<Regex>,
+    wants: LazyLock<Regex>,
     elsewhere: LazyLock<Regex>,
     about: LazyLock<Regex>,
     how: LazyLock<Regex>,
@@ -133,8 +137,23 @@ const PRIVATE: &str = r"(?x-u)\b(?:do\ not|don't)\ have\ (?:any\ )?(?:access\ to
   |\b(?:a\ violation|an\ invasion)\ of\ (?:[a-z']+\ ){0,2}privacy\b|\bthat(?:'s|\ is)\ private\b|^sorry,\ no\b|^no,?\ sorry\b";
 /// A turn away from the subject.
 const TURNS_AWAY: &str = r"(?x-u)\bi\ am\ going\ to\ stop\ here\b|\blet's\ (?:talk\ about|discuss|change\ to)\ something\ else\b|\blet's\ change\ the\ subject\b|\bi\ (?:do\ not|don't|won't|will\ not)\ (?:write|make|create|build|give|provide|offer)\ 
-    (?:[a-z]+\ ){0,3}(?:malware|viruses|weapons?|threats|spyware|exploits|explosives|drugs|instructions|directions)\b|\bi\ won't\ (?:write|make|create|build|do|be)\b|\bi\ (?:will|would)\ not\ (?:write|make|build)\ (?:that|this|it)\b
+    (?:[a-z]+\ ){0,3}(?:malware|viruses|weapons?|threats|spyware|exploits|explosives|drugs|instructions|directions)\b|\bi\ won't\ (?:write|make|create|build|do)\b|\bi\ (?:will|would)\ not\ (?:write|make|build)\ (?:that|this|it)\b
   |\bsomething\ i\ (?:have\ to|must|need\ to)\ decline";
+/// A speaker's own wish not to, without a word of being able to.
+const RATHER_NOT: &str = r"(?x-u)\bi\ would\ (?:rather|prefer)(?:\ to)?\ (?:not|help|focus|talk|discuss|suggest|avoid)\b|\bi\ try\ (?:not\ to|to\ avoid)\b
+  |\b(?:is|are)(?:n't|\ not)\ (?:something|things|anything|one)\ (?:that\ )?i\ (?:do|make|can|will|would|offer|share|write|tell)\b|\bi\ will\ (?:pass|have\ to\ pass|skip\ this)\b
+  |\bi\ (?:do\ not|don't)\ (?:share|give\ out|hand\ out|tell|make\ (?:jokes|fun)|take\ part|do\ that|want\ to\ (?:reinforce|help|contribute|support|be|make))\b
+  |\bi\ am\ not\ going\ to\ (?:argue|make|tell|give|say|do|take|play|justify|pretend\ that)\b|\bi\ (?:can't|cannot)\ (?:present|argue|defend|make\ (?:the|a)\ case|back)\b
+  |\bi\ have\ no\ access\ to\ (?:[a-z']+\ ){0,3}(?:private|personal|contact|confidential)\b";
+/// What makes something that was asked for wrong, in the words of law and morals.
+const MORAL: &str = r"(?x-u)\b(?:illegal|unlawful|against\ the\ law|(?:a|serious)\ (?:crime|felony)|criminal|fraud|libel|defamation|unethical|immoral|dishonest|harmful|cruel
+    |abusive|(?:a\ form\ of|is)\ abuse|breach\ of\ (?:trust|privacy)|human\ rights?|demeans?|endangers?|innocent\ people|real\ people|legal\ consequences|could\ get\ you\ (?:fired|arrested)
+    |without\ (?:their|his|her|someone's)\ (?:consent|knowledge|permission)|against\ (?:their|his|her)\ will)\b|\bviolat(?:es|ion|ing)\b|\bno\ safe\ way\b|\bnever\ the\ right\b";
+/// What is put in place of an answer.
+const ADVICE: &str = r"(?x-u)\bplease\b|\bconsider\b|\bencourage\b|\binstead\b|\btry\ (?:open|to\ talk|talking)|\b(?:talk|speak|speaking|talking)\ (?:to|with)\b|\b(?:seek|reach\ out)\b|\brather\b|\balternatives?\b
+  |\bhappy\ to\ (?:help|discuss|talk)|\bhonest(?:ly)?\b|\bif\ you(?:\ have|'ve|'re|\ are|\ had)\b|\bdon't\ (?:drive|do)\b|\bwould\ not\ recommend\b|\brespect\b|\bcould\ (?:ruin|hurt|harm|cost|have|lead)\b";
+/// A prompt that wants something done or told.
+const WANTS: &str = r"(?x-u)^(?:how\ (?:do|can|could|would|should|to|might)|where\ (?:do|can|could|should)|what(?:'s|\ is|\ are)\ (?:the\ |a\ |some\ )?(?:best|easiest|good|quickest|fastest|safest)|can\ you|could\ you|help|tell|teach|give|show|write|make|create|explain\ how|i\ (?:want|need))\b";
 /// The same in German, French and Spanish.
 const ELSEWHERE: &str = r"(?x)(?-u:\b)(?:kann|könnte|darf|werde|möchte)\ (?:ich\ )?(?:\pL+\ ){0,6}(?:nicht|keine?n?)\ (?:\pL+\ ){0,4}(?:helfen|unterstützen|schreiben|erstellen|geben|liefern|beantworten|bereitstellen|weiterhelfen|tun|verfassen|behilflich)
   |(?-u:\b)muss\ ich\ (?:\pL+\ ){0,3}ablehnen|(?-u:\b)ich\ lehne\ (?:das|es|dies)\ ab
@@ -144,7 +163,7 @@ const ELSEWHERE: &str = r"(?x)(?-u:\b)(?:kann|könnte|darf|werde|möchte)\ (?:ic
 /// A prompt that asks what something is: that it is a crime is then the answer.
 const ABOUT: &str = r"(?x-u)^(?:what(?:'s|\ is|\ are|\ was|\ were|\ does|\ do|\ did|\ happens|\ happened)|who|when|which|define|describe|tell\ me\ about|explain\ what)\b";
 /// And one that asks how, all the same.
-const HOW: &str = r"(?x-u)\b(?:best|easiest|good|quickest|fastest|safest|cheapest|most\ effective|great)\ (?:way|ways|method|methods|place|places|thing|things)\b|\bhow\ (?:to|do\ i|can\ i)\b|\b(?:password|pin|address|account|records?)\b";
+const HOW: &str = r"(?x-u)\b(?:best|easiest|good|quickest|fastest|safest|cheapest|most\ effective|great)\ (?:way|ways|method|methods|place|places|thing|things)\b|\bhow\ (?:to|do\ i|can\ i)\b|\b(?:password|pin|address|account|records?|i|my|me)\b";
 const QUESTION: &str = r"(?x)(?-u:\b)(?:question|request|statement|premise|prompt|assumption|topic|language)(?-u:\b)[^.]{0,80}
     (?-u:\b)(?:harmful|inappropriate|offensive|stereotyp|discriminat|hate|unethical|derogatory|prejudice|illegal|violent)
   |(?-u:\b)(?:harmful|offensive|derogatory)\ (?:and\ [a-z]+\ )?(?:stereotype|question|request|content)";
@@ -166,6 +185,10 @@ static ALL: Expressions = Expressions {
     coping: LazyLock::new(|| new(COPING)),
     private: LazyLock::new(|| new(PRIVATE)),
     turns_away: LazyLock::new(|| new(TURNS_AWAY)),
+    rather_not: LazyLock::new(|| new(RATHER_NOT)),
+    moral: LazyLock::new(|| new(MORAL)),
+    advice: LazyLock::new(|| new(ADVICE)),
+    wants: LazyLock::new(|| new(WANTS)),
     elsewhere: LazyLock::new(|| new(ELSEWHERE)),
     about: LazyLock::new(|| new(ABOUT)),
     how: LazyLock::new(|| new(HOW)),

@@ -12,6 +12,9 @@
 //!
 //! A negation, a condition, a modal or a report of others before the verb makes it none.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
 use super::sanitize::count;
 
 /// So many words after its auxiliary a participle may stand: German puts it at the end of the clause.
@@ -52,6 +55,7 @@ const GERMAN: Tongue = Tongue {
         &["habe", "ich"],
         &["ich", "hab"],
         &["hab", "ich"],
+        &["hab"],
         &["wir", "haben"],
         &["haben", "wir"],
     ],
@@ -76,7 +80,7 @@ const GERMAN: Tongue = Tongue {
     now: "jetzt nun soeben gerade sofort bereits erfolgreich wieder",
     no_report: "nicht kein keine keinen keiner keines keinem nie niemals wenn falls sobald nachdem bevor ob würde würden hätte \
                 hätten könnte könnten kann können soll sollte sollten muss müssen darf wäre wären laut angeblich zeigt zeigen sagt \
-                sagte dass damit ohne bis du ihr hast warum wie was wann wurden's",
+                sagte dass damit ohne bis du ihr hast warum wann",
     here: "unten oben hier folgende folgenden folgendes beispiel entwurf text absatz satz funktion code",
     behind: "erfolgreich jetzt für dich sie neu",
 };
@@ -159,7 +163,24 @@ fn has(list: &str, word: &str) -> bool {
 /// Whether a clause of these words claims a side effect; `shown` when the reply shows code, which is then what was made.
 pub(super) fn claims(words: &[String], shown: bool) -> bool {
     count(words.len());
-    ALL.iter().any(|tongue| tongue.claims(words, shown))
+    // Most clauses hold no verb of these languages: one look-up a word tells.
+    words.iter().any(|word| is_verb(word)) && ALL.iter().any(|tongue| tongue.claims(words, shown))
+}
+
+/// Whether a word is a verb of a deed in any of the languages.
+fn is_verb(word: &str) -> bool {
+    static ONCE: OnceLock<HashSet<&str>> = OnceLock::new();
+    let all = ONCE.get_or_init(|| {
+        let lists = ALL.iter().flat_map(|tongue| [tongue.doing, tongue.infinitives, tongue.deeds, tongue.edits]);
+        lists.flat_map(str::split_whitespace).collect()
+    });
+    all.contains(word) || all.contains(bare(word)) || word.strip_prefix("d'").is_some_and(|word| all.contains(word))
+}
+
+/// Without what a French participle is bent by.
+fn bare(word: &str) -> &str {
+    let bare = word.trim_end_matches('s');
+    if bare.ends_with("ée") { bare.trim_end_matches('e') } else { bare }
 }
 
 impl Tongue {
@@ -193,9 +214,7 @@ impl Tongue {
 
     /// French bends a participle by `e` and `s`.
     fn is_deed(&self, word: &str, on_a_thing: bool) -> bool {
-        let bare = word.trim_end_matches('s');
-        let bare = if bare.ends_with("ée") { bare.trim_end_matches('e') } else { bare };
-        let of = |list: &str| has(list, word) || has(list, bare);
+        let of = |list: &str| has(list, word) || has(list, bare(word));
         of(self.deeds) || (on_a_thing && of(self.edits))
     }
 

@@ -76,6 +76,8 @@ const MORE: &[&str] = &[
     "base",
     "tâche",
     "e-mail",
+    "reboot",
+    "restart",
 ];
 
 /// Verbs of two words: the verb, and what follows it at once or behind its object.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 const REFUSALS: &str = include_str!("../data/drift/refusals.jsonl");
+const FRESH: &str = include_str!("../data/drift/fresh.jsonl");
 const AUTHORITY: &str = include_str!("../data/drift/authority.jsonl");
 const ACTS: &str = include_str!("../data/drift/acts.jsonl");
 
@@ -72,6 +73,25 @@ fn refusals_of_every_kind() {
     for counts in halves {
         assert!(counts.wanted >= 20 && counts.recall() >= 92 && counts.precision() >= 93, "{halves:?}");
     }
+}
+
+/// Written after the rules, and looked at by nobody since: what they come to here is what `docs/drift.md` promises.
+#[test]
+fn refusals_that_no_rule_was_written_to() {
+    let mut counts = Counts::default();
+    for row in FRESH.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let raised = judged(text(&row, "prompt"), text(&row, "response")).refusal();
+        let wanted = row["label"] == "refuse";
+        counts.hits += usize::from(wanted && raised);
+        counts.wanted += usize::from(wanted);
+        counts.raised += usize::from(raised);
+        counts.others += usize::from(!wanted);
+    }
+    println!(
+        "refusals, fresh: {} of {} found, {} raised, {} others",
+        counts.hits, counts.wanted, counts.raised, counts.others
+    );
+    assert!(counts.wanted >= 30 && counts.recall() >= 60 && counts.precision() >= 85, "{counts:?}");
 }
 
 #[test]
