@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 """Checks a gently ledger: a second opinion that shares no code with gently.
 
-    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]…
-                      [--headers FILE] [--json]
+    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--checkpoint FILE] [--signer KEY-OR-FILE]… [--policy FILE] [--head FILE]…
+                      [--headers FILE] [--network NAME] [--require ANSWER,…] [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
-    scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--policy FILE] [--headers FILE] [--json]
-                                                    one opened text, without any ledger
+    scripts/verify.py --opening FILE [--signer KEY-OR-FILE]… [--policy FILE] [--headers FILE] [--network NAME]
+                      [--require ANSWER,…] [--json]
+                                                    opened texts, without any ledger
 
-With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
+The tree head of a log is the file audit.checkpoint beside it, unless --checkpoint names another. Keys are given the newest
+last. With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
 Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
-library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database is not
-looked at, and the answers say so. OpenTimestamps proofs are read, and with --headers (a file of 80
-bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the chain in it.
+library, `git` and `ssh-keygen`. The database is not looked at, and the answers say so. OpenTimestamps proofs are read, and
+with --headers (a file of 80 bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the
+chain in it.
 
-Exit 0: consistent and complete, and nothing is `no`. 1: something was found. 2: could not look.
+Exit 0: consistent and complete, and no line is signed by nobody (an opening: consistent, commitment and tree head are yes,
+and signed by, when keys are given). 1: not so, or an answer that --require names is not yes. 2: nothing could be judged, or
+it was refused.
 
-How it reads: git is asked for raw objects only (`cat-file --batch`) and every object's name is computed
-again here. Every Ed25519 signature is checked here (strictly: canonical S, A and R, no small order);
-`ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one as well, or
-about all of them with --every-signature (some 5 ms each). The log is streamed segment by segment.
+How it reads: git is asked for raw objects only, for their sizes first, and every object's name is computed again here; refs
+are read here, from regular files. Every Ed25519 signature is checked here, by one predicate (s < L, A and R canonical and of
+no small order, sB - hA is R); `ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one
+as well, or about all of them with --every-signature (some 5 ms each). The log is read segment by segment. What takes longer
+than its size allows, or more memory than git is given, is refused.
 """
 import argparse
 import array
@@ -301,9 +306,15 @@ def one_of(*words):
     return lambda value: isinstance(value, str) and value in words
 
 
-def is_origin(value):
+def is_note_name(value):
+    """A name that may stand in a signed note."""
     return isinstance(value, str) and value != "" and "+" not in value and not any(
         c.isspace() or ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 for c in value)
+
+
+def is_origin(value):
+    """A ledger's own name: 1 to 100 printable bytes of ASCII, no blank, no plus."""
+    return isinstance(value, str) and re.match(r"[!-*,-~]{1,100}\Z", value) is not None
 
 
 def fields(value, schema):
@@ -450,6 +461,11 @@ def bits_of(target):
 
 def read_chain(path, network, epochs):
     """{height: header} of a file of kept headers: linked, with work, of the difficulty that is due."""
+    if os.path.isdir(path):
+        inside = [name for name in sorted(os.listdir(path)) if re.match(network + r"-(0|[1-9][0-9]*)\.dat\Z", name)]
+        if not inside:
+            raise CannotLook("--headers %s: no file %s-START.dat in it" % (path, network))
+        path = os.path.join(path, inside[0])
     name = re.match(r"([a-z0-9]+)-(0|[1-9][0-9]*)\.dat\Z", os.path.basename(path))
     if not name or name.group(1) != network:
         raise CannotLook("--headers %s: expected a file %s-START.dat" % (path, network))
@@ -621,7 +637,7 @@ def key_id(name, kind, key):
 def read_vkey(text):
     """(name, kind, key) of NAME+ID+BASE64. ValueError when it is none."""
     parts = text.split("+", 2)
-    if len(parts) != 3 or not is_origin(parts[0]):
+    if len(parts) != 3 or not is_note_name(parts[0]):
         raise ValueError("'%s' is no verifier key NAME+ID+BASE64" % text[:80])
     material = decode_base64(parts[2].encode())
     if material is None or len(material) != 33 or material[0] not in (LOG_KEY, COSIGNER_KEY):
@@ -752,7 +768,7 @@ def read_cosigned_head(raw):
             name = match.group(1).decode()
         except UnicodeDecodeError:
             return None
-        if not is_origin(name):
+        if not is_note_name(name):
             return None
         found.append((name, signed[:4], signed[4:]))
     return head, parts, found
@@ -1004,12 +1020,17 @@ class Git:
         if len(wanted) > self.AT_ONCE:
             # More would fill both pipes, and each side wait for the other.
             return self.read_many(wanted[:self.AT_ONCE]) + self.read_many(wanted[self.AT_ONCE:])
-        refused = self.refusals(wanted)
+        # git would follow a link, and wait for a pipe: of what is no file it is not even asked.
+        links = [want[0] in self.links for want in wanted]
+        asked = iter(self.refusals([want for want, link in zip(wanted, links) if not link]))
+        refused = ["the object's file is no regular file" if link else next(asked) for link in links]
         left = [want for want, why in zip(wanted, refused) if why is None]
         contents = iter(self.contents(left))
         return [next(contents) if why is None else why for why in refused]
 
     def refusals(self, wanted):
+        if not wanted:
+            return []
         for attempt in (1, 2):
             if self.sizes_of is None:
                 self.sizes_of = self.ask("--batch-check")
@@ -1032,8 +1053,6 @@ class Git:
         words = head.decode("utf-8", "replace").split()
         if len(words) != 3:
             return "the object is missing"
-        if name in self.links:
-            return "the object's file is no regular file"
         if words[1] != kind:
             return "the object is a %s, not a %s" % (words[1], kind)
         return None if int(words[2]) <= most else "the %s has %s bytes; a reader takes %d" % (kind, words[2], most)
@@ -1107,7 +1126,7 @@ class Node:
     __slots__ = ("parents", "log", "kind")
 
     def __init__(self, raw):
-        self.parents = tuple(line[7:].decode() for line in START.match(raw).group(2).splitlines())
+        self.parents = tuple(sys.intern(line[7:].decode()) for line in START.match(raw).group(2).splitlines())
         message = raw.partition(b"\n\n")[2]
         logs = re.findall(rb"^Log: (.*)$", message, re.MULTILINE)
         self.log = logs[0].decode() if len(logs) == 1 and re.match(rb"[0-9a-f]{64}\Z", logs[0]) else None
@@ -1296,7 +1315,7 @@ class Check:
         self.missing, self.missing_of = [], None
         self.times, self.clock_sets, self.heights, self.cheap, self.unproven = array.array("Q"), [], {}, [], []
         self.foreign_refs, self.plain, self.witnessed_line = 0, False, (0, None)
-        self.commits_apart, self.last_time, self.seen_notes = 0, 0, set()
+        self.commits_apart, self.last_time, self.seen_notes, self.late = 0, 0, set(), []
         # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
         self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
         self.named, self.proven, self.orphaned = {}, 0, 0
@@ -1320,7 +1339,7 @@ class Check:
         self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
         self.key, self.first_key, self.next_key, self.allowed = None, None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
-        self.positions, self.newest = {}, None
+        self.positions, self.newest, self.reached, self.rotated_to = {}, None, {}, {}
         # headers and signatures
         self.headers, self.anchors, self.local_starts, self.headless = 0, 0, 0, []
         # What could not be looked at: starts, ends and anchors; signatures.
@@ -1449,17 +1468,44 @@ class Check:
         self.main.reverse()
         self.positions = {oid: n for n, oid in enumerate(self.main)}
 
+    def reached_on_main(self, oid):
+        """The highest position on main among a commit and its ancestors; -1 when there is none."""
+        todo = [oid]
+        while todo:
+            at = todo[-1]
+            parents = [] if at in self.positions else [p for p in self.nodes[at].parents if p in self.nodes]
+            missing = [p for p in parents if p not in self.reached]
+            if missing:
+                todo.extend(missing)
+                continue
+            self.reached[at] = self.positions.get(at, max((self.reached[p] for p in parents), default=-1))
+            todo.pop()
+        return self.reached[oid]
+
+    def key_without_line(self, oid):
+        """The key in force for a commit whose line is not known: that of the last rotation before it on main; behind the
+        last segment, with no log at hand, the newest there is."""
+        newest = self.newest_key()
+        if self.apart or self.first_key is None:
+            return newest
+        reached = self.reached_on_main(oid) - (oid in self.positions)
+        key = self.first_key
+        for rotation in self.main[1:max(reached, 0) + 1]:
+            if rotation in self.rotated_to:
+                key = self.rotated_to[rotation]
+        return key
+
     def newest_key(self):
         """The newest key in main: under it stand commits whose line is not known."""
         if self.first_key is None:
             return None
         if self.newest is None:
-            self.newest = self.first_key
+            self.newest, self.rotated_to = self.first_key, {}
             for oid in self.main[1:]:
                 if self.nodes[oid].kind == "key_rotate" and spelled(self.git.read(oid, "commit", MAX_COMMIT))[0]:
                     document = self.read_document(oid, "rotate.json")
                     if fields(document, DOCUMENTS["rotate.json"]) is None:
-                        self.newest = read_key(document["new_signer"])
+                        self.newest = self.rotated_to[oid] = read_key(document["new_signer"])
         return self.newest
 
     def read_document(self, oid, name):
@@ -1559,8 +1605,8 @@ class Check:
         covered, here, torn, lines_at = self.number, self.number, False, {}
         if self.checkpoint and self.checkpoint[2] > here and self.first_key:
             text, origin, size, _, ident, signature = self.checkpoint
-            key = self.in_force(size)
-            if ident == key_id(origin, LOG_KEY, key) and self.holds(key, text, signature):
+            key = self.newest_key()
+            if origin == self.origin and ident == key_id(origin, LOG_KEY, key) and self.holds(key, text, signature):
                 covered = size
         # What of it a commit names, by the first line that claims its HASH; read in pieces, as nobody signed it yet.
         left, rest, at = self.log_size - start, b"", start
@@ -1676,7 +1722,7 @@ class Check:
         if self.key is None:
             return
         self.same(place, "origin", self.origin, origin)
-        key = self.key if node.log in self.record_lines else self.newest_key()
+        key = self.key
         if key_id != sha256(origin.encode() + b"\n\x01" + key).digest()[:4] or not self.holds(key, text, signature):
             self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
@@ -2054,7 +2100,7 @@ class Check:
             self.unseen_headers += kind in ("session_start", "session_end")
             return None
         raw, match, signed = parsed
-        self.signature(raw, match, signed, place, self.key if line else self.newest_key())
+        self.signature(raw, match, signed, place, self.key if line else self.key_without_line(oid))
         document, blobs, record = self.read_files(match.group(1).decode(), kind, place)
         if document is None:
             self.check_dates(match, line.time if line else None, place)
@@ -2104,7 +2150,7 @@ class Check:
         """Of a commit that belongs to no line of its kind."""
         parsed = self.parse(oid, self.place(oid))
         if parsed:
-            self.signature(*parsed, self.place(oid), self.newest_key())
+            self.signature(*parsed, self.place(oid), self.key_without_line(oid))
 
     def ask_ssh_keygen(self, place, key, payload, armor):
         self.asked += 1
@@ -2397,7 +2443,8 @@ class Check:
             self.find("complete", place, "a log of %d lines" % size, "%d lines that are signed and here" % self.number)
         elif self.sizes[size] is not None:
             self.same(place, "root", self.sizes[size][0].hex(), root.hex())
-        key = self.in_force(size)
+        # Behind the last segment it is the newest of main that is in force: a rotation is a segment's end.
+        key = self.newest_key() if size > self.in_segments else self.in_force(size)
         if key and (ident != key_id(origin, LOG_KEY, key) or not self.holds(key, text, signature)):
             self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
@@ -2509,6 +2556,7 @@ class Check:
             if line in after:
                 lowest = after[line] if lowest is None else min(lowest, after[line])
             if lowest is not None and self.times[line - 1] > lowest + AHEAD:
+                self.late.append(line)
                 self.find("not_after", "log line %d" % line, "a TIMESTAMP no later than its block's, " + stamp_text(lowest),
                           stamp_text(self.times[line - 1]))
 
@@ -2814,6 +2862,7 @@ class Check:
             "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
             "network": self.network, "signed_through": self.signed_line, "lines_unsigned": 0 if self.newer else self.unsigned,
             "lines_newer": self.unsigned if self.newer else 0, "clock_sets": self.clock_sets, "foreign_refs": self.foreign_refs,
+            "late_lines": sorted(self.late)[:FINDINGS_SHOWN] if len(self.late) == self.counts["not_after"] else [],
             "commits_without_line": self.commits_apart, "pinned": self.pinned is not None and self.first_key in self.pinned,
             "extents": {"complete": self.number, "unique": self.covered, "not_after": self.not_after_line(),
                         "signed_by": self.signed_line},
@@ -3460,6 +3509,9 @@ class CheckOpening:
             self.words["cosigned_by"] = ("yes", ", ".join(names))
             latest = max([carrier.line.time for _, carrier in self.pairs if carrier], default=0)
             self.witnessed = self.policy.reached_at(times, latest)
+            if self.witnessed is not None and self.start_seen and (
+                    self.witnessed < int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")):
+                self.witnessed = None
         elif whole:
             self.words["cosigned_by"] = ("not checked", "the tree head has not the cosignatures that the policy asks for (it has: %s)" % (
                 ", ".join(names) or "none"))
@@ -3517,7 +3569,9 @@ class CheckOpening:
     def not_after(self):
         self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
         for one in self.shown:
-            wants = self.file["stamp"] is not None and one.line and (one.opened or one.index == 0 or one is self.start)
+            # An outcome that stands beside its opened prompt may have one, too.
+            wants = self.file["stamp"] is not None and one.line and (
+                one.opened or one.index == 0 or one is self.start or one.line.event in ("response_fail", "denied"))
             rotation = one.line and one.line.event == "key_rotate"
             if one.more is not None and not wants and not rotation:
                 self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
@@ -3525,7 +3579,7 @@ class CheckOpening:
             self.stamped(self.file["stamp"])
         if self.unnamed_network():
             self.words["not_after"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
-        elif self.witnessed is not None and not self.has("not_after"):
+        elif self.witnessed is not None and self.witnessed <= MAX_TIME and not self.has("not_after"):
             seen = "witnesses saw the tree by " + stamp_text(self.witnessed)
             answer, reason = self.words["not_after"]
             self.words["not_after"] = ("yes", reason + "; " + seen if answer == "yes" else seen)
@@ -3548,7 +3602,8 @@ class CheckOpening:
             if own and own[2] == note[2] and own[3] != note[3]:
                 self.find("consistent+not_after", "stamp", "root " + own[3].hex(), "root " + note[3].hex())
         for one in self.shown:
-            if one.line and (one.opened or one.index == 0 or one is self.start):
+            beside = one.line and one.line.event in ("response_fail", "denied") and one.more is not None
+            if one.line and (one.opened or one.index == 0 or one is self.start or beside):
                 path = one.more if is_path(one.more) else None
                 if path is None or not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
                                                 [bytes.fromhex(node) for node in path], note[3]):
@@ -3596,7 +3651,7 @@ class CheckOpening:
                           carrier.line.stamp)
         if self.start_seen:
             begun = int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")
-            if height < self.start_seen[0] or seconds + AHEAD < begun:
+            if height < self.start_seen[0] or seconds < begun:
                 self.find("not_after", "stamp", "no block before the session's, %s" % self.named(*self.start_seen), self.named(height, header))
         known = self.height("not_after", "stamp", header, height)
         answer = "not checked" if known in ("cheap", "beyond") else "yes"
@@ -3644,8 +3699,8 @@ def print_opening(report, out):
 
 # ---------------------------------------------------------------- receipts, section 11
 
-RECEIPT = {"chain_entry": or_null(is_hash), "format": FORMAT, "line": is_hash, "log_head": is_hash, "origin": is_text,
-           "root": is_hash, "seq": is_count, "session_id": is_hash, "signature": is_text, "tree_size": is_count}
+RECEIPT = {"chain_entry": or_null(is_hash), "checkpoint": is_text, "format": FORMAT, "line": is_hash, "log_head": is_hash,
+           "seq": is_count, "session_id": is_hash, "signature": is_text}
 ARMOR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n\Z")
 
 
@@ -3667,10 +3722,14 @@ class Receipt:
         message = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(statement).digest())
         if not Ed25519().verify(self.key, message, signed[1]):
             raise CannotLook("%s: its signature does not hold: the receipt was changed" % path)
+        note = read_note(self.says["checkpoint"].encode("utf-8"))
+        if note is None or note[4] != key_id(note[1], LOG_KEY, self.key) or not Ed25519().verify(self.key, note[0], note[5]):
+            raise CannotLook("%s: its tree head is not signed by the key that signed the receipt" % path)
+        _, self.origin, self.size, self.root, _, _ = note
 
     def take(self, check, line):
         """The log after its newest line, which is None when it can't be read."""
-        if check.number == self.says["tree_size"]:
+        if check.number == self.size:
             self.there = (check.head, check.tree.root().hex())
         if line and line.hash == self.says["line"]:
             chain = line.details["chain"] if line.event == "response" else None
@@ -3679,24 +3738,22 @@ class Receipt:
 
     def judge(self, check):
         place, says = "receipt " + self.name, self.says
-        if check.origin is not None and check.origin != says["origin"]:
-            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + says["origin"])
+        if check.origin is not None and check.origin != self.origin:
+            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + self.origin)
         if check.first_key is not None:
-            keys = [key for after, key in check.keys_by_line if after <= says["tree_size"]]
-            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else self.key == keys[-1]
+            known = self.key in [key for _, key in check.keys_by_line] if self.size > check.number else (
+                self.key == check.in_force(self.size))
             if not known:
-                check.find("signed_by", place, "a signature by the key in force at line %d" % says["tree_size"],
-                           "one by " + key_text(self.key))
+                check.find("signed_by", place, "a signature by the key in force at line %d" % self.size, "one by " + key_text(self.key))
         if self.there is None:
-            check.find("complete", place, "%d lines or more, as its owner has signed" % says["tree_size"],
-                       "%d lines" % check.number)
+            check.find("complete", place, "%d lines or more, as its owner has signed" % self.size, "%d lines" % check.number)
             return
         head, root = self.there
-        for what, expected, actual in (("HASH", says["log_head"], head), ("root", says["root"], root)):
+        for what, expected, actual in (("HASH", says["log_head"], head), ("root", self.root.hex(), root)):
             if expected != actual:
-                check.find("unique", place, "%s %s at line %d" % (what, expected, says["tree_size"]), actual)
+                check.find("unique", place, "%s %s at line %d" % (what, expected, self.size), actual)
         due = (says["session_id"], says["seq"], says["chain_entry"])
-        if not self.line or self.line[0] > says["tree_size"] or self.line[1] != due:
+        if not self.line or self.line[0] > self.size or self.line[1] != due:
             check.find("unique", place, "line %s: the outcome of prompt %d of session %s" % (
                 says["line"], says["seq"], says["session_id"]), self.line or "no such line up to there")
 
@@ -3754,7 +3811,7 @@ def read_requirements(texts, names):
     for text in ",".join(texts).split(",") if texts else []:
         match = re.match(r"([a-z_-]+)(?::([1-9][0-9]{0,15}))?\Z", text)
         name = match and {"signed": "signed_by", "cosigned": "cosigned_by"}.get(match.group(1), match.group(1).replace("-", "_"))
-        if name not in names or match.group(2) and name not in ("unique", "not_after"):
+        if name not in names or match.group(2) and (name not in ("unique", "not_after") or names is ABOUT):
             raise CannotLook("--require '%s': one of %s; unique and not-after may name a line, not-after:120" % (
                 text, ", ".join(n.replace("_", "-") for n in names)))
         found.append((name, int(match.group(2)) if match.group(2) else None))
@@ -3766,8 +3823,11 @@ def unmet(report, required):
     missing = []
     for name, line in required:
         answer = report["answers"][name]
-        reached = answer in ("yes", "partly") and line is not None and line <= min(
-            report["extents"][name], report["extents"]["complete"]) if line is not None else answer == "yes"
+        reached = answer == "yes"
+        if line is not None:
+            # A line that is younger than the block that attests it says no for itself alone.
+            late = name == "not_after" and answer == "no" and report["late_lines"] and line < report["late_lines"][0]
+            reached = (late or answer in ("yes", "partly")) and line <= min(report["extents"][name], report["extents"]["complete"])
         if not reached:
             missing.append(name.replace("_", "-") + (":%d" % line if line is not None else ""))
     return missing
@@ -3820,7 +3880,7 @@ def main():
     parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
     parser.add_argument("--signer", metavar="KEY-OR-FILE", action="append", default=[],
                         help="a key the ledger may be signed by, the newest last; or a file of them, as allowed_signers is")
-    parser.add_argument("--headers", metavar="FILE", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
+    parser.add_argument("--headers", metavar="FILE-OR-FOLDER", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
     parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique (of an opening: cosigned by) a yes")
     parser.add_argument("--head", metavar="FILE", action="append", default=[], help="a tree head that somebody kept")
     parser.add_argument("--network", metavar="NAME", help="a test network whose blocks are to count")
