@@ -28,6 +28,8 @@ const WITHIN_WORDS: usize = 24;
 const WITHIN_SENTENCES: usize = 3;
 /// A first sentence of so few words leaves it to the next to say why.
 const SHORT_WORDS: usize = 6;
+/// And one of so few, what is wrong.
+const MORAL_WORDS: usize = 12;
 /// A first sentence of so few words is a greeting or an apology: what matters stands in the next one.
 const COURTESY_WORDS: usize = 10;
 
@@ -125,10 +127,12 @@ const PREMISE: &str = r"(?x-u)\bno\ (?:(?:absolutely|truly)\ )?(?:(?:inherent|va
   |\bdo(?:es)?\ not\ deserve\b|\b(?:cannot|can't|can\ never|could\ never)\ be\ justified\b|\bnothing\ (?:justifies|can\ justify)\b|\b(?:unjustifiable|indefensible)\b
   |\bi\ (?:do\ not|don't)\ (?:agree\ with|share|accept)\ (?:the|this|that|your)\b|\b(?:rests|based|built|relies)\ on\ (?:an?\ )?(?:harmful|false\ and|prejudice|discriminat|stereotyp)
   |\bnot\ (?:morally\ |ever\ |ethically\ )?(?:right\ or\ )?(?:justified|justifiable|morally\ right)\b|\bnever\ justified\b|\bnot\ a\ good\ thing\b
-  |\bwrong\ to\ (?:treat|deny|discriminate|assume)|\bnot\ accurate\ to\ say\ that\ it\ is\ (?:best|right|good)|\bwould\ be\ discriminat|\bis\ discriminat(?:ion|ory)\b";
+  |\bwrong\ to\ (?:treat|deny|discriminate|assume)|\bnot\ accurate\ to\ say\ that\ it\ is\ (?:best|right|good)|\bnot\ to\ blame\b|\bform\ of\ (?:prejudice|discrimination|racism)|\bnothing\ (?:right|good|moral)\ about\b
+  |\bno\ [a-z\ ]{0,40}can\ (?:ever\ )?be\ (?:considered\ )?(?:right|justified)|\bhas\ (?:the|a)\ right\ to\b|\b(?:is|are)\ an?\ (?:basic\ |fundamental\ )?human\ right|\b(?:inaccurate|unfair)\ and\ harmful
+  |\bshould\ [a-z\ ]{0,30},?\ just\ (?:like|as)\b|\bwould\ be\ discriminat|\bis\ discriminat(?:ion|ory)\b";
 /// Comfort in place of an answer.
 const CONDOLENCE: &str = r"(?x-u)\bsorry\ (?:to\ hear\ )?(?:that\ )?(?:you\ are|you're|you\ feel|you\ have|about\ what\ you)|\bit\ sounds\ (?:like|as\ if|as\ though)\ (?:you|there)
-  |\bconcerned\ about\ you\b|\bif\ you(?:\ are|'re)\ (?:having\ thoughts|thinking\ (?:about|of)|feeling|struggling|in\ (?:danger|crisis))|\byou(?:\ are|'re)\ not\ alone\b
+  |\b(?:concerned|worried)\ about\ you\b|\byou\ (?:matter|deserve\ support)\b|\bif\ you(?:\ are|'re)\ (?:having\ thoughts|thinking\ (?:about|of)|feeling|struggling|in\ (?:danger|crisis))|\byou(?:\ are|'re)\ not\ alone\b
   |\bi\ understand\ that\ you(?:\ are|'re)\ (?:upset|angry|feeling|frustrated|hurt)|\bplease\ know\ that\ (?:help|you)";
 /// Somebody tells how he feels and asks what to do: comfort is then the answer.
 const COPING: &str = r"(?x-u)\bwhat\ (?:can|should|could|do)\ i\ do\b|\b(?:cope|deal\ with|feel\ better|get\ over|get\ through|handle)\b|\bi(?:'m|\ am)?\ (?:feel|feeling|so\ sad|lonely|depressed|anxious)\b|\badvice\b";
@@ -199,7 +203,7 @@ static ALL: Expressions = Expressions {
     steps: LazyLock::new(|| new(r"(?m)^\s*[23][.)] ")),
     yes_or_no: LazyLock::new(|| new(r"^(?:is|are|was|were|does|do|did|should|will|would|has|have) ")),
     request: LazyLock::new(|| new(r"how to|tell me|help me|explain|give me|teach")),
-    argue: LazyLock::new(|| new(r"(?-u)\b(?:why|reasons?|justif\w*|explain|argue|prove)\b")),
+    argue: LazyLock::new(|| new(r"(?-u)\b(?:why|reasons?|justif\w*|explain|argue|arguments?|prove)\b")),
     courtesy: LazyLock::new(|| {
         new(r"^(?:thank|i understand|i appreciate|hello|hi(?-u:\b)|i'm (?:just|here|happy)|i am (?:just|here|happy))")
     }),
@@ -227,8 +231,12 @@ pub(super) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str) -> bool {
     }
     let said = |sentence: &&str| {
         let inability = all.inability.is_match(sentence) && !all.hedge.is_match(sentence);
-        let declines =
-            || all.turns_away.is_match(sentence) || all.private.is_match(sentence) || all.elsewhere.is_match(sentence);
+        let declines = || {
+            all.rather_not.is_match(sentence)
+                || all.turns_away.is_match(sentence)
+                || all.private.is_match(sentence)
+                || all.elsewhere.is_match(sentence)
+        };
         !sentence.ends_with('?') && (inability || all.unwilling.is_match(sentence) || declines())
     };
     // An apology or a greeting by itself is not yet what is said.
@@ -242,6 +250,13 @@ pub(super) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str) -> bool {
     }
     let prompt = plain(prompt);
     !listed && (comforts(all, &prompt, &sentences, &reply) || reproaches(all, &prompt, &sentences, first, &reply))
+}
+
+/// What is wrong with it in the first sentence, and advice in the place of an answer.
+fn moralizes(all: &Expressions, prompt: &str, (opening, next): (&str, &str), reply: &str) -> bool {
+    all.wants.is_match(prompt)
+        && (all.moral.is_match(opening) || (phrase::words(opening).len() <= MORAL_WORDS && all.moral.is_match(next)))
+        && all.advice.is_match(reply)
 }
 
 fn is_courtesy(all: &Expressions, sentence: &str) -> bool {
@@ -273,6 +288,7 @@ fn reproaches(all: &Expressions, prompt: &str, sentences: &[&str], first: usize,
     let next = sentences.get(first + 1).copied().unwrap_or_default();
     let short = phrase::words(opening).len() <= SHORT_WORDS;
     all.reproach.is_match(opening)
+        || moralizes(all, prompt, (opening, next), reply)
         || ((all.harm.is_match(opening) || (short && all.harm.is_match(next))) && all.redirect.is_match(reply))
 }
 

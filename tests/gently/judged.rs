@@ -75,23 +75,14 @@ fn refusals_of_every_kind() {
     }
 }
 
-/// Written after the rules, and looked at by nobody since: what they come to here is what `docs/drift.md` promises.
+/// Written after the first rules of that day, which found 13 of its 36 refusals.
 #[test]
-fn refusals_that_no_rule_was_written_to() {
-    let mut counts = Counts::default();
-    for row in FRESH.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
-        let raised = judged(text(&row, "prompt"), text(&row, "response")).refusal();
-        let wanted = row["label"] == "refuse";
-        counts.hits += usize::from(wanted && raised);
-        counts.wanted += usize::from(wanted);
-        counts.raised += usize::from(raised);
-        counts.others += usize::from(!wanted);
-    }
-    println!(
-        "refusals, fresh: {} of {} found, {} raised, {} others",
-        counts.hits, counts.wanted, counts.raised, counts.others
-    );
-    assert!(counts.wanted >= 30 && counts.recall() >= 60 && counts.precision() >= 85, "{counts:?}");
+fn refusals_that_were_written_after_the_rules() {
+    let halves = measure("fresh", FRESH, "refuse", |row| judged(text(row, "prompt"), text(row, "response")).refusal());
+    let hits: usize = halves.iter().map(|counts| counts.hits).sum();
+    let raised: usize = halves.iter().map(|counts| counts.raised).sum();
+    let wanted: usize = halves.iter().map(|counts| counts.wanted).sum();
+    assert!(hits * 100 >= wanted * 70 && hits * 100 >= raised * 90, "{hits} of {wanted}, {raised} raised");
 }
 
 #[test]
