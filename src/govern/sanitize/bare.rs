@@ -2,7 +2,7 @@
 
 use super::address::decoded;
 use super::steps;
-use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
+use super::value::{entropy, is_algorithm, is_dated, is_hex, is_public_token, is_random, is_uuid, makeup, wordiness};
 use super::words::Class;
 
 /// Shortest random token that is taken without a word about it.
@@ -92,7 +92,12 @@ impl Cues {
         }
         self.any.push((start, end));
         let tokenish = matches!(class, Class::Token | Class::Key) && !inside(bytes.get(end)) && is_owned(text, start);
-        if class == Class::Cue || tokenish {
+        // `key_rotate` is a name, no sentence.
+        let joined = |at: Option<&u8>| at.is_some_and(|b| matches!(b, b'_' | b'-'));
+        let said = class == Class::Cue
+            && !joined(start.checked_sub(1).and_then(|at| bytes.get(at)))
+            && !joined(bytes.get(end));
+        if said || tokenish {
             self.strong.push((start, end));
         }
     }
@@ -172,8 +177,12 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
         && is_told(word.trim_end_matches('='));
     let whole =
         short || (!assigns(word) && !is_rooted(word) && is_secret(word, cued) && !has_words_between_signs(word));
+    // What costs more to tell is asked of the few that are left.
+    let named = || is_called_public(text, kept_start) || is_algorithm(word) || is_member(word);
     if whole {
-        found.random.push((kept_start, kept_start + word.len()));
+        if !named() {
+            found.random.push((kept_start, kept_start + word.len()));
+        }
         return;
     }
     let mut at = 0;
@@ -183,7 +192,12 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
         return;
     }
     for part in word.split(['/', '.', '=', '~']) {
-        if is_secret(part, Cued::default()) && !has_words_between_signs(part) && !is_file_of_build(word, at, part) {
+        if is_secret(part, Cued::default())
+            && !is_public_token(part)
+            && !has_words_between_signs(part)
+            && !is_file_of_build(word, at, part)
+            && !named()
+        {
             found.random.push((kept_start + at, kept_start + at + part.len()));
         }
         at += part.len() + 1;
@@ -288,11 +302,27 @@ fn is_public(word: &str) -> bool {
     let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
     let pseudo_version =
         word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
+    // The line that a review is known by in the message of a commit.
+    let change = word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex);
+    let digest = ["sha-256=", "sha-384=", "sha-512=", "sha-1=", "md5="]
+        .iter()
+        .any(|name| word.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name)));
     bitcoin
+        || change
+        || digest
+        || is_public_token(word)
+        || is_archive(word)
         || hexadecimal
         || pseudo_version
         || is_board(word)
         || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
+}
+
+/// `authors/id/L/LE/LEONT/Crypt-Passwd-XS-0.601.tar.gz`.
+fn is_archive(word: &str) -> bool {
+    [".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".zip", ".whl", ".deb", ".rpm", ".gem", ".crate", ".jar"]
+        .iter()
+        .any(|end| word.len() > end.len() && word.ends_with(end))
 }
 
 /// A position of chess: eight ranks of pieces and empty squares.
@@ -311,6 +341,48 @@ fn is_harmless_place(text: &str, start: usize) -> bool {
             before.len() >= words.len() && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
         });
     said || is_in_address(bytes, start)
+}
+
+/// How much before a word is looked at for the name of its field.
+const FIELD: usize = 48;
+
+/// `PublicKey = …`, `Content-MD5: …`: whether the name before a word says that everybody may know it.
+pub(super) fn is_called_public(text: &str, start: usize) -> bool {
+    #[rustfmt::skip]
+    const NAMES: &[&str] = &[
+        "public", "pubkey", "pub_key", "verifykey", "verify_key", "verifying", "content-md5", "digest", "checksum", "fingerprint", "etag",
+        "integrity", "change-id", "sec-websocket", "sitekey", "publishable", "host key", "signify",
+    ];
+    let bytes = text.as_bytes();
+    let before = &bytes[start.saturating_sub(FIELD)..start];
+    let line =
+        before.iter().rposition(|b| matches!(b, b'\n' | b';' | b',' | b'{')).map_or(before, |at| &before[at + 1..]);
+    let name = line.trim_ascii_end();
+    let name = match name.iter().rposition(|b| b.is_ascii_alphanumeric()) {
+        Some(last) if name.len() - last <= 5 => &name[..=last],
+        _ => return false,
+    };
+    if name.len() == line.len() {
+        return false;
+    }
+    let lower = name.to_ascii_lowercase();
+    NAMES.iter().any(|known| lower.windows(known.len()).any(|window| window == known.as_bytes()))
+}
+
+/// `self._lib.PEM_write_bio_PKCS8PrivateKey`: a member of something in code.
+fn is_member(word: &str) -> bool {
+    const OWNERS: [&str; 12] = [
+        "self", "this", "cls", "super", "window", "document", "process", "module", "exports", "backend", "torch",
+        "args",
+    ];
+    let Some((first, rest)) = (word.len() <= MAX_BARE).then(|| word.split_once('.')).flatten() else { return false };
+    let part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    (OWNERS.contains(&first) || rest.starts_with('_') || rest.contains("._"))
+        && part(first)
+        && rest.split('.').all(part)
 }
 
 /// "commit fdc7b986…": what git calls an object by, also where keys are spoken of.

@@ -2,15 +2,20 @@
 
 mod address;
 mod bare;
+mod chat;
+mod codes;
 mod columns;
 mod dialect;
 mod engine;
+mod exempt;
 mod fold;
+mod lexicon;
 mod link;
 mod login;
 mod makeup;
 mod named;
 mod near;
+mod optional;
 mod pem;
 mod placeholder;
 mod prose;
@@ -28,7 +33,9 @@ mod words;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-pub use engine::Engine;
+pub use engine::{Choice, Engine};
+pub use exempt::Exemptions;
+pub use optional::{OPTIONAL, Optional};
 pub use placeholder::{NewPlaceholder, Placeholders, SecretTag};
 pub use rules::RuleFault;
 pub(in crate::govern) use steps::count;
@@ -76,6 +83,8 @@ pub struct Redaction {
     pub clean: Clean,
     /// What was taken out, by place.
     pub found: Vec<Finding>,
+    /// What looks like a secret and stays, because the home's list says so; by place.
+    pub allowed: Vec<Finding>,
 }
 
 static OWN: LazyLock<Engine> =

@@ -1,10 +1,11 @@
 //! What can be nothing but a password where one is spoken of: "I pasted Tiger#2063x in the chat, it's our password".
 
+use super::chat::is_named;
 use super::login::{self, is_other};
 use super::rounds::OPAQUE;
 use super::said::{QUOTES, reach_after, reach_before};
 use super::steps;
-use super::value::{makeup, wordiness};
+use super::value::{is_algorithm, is_colour, makeup, wordiness};
 
 /// Signs that people put into passwords, and seldom into other words.
 const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '?'];
@@ -30,6 +31,10 @@ const METHODS: &[&str] = &[
 /// Whether a word is none that a sentence says, no name and no number: letters, digits and signs in a mixture that
 /// somebody made up. `signed` asks for one of the signs inside.
 pub(super) fn is_made_up(text: &str, signed: bool) -> bool {
+    is_mixture(text, signed) && !(is_colour(text) || is_named(text) || is_algorithm(text))
+}
+
+fn is_mixture(text: &str, signed: bool) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || SIGNS.contains(&c) || OTHERS.contains(&c);
     if !LENGTH.contains(&text.len()) || !text.bytes().any(|b| b.is_ascii_digit()) || !text.chars().all(known) {
         return false;

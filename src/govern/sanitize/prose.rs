@@ -4,7 +4,9 @@ use super::login::{is_chosen, is_given, is_listed, is_mixed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
 use super::near::{is_made_up, is_numbered_method};
 use super::said::{QUOTES, Said, last_words, reach_after, reach_before, words};
-use super::value::{is_code, is_mixed_case, is_path, is_random, makeup, stands_in};
+use super::value::{
+    is_algorithm, is_code, is_mixed_case, is_path, is_public_token, is_random, is_uuid, makeup, stands_in,
+};
 use super::window::boundary;
 use super::words::{Class, Lexicon, Word, is_a_kind_of_name, is_common};
 
@@ -161,7 +163,12 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
             if setter || word.is(FILLERS) || word.text.is_empty() {
                 continue;
             }
-            let plain = || !sets && !is_part_of_name(text, start) && !asks(text, start);
+            let plain = || {
+                !sets
+                    && (is_english(text, start, end) || has_hump(word.text))
+                    && !is_part_of_name(text, start)
+                    && !asks(text, start)
+            };
             return word.may_be_password(plain).then(|| word.place());
         }
         // "password manager is", "password policy:": something about passwords.
@@ -184,6 +191,23 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
         }
     }
     None
+}
+
+/// Whether a word for a password is an English one: what is said of passwords elsewhere is known less well.
+fn is_english(text: &str, start: usize, end: usize) -> bool {
+    const ELSEWHERE: [&str; 12] = [
+        "mot", "mdp", "contrase", "passwort", "kennwort", "has", "heslo", "wacht", "senha", "parola", "salasana",
+        "lozinka",
+    ];
+    let word = text.get(start..end).unwrap_or_default().to_ascii_lowercase();
+    !ELSEWHERE.iter().any(|other| word.starts_with(other))
+}
+
+/// Whether there is a capital inside of a word and a small letter, as in no word of a sentence.
+fn has_hump(word: &str) -> bool {
+    let mut rest = word.chars();
+    rest.next();
+    rest.clone().any(char::is_uppercase) && word.chars().any(char::is_lowercase)
 }
 
 /// What a pass is for that opens no account.
@@ -366,7 +390,8 @@ pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(FILLERS) {
-            return (is_said_token(word.text) || is_made_up(word.text, true)).then(|| word.place());
+            let id = class == Class::Key && is_uuid(word.text);
+            return (!id && (is_said_token(word.text) || is_made_up(word.text, true))).then(|| word.place());
         }
         if !verb && word.start + word.text.len() > next {
             return None;
@@ -385,6 +410,8 @@ fn is_said_token(text: &str) -> bool {
     text.len() >= MIN_TOKEN
         && (made.digits > 0 || cases)
         && is_random(text)
+        && !is_algorithm(text)
+        && !is_public_token(text)
         && !stands_in(text)
         && !is_prose_sign(text)
         && !is_code(text)

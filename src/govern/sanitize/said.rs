@@ -28,7 +28,7 @@ pub(super) struct Said<'a> {
     calls: bool,
 }
 
-const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_'];
+const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_', '¿', '¡'];
 pub(super) const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
 
 /// The rest of the line after a place, as far as it is read.
