@@ -1,8 +1,9 @@
 //! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left alone.
 
 use super::address::decoded;
+use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
 use super::steps;
-use super::value::{entropy, is_algorithm, is_dated, is_hex, is_public_token, is_random, is_uuid, makeup, wordiness};
+use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
 use super::words::Class;
 
 /// Shortest random token that is taken without a word about it.
@@ -318,13 +319,6 @@ fn is_public(word: &str) -> bool {
         || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
 }
 
-/// `authors/id/L/LE/LEONT/Crypt-Passwd-XS-0.601.tar.gz`.
-fn is_archive(word: &str) -> bool {
-    [".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".zip", ".whl", ".deb", ".rpm", ".gem", ".crate", ".jar"]
-        .iter()
-        .any(|end| word.len() > end.len() && word.ends_with(end))
-}
-
 /// A position of chess: eight ranks of pieces and empty squares.
 fn is_board(word: &str) -> bool {
     let rank = |rank: &str| (1..=8).contains(&rank.len()) && rank.bytes().all(|b| b"pnbrqkPNBRQK12345678".contains(&b));
@@ -341,48 +335,6 @@ fn is_harmless_place(text: &str, start: usize) -> bool {
             before.len() >= words.len() && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
         });
     said || is_in_address(bytes, start)
-}
-
-/// How much before a word is looked at for the name of its field.
-const FIELD: usize = 48;
-
-/// `PublicKey = …`, `Content-MD5: …`: whether the name before a word says that everybody may know it.
-pub(super) fn is_called_public(text: &str, start: usize) -> bool {
-    #[rustfmt::skip]
-    const NAMES: &[&str] = &[
-        "public", "pubkey", "pub_key", "verifykey", "verify_key", "verifying", "content-md5", "digest", "checksum", "fingerprint", "etag",
-        "integrity", "change-id", "sec-websocket", "sitekey", "publishable", "host key", "signify",
-    ];
-    let bytes = text.as_bytes();
-    let before = &bytes[start.saturating_sub(FIELD)..start];
-    let line =
-        before.iter().rposition(|b| matches!(b, b'\n' | b';' | b',' | b'{')).map_or(before, |at| &before[at + 1..]);
-    let name = line.trim_ascii_end();
-    let name = match name.iter().rposition(|b| b.is_ascii_alphanumeric()) {
-        Some(last) if name.len() - last <= 5 => &name[..=last],
-        _ => return false,
-    };
-    if name.len() == line.len() {
-        return false;
-    }
-    let lower = name.to_ascii_lowercase();
-    NAMES.iter().any(|known| lower.windows(known.len()).any(|window| window == known.as_bytes()))
-}
-
-/// `self._lib.PEM_write_bio_PKCS8PrivateKey`: a member of something in code.
-fn is_member(word: &str) -> bool {
-    const OWNERS: [&str; 12] = [
-        "self", "this", "cls", "super", "window", "document", "process", "module", "exports", "backend", "torch",
-        "args",
-    ];
-    let Some((first, rest)) = (word.len() <= MAX_BARE).then(|| word.split_once('.')).flatten() else { return false };
-    let part = |part: &str| {
-        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    };
-    (OWNERS.contains(&first) || rest.starts_with('_') || rest.contains("._"))
-        && part(first)
-        && rest.split('.').all(part)
 }
 
 /// "commit fdc7b986…": what git calls an object by, also where keys are spoken of.

@@ -1,11 +1,12 @@
 //! Passwords in sentences of several languages: read by what stands around a word, not by one order of words.
 
 use super::lexicon::{AS, BOTH, CHANGE, DONE, JUDGE, KEY, NUMBERED, PHRASE, STRONG, Says, USER, WEAK, says};
-use super::near::is_numbered_method;
+use super::near::{is_account, is_numbered_method};
+use super::public::{is_algorithm, is_file};
 use super::rounds::OPAQUE;
 use super::said::{reach_after, reach_before};
 use super::steps;
-use super::value::{is_algorithm, is_dated, is_file, is_hex, is_mixed_case, is_uuid, makeup, stands_in};
+use super::value::{is_dated, is_hex, is_mixed_case, is_uuid, makeup, stands_in};
 use super::words::is_common;
 
 /// How much of a line behind a word must have been read before for it not to be read again.
@@ -278,6 +279,7 @@ fn is_odd(text: &str) -> bool {
     let hash = text.starts_with(['$', '#']) && digits == 0;
     !(mail
         || hash
+        || is_account(text)
         || is_version(text)
         || is_counted(text)
         || is_dated(text)

@@ -1,6 +1,6 @@
 //! One set of rules, and one look at a text with it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
@@ -8,14 +8,16 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use super::chat::{Chat, Topic};
 use super::columns::{self, Heads};
 use super::exempt::{Exempt, Exemptions};
+use super::gather::{Gathered, forms};
 use super::link::Ends;
 use super::near::{self, Near};
 use super::optional::{OPTIONAL, Optional};
+use super::public::{is_called_public, is_example};
 use super::rounds::OPAQUE;
 use super::rules::{Allow, Rule, RuleFault, RuleFile, read, read_own};
+use super::said::is_ticket;
 use super::span::Span;
 use super::triggers::{Action, TRIGGERS};
-use super::value::{is_public_token, stands_in, wordiness};
 use super::window::{AFTER, Windows, boundary, boundary_before};
 use super::words::{WORDS, Word};
 use super::{address, bare, codes, login, named, optional, pem, prose, steps};
@@ -86,27 +88,6 @@ pub(super) struct Seen {
     pub(super) spans: Vec<Span>,
     /// Public blocks.
     pub(super) public: Vec<(usize, usize)>,
-}
-
-/// Keywords while they are gathered: each once, with all that it calls for.
-#[derive(Default)]
-struct Gathered {
-    index: HashMap<String, usize>,
-    words: Vec<String>,
-    actions: Vec<Vec<Action>>,
-}
-
-impl Gathered {
-    fn add(&mut self, word: &str, action: Action) {
-        let at = *self.index.entry(word.to_owned()).or_insert_with(|| {
-            self.words.push(word.to_owned());
-            self.actions.push(Vec::new());
-            self.words.len() - 1
-        });
-        if !self.actions[at].contains(&action) {
-            self.actions[at].push(action);
-        }
-    }
 }
 
 impl Engine {
@@ -365,7 +346,7 @@ impl Engine {
             let Word { start, end, class } = *word;
             steps::count(end - start);
             cues.add(text, start, end, class);
-            if is_taken(text, end) || class.is_short() && prose::is_ticket(text, start, end) {
+            if is_taken(text, end) || class.is_short() && is_ticket(text, start, end) {
                 continue;
             }
             let kind = if class.is_password() { self.of.password } else { self.of.secret };
@@ -379,7 +360,7 @@ impl Engine {
                 place.or_else(|| prose::look(text, start, end, next))
             } else {
                 let place = place.or_else(|| prose::token(text, *word, next));
-                place.filter(|(at, _)| !bare::is_called_public(text, *at))
+                place.filter(|(at, _)| !is_called_public(text, *at))
             };
             let calls =
                 class.is_password() || text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("credential"));
@@ -394,14 +375,6 @@ impl Engine {
         }
         cues
     }
-}
-
-/// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`, `pk_live_publishable`.
-fn is_example(secret: &str) -> bool {
-    stands_in(secret)
-        || is_public_token(secret)
-        || (secret.matches('_').count() >= 3 && secret.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
-        || (secret.len() >= 16 && !secret.bytes().any(|b| b.is_ascii_digit() || b == b' ') && wordiness(secret) >= 75)
 }
 
 /// Adds a word that ends no earlier than all before it, unless it is inside of one; those inside of it go.
@@ -435,17 +408,4 @@ fn index_of(kinds: &mut Vec<String>, name: &str) -> usize {
 fn of_last(kinds: &mut Vec<String>) -> Kinds {
     let [url, basic, bearer, authorization, password, secret, encoded, token] = LAST.map(|name| index_of(kinds, name));
     Kinds { url, basic, bearer, authorization, password, secret, encoded, token }
-}
-
-/// A word as it is written: letters outside ASCII have two forms that the search does not know to be one.
-fn forms(word: &str) -> Vec<String> {
-    if word.is_ascii() {
-        return vec![word.to_owned()];
-    }
-    let mut rest = word.chars();
-    let first: String = rest.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    let mut forms = vec![word.to_owned(), format!("{first}{}", rest.as_str()), word.to_uppercase()];
-    forms.sort_unstable();
-    forms.dedup();
-    forms
 }

@@ -1,9 +1,10 @@
 //! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags, calls.
 
 use super::link::{Ends, Link, Value, link, value};
+use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
 use super::value::{
-    has_odd_signs, is_algorithm, is_code, is_colour, is_dated, is_escaped, is_hex, is_licence, is_mixed_case, is_name,
-    is_path, is_public_token, is_random, is_uuid, makeup, may_have_blanks, stands_in, wordiness,
+    has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_mixed_case, is_name, is_path, is_random, is_uuid, makeup,
+    may_have_blanks, stands_in, wordiness,
 };
 use super::words::{Class, Lexicon, Word, is_a_kind_of_name};
 

@@ -2,10 +2,11 @@
 
 use super::chat::is_named;
 use super::login::{self, is_other};
+use super::public::{is_algorithm, is_colour};
 use super::rounds::OPAQUE;
 use super::said::{QUOTES, reach_after, reach_before};
 use super::steps;
-use super::value::{is_algorithm, is_colour, makeup, wordiness};
+use super::value::{makeup, wordiness};
 
 /// Signs that people put into passwords, and seldom into other words.
 const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '?'];
@@ -95,7 +96,7 @@ fn is_method(text: &str) -> bool {
 }
 
 /// `root@db01`: a user and a host.
-fn is_account(text: &str) -> bool {
+pub(super) fn is_account(text: &str) -> bool {
     text.split_once('@').is_some_and(|(user, host)| {
         user.len() >= 2 && host.starts_with(|c: char| c.is_ascii_alphabetic()) && !host.contains(SIGNS)
     })

@@ -3,10 +3,9 @@
 use super::login::{is_chosen, is_given, is_listed, is_mixed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
 use super::near::{is_made_up, is_numbered_method};
-use super::said::{QUOTES, Said, last_words, reach_after, reach_before, words};
-use super::value::{
-    is_algorithm, is_code, is_mixed_case, is_path, is_public_token, is_random, is_uuid, makeup, stands_in,
-};
+use super::public::{is_algorithm, is_public_token};
+use super::said::{QUOTES, Said, has_hump, is_english, last_words, reach_after, reach_before, words};
+use super::value::{is_code, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in};
 use super::window::boundary;
 use super::words::{Class, Lexicon, Word, is_a_kind_of_name, is_common};
 
@@ -191,37 +190,6 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
         }
     }
     None
-}
-
-/// Whether a word for a password is an English one: what is said of passwords elsewhere is known less well.
-fn is_english(text: &str, start: usize, end: usize) -> bool {
-    const ELSEWHERE: [&str; 12] = [
-        "mot", "mdp", "contrase", "passwort", "kennwort", "has", "heslo", "wacht", "senha", "parola", "salasana",
-        "lozinka",
-    ];
-    let word = text.get(start..end).unwrap_or_default().to_ascii_lowercase();
-    !ELSEWHERE.iter().any(|other| word.starts_with(other))
-}
-
-/// Whether there is a capital inside of a word and a small letter, as in no word of a sentence.
-fn has_hump(word: &str) -> bool {
-    let mut rest = word.chars();
-    rest.next();
-    rest.clone().any(char::is_uppercase) && word.chars().any(char::is_lowercase)
-}
-
-/// What a pass is for that opens no account.
-const TICKETS: &[&str] =
-    &["boarding", "bus", "day", "guest", "museum", "park", "press", "rail", "season", "ski", "train"];
-
-/// Whether a word is the end of "boarding pass".
-pub(super) fn is_ticket(text: &str, start: usize, end: usize) -> bool {
-    let before = text.get(start.saturating_sub(10)..start).unwrap_or_default().trim_end();
-    text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("pass"))
-        && before
-            .rsplit(|c: char| !c.is_alphabetic())
-            .next()
-            .is_some_and(|last| TICKETS.iter().any(|ticket| last.eq_ignore_ascii_case(ticket)))
 }
 
 /// Whether a word is the end of a name in code: `confirm_password`.

@@ -1,9 +1,5 @@
 //! What a value looks like: random, a word, a stand-in, code.
 
-use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
-
 use super::makeup::{ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs};
 pub(super) use super::makeup::{entropy, makeup};
 use super::words::Lexicon;
@@ -271,86 +267,6 @@ pub(super) fn is_code(value: &str) -> bool {
         || (signs.any(COLON) && value.contains("::"))
         || (signs.any(ARROW) && value.contains("->"))
         || (signs.any(EQUALS) && (value.contains("===") || value.contains("!=")))
-}
-
-/// Names of methods of cryptography and encoding, in lower case.
-#[rustfmt::skip]
-const ALGORITHMS: &[&str] = &[
-    "aes128", "aes192", "aes256", "argon2id", "argon2", "bcrypt", "blake2b", "blake2s", "blake2", "blake3", "chacha20", "crc32",
-    "curve25519", "curve448", "ecdh", "ecdsa", "ed25519", "ed448", "es256", "gcm", "hkdf", "hmac", "hs256", "hs384", "hs512",
-    "md5", "mgf1", "mlkem768", "nistp256", "nistp384", "nistp521", "pbes2", "pbkdf2", "pkcs11", "pkcs12", "pkcs1", "pkcs7",
-    "pkcs8", "poly1305", "ps256", "ripemd160", "rs256", "rsa2048", "rsa4096", "salsa20", "scrypt", "secp256k1", "secp256r1",
-    "secp384r1", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3", "sntrup761", "tls13", "utf8mb4", "x25519", "x448", "x509",
-    "xchacha20", "xsalsa20",
-];
-
-/// Whether a word is the name of a method, or made of such names and words: `ChaCha20_Poly1305`, `X25519PublicKey`.
-pub(super) fn is_algorithm(text: &str) -> bool {
-    static NAMES: LazyLock<AhoCorasick> = LazyLock::new(|| {
-        let mut builder = AhoCorasickBuilder::new();
-        builder.ascii_case_insensitive(true).match_kind(MatchKind::LeftmostLongest);
-        builder.build(ALGORITHMS).expect("a short list of short words")
-    });
-    if text.len() > 64 || !text.bytes().any(|b| b.is_ascii_digit()) {
-        return false;
-    }
-    let plain = |part: &str| {
-        part.is_empty()
-            || part.bytes().all(|b| b.is_ascii_digit()) && part.len() <= 4
-            || part.bytes().all(|b| b.is_ascii_alphabetic()) && (part.len() <= 4 || wordiness(part) >= 40)
-    };
-    let (mut at, mut named) = (0, false);
-    let are_plain = |from: usize, to: usize| {
-        text.get(from..to).unwrap_or("0x").split(|c: char| !c.is_ascii_alphanumeric()).all(plain)
-    };
-    for hit in NAMES.find_iter(text) {
-        if !are_plain(at, hit.start()) {
-            return false;
-        }
-        (named, at) = (true, hit.end());
-    }
-    named && are_plain(at, text.len())
-}
-
-/// `#d8dee9`: a colour.
-pub(super) fn is_colour(text: &str) -> bool {
-    text.strip_prefix('#').is_some_and(|rest| matches!(rest.len(), 3 | 4 | 6 | 8) && is_hex(rest))
-}
-
-/// Tokens that their makers give to everybody: they name an account and open nothing.
-pub(super) fn is_public_token(text: &str) -> bool {
-    let stripe = ["pk_live_", "pk_test_"].iter().find_map(|start| text.strip_prefix(start));
-    stripe.is_some_and(|rest| rest.bytes().any(|b| b.is_ascii_lowercase()))
-        || ["sb_publishable_", "rzp_live_", "rzp_test_"].iter().any(|start| text.starts_with(start))
-}
-
-/// `MIT/Apache-2.0`, `GPL-3.0-or-later OR Artistic-1.0-Perl`.
-pub(super) fn is_licence(text: &str) -> bool {
-    #[rustfmt::skip]
-    const NAMES: &[&str] = &[
-        "0bsd", "agpl", "apache", "artistic", "bsd", "bsl", "cc-by", "cc0", "cddl", "epl", "eupl", "gpl", "isc", "lgpl",
-        "licenseref", "llvm-exception", "mit", "mpl", "openssl", "psf", "python-2", "unicode", "unlicense", "wtfpl", "zlib", "zpl",
-        "gcc-exception", "classpath-exception", "or", "and", "with", "ofl", "ncsa", "postgresql", "x11", "boost",
-    ];
-    let mut parts =
-        text.split(|c: char| c.is_whitespace() || matches!(c, '/' | '(' | ')' | ',')).filter(|part| !part.is_empty());
-    parts.all(|part| {
-        let lower = part.to_ascii_lowercase();
-        NAMES.iter().any(|name| lower.starts_with(name))
-    })
-}
-
-/// Whether a word is the name of a file or of a host: it ends as those do.
-pub(super) fn is_file(text: &str) -> bool {
-    #[rustfmt::skip]
-    const ENDS: &[&str] = &[
-        "bz2", "c", "cfg", "com", "conf", "cpp", "crate", "crt", "cs", "css", "csv", "de", "deb", "doc", "docx", "exe", "fr", "gem", "gif", "go",
-        "gz", "h", "html", "io", "iso", "jar", "java", "jpg", "js", "json", "kt", "lock", "log", "md", "mp3", "mp4", "net", "odt", "org",
-        "pdf", "php", "png", "py", "rb", "rpm", "rs", "sh", "sql", "svg", "swift", "tar", "tex", "tgz", "toml", "ts", "txt", "vue",
-        "whl", "xls", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
-    ];
-    let Some((name, end)) = text.rsplit_once('.') else { return false };
-    !name.is_empty() && end.len() <= 5 && ENDS.iter().any(|known| end.eq_ignore_ascii_case(known))
 }
 
 /// Whether a value is a path or an address.
