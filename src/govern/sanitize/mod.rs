@@ -39,7 +39,7 @@ use std::sync::{LazyLock, OnceLock};
 pub use engine::{Choice, Engine};
 pub use exempt::Exemptions;
 pub use optional::{OPTIONAL, Optional};
-pub use placeholder::{NewPlaceholder, Placeholders, SecretTag};
+pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, unnumbered};
 pub use rules::RuleFault;
 pub(in crate::govern) use steps::count;
 pub use steps::steps;
