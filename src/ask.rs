@@ -246,7 +246,8 @@ struct Cleaned {
 impl Cleaned {
     fn of(house: &House<'_>, session: &SessionRow, model: &Model, text: &str) -> Result<Cleaned, RecorderError> {
         let mut numbers = house.recorder.numbers(house.store, session.uuid)?;
-        let Redaction { clean: text, found: mut removed } = redact_with(text, &mut numbers);
+        // What stays by the home's own list is said by the list's digest on record.
+        let Redaction { clean: text, found: mut removed, allowed: _ } = redact_with(text, &mut numbers);
         let own = model.system().map(|text| redact_with(text.trim(), &mut numbers)).map(|own| {
             removed.extend(own.found);
             own.clean

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::govern::sanitize::{self, Engine, Finding, RuleFault, redact};
+use crate::govern::sanitize::{self, Choice, Engine, Finding, OPTIONAL, RuleFault, redact};
 use crate::home::locate;
 use crate::record::hash::Hash32;
 
@@ -32,7 +32,7 @@ pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, WireError> {
 
 /// Puts the rules of a configuration in force; a file that can't be used is an error, before anything else is done.
 pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
-    if config.rules.is_empty() {
+    if config.rules.is_empty() && config.allow.is_empty() && config.optional.is_empty() {
         return Ok(());
     }
     // A second call in one process is for the same home.
@@ -43,12 +43,22 @@ pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
 /// The rules of a configuration, ready to be used.
 fn engine(config: &Config) -> Result<Engine, RuleFault> {
     let files = config.rules.iter().map(|path| Ok((path.display().to_string(), text_of(path)?)));
-    Engine::new(&files.collect::<Result<Vec<_>, RuleFault>>()?)
+    let chosen = OPTIONAL.iter().filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
+    let choice = Choice { allow: config.allow.clone(), optional: chosen.map(|(.., kind)| *kind).collect() };
+    Engine::with(&files.collect::<Result<Vec<_>, RuleFault>>()?, &choice)
 }
 
 /// What is in force by a configuration, in words: how many rules, and each file with its SHA-256.
 pub fn described(config: &Config) -> Result<String, RuleFault> {
-    let mut words = format!("{} rules", engine(config)?.rules());
+    let engine = engine(config)?;
+    let mut words = format!("{} rules", engine.rules());
+    let exempt = engine.exemptions();
+    if exempt.count > 0 {
+        words.push_str(&format!("; {} exempted by [sanitize] allow", exempt.count));
+    }
+    for name in &config.optional {
+        words.push_str(&format!("; {name} looked for"));
+    }
     for path in &config.rules {
         words.push_str(&format!("; {} sha256 {}", path.display(), Hash32::digest(text_of(path)?.as_bytes())));
     }
@@ -80,9 +90,12 @@ fn whole(json: bool) -> Result<u8, String> {
     for finding in &redaction.found {
         say(&format!("removed: {} at bytes {} to {}", finding.kind, finding.start, finding.end));
     }
+    for finding in &redaction.allowed {
+        say(&format!("left, by [sanitize] allow: {} at bytes {} to {}", finding.kind, finding.start, finding.end));
+    }
     let clean = redaction.clean.as_str();
     if json {
-        let facts = json!({ "text": clean, "found": facts(&redaction.found) });
+        let facts = told(json!({ "text": clean, "found": facts(&redaction.found) }), &redaction.allowed);
         return Ok(print(&format!("{facts}\n")));
     }
     Ok(print(clean))
@@ -109,11 +122,21 @@ fn lines() -> Result<u8, String> {
             format!("standard input, line {number}: expected {{\"id\", \"text\"}}, a JSON object on one line; found something else ({what})")
         })?;
         let redaction = redact(&given.text);
-        let facts = json!({ "id": given.id, "text": redaction.clean.as_str(), "found": facts(&redaction.found) });
+        let clean = redaction.clean.as_str();
+        let one = json!({ "id": given.id, "text": clean, "found": facts(&redaction.found) });
+        let facts = told(one, &redaction.allowed);
         writeln!(out, "{facts}").map_err(written)?;
     }
     out.flush().map_err(written)?;
     Ok(FINE)
+}
+
+/// Adds what stays by the home's list, where there is such.
+fn told(mut facts_of: Value, allowed: &[Finding]) -> Value {
+    if !allowed.is_empty() {
+        facts_of["allowed"] = facts(allowed);
+    }
+    facts_of
 }
 
 fn facts(found: &[Finding]) -> Value {

@@ -97,6 +97,10 @@ pub struct Config {
     pub content: Content,
     /// Rule files for the sanitizer beside our own, absolute if the home's path is.
     pub rules: Vec<PathBuf>,
+    /// What looks like a secret and is none: exact texts, and expressions between slashes.
+    pub allow: Vec<String>,
+    /// Names of kinds that are looked for only where they are asked for.
+    pub optional: Vec<String>,
     /// Who cosigns tree heads.
     pub witness: Witnesses,
     /// `[keys] signer`: what signs the ledger.
@@ -285,6 +289,8 @@ impl Config {
                 _ => Content::Sanitized,
             },
             rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
+            allow: settings.list("sanitize.allow").to_vec(),
+            optional: settings.list("sanitize.optional").to_vec(),
             witness: Witnesses {
                 quorum: usize::try_from(number("witness.quorum")).expect("the table's range fits usize"),
                 deadline: Duration::from_millis(number("witness.deadline_ms")),

@@ -23,6 +23,16 @@ pub(super) const URL: Rule = Rule {
     shows: true,
 };
 pub(super) const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
+pub(super) const EXEMPT: Rule = Rule {
+    says: "a text, or an expression between slashes",
+    accepts: |text| (1..=512).contains(&text.len()) && !text.trim().is_empty(),
+    shows: true,
+};
+pub(super) const OPTIONAL: Rule = Rule {
+    says: "card, iban, email or phone",
+    accepts: |text| matches!(text, "card" | "iban" | "email" | "phone"),
+    shows: true,
+};
 pub(super) const MODEL: Rule = Rule {
     says: "\"auto\", \"observer\", \"replay\", \"ollama/NAME\", \"anthropic/NAME\", \"openai/NAME\" or an alias",
     accepts: |text| text == "auto" || is_model_id(text) || super::named::is_alias(text),

@@ -1,7 +1,7 @@
 //! The one table of configuration keys; it drives parsing, `get`, `set` and every error message.
 
 use super::ConfigError;
-use super::rules::{COMMAND, DECIMAL, MODEL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE};
+use super::rules::{COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE};
 pub use super::value::Value;
 use super::words::nearest;
 
@@ -282,6 +282,18 @@ pub static KEYS: &[Key] = &[
         kind: Kind::List(PATH),
         default: Default::List(&[]),
         doc: "rule files in the format of gitleaks that are in force beside our own; relative to the home",
+    },
+    Key {
+        name: "sanitize.allow",
+        kind: Kind::List(EXEMPT),
+        default: Default::List(&[]),
+        doc: "what is no secret although it looks like one: exact texts, and expressions between slashes; on record",
+    },
+    Key {
+        name: "sanitize.optional",
+        kind: Kind::List(OPTIONAL),
+        default: Default::List(&[]),
+        doc: "kinds that are taken out only where they are named here: card, iban, email, phone",
     },
     Key {
         name: "witness.quorum",

@@ -26,14 +26,14 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Find, StoreError};
 
 use super::draft::Draft;
-use super::keeping::{CONTENT_POLICY, settle};
+use super::keeping::{CONTENT_POLICY, SANITIZE_POLICY, settle};
 use super::numbers::forget_tags;
 use super::{Recorder, RecorderError};
 
 /// The kind of the artifact that says what was erased.
 pub const TOMBSTONE: &str = "tombstone";
 /// What a home can't do without, and what says that something else is gone.
-const KEPT: [&str; 6] = ["kernel", "auth_key", TOMBSTONE, "adopt", CONFLICT_RESOLVED, CONTENT_POLICY];
+const KEPT: [&str; 7] = ["kernel", "auth_key", TOMBSTONE, "adopt", CONFLICT_RESOLVED, CONTENT_POLICY, SANITIZE_POLICY];
 /// The reason of a tombstone where no text is kept.
 const UNKEPT_REASON: &str = "not kept";
 

@@ -11,6 +11,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::govern::sanitize;
 use crate::keys::os_random;
 use crate::record::canon;
 use crate::record::commitment::Salt;
@@ -28,6 +29,8 @@ use super::draft::Draft;
 
 /// The kind of the artifact that says what is kept from its line on.
 pub const CONTENT_POLICY: &str = "content_policy";
+/// The kind of the artifact that says what the sanitizer leaves by the home's own list, from its line on.
+pub const SANITIZE_POLICY: &str = "sanitize_policy";
 
 /// What is kept of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +145,31 @@ pub(super) fn settle(draft: &mut Draft<'_>, now: Seconds) -> Result<Keeping, Rec
         let salt = draft.told.salt("gently/1/content_policy/", &draft.head.lines.to_be_bytes());
         draft.artifact(now, None, &doc, salt)?;
     }
+    settle_exemptions(draft, now)?;
     Ok(wanted)
+}
+
+/// Puts on record what the sanitizer is told to leave, if it is not what is on record: how many entries the list has,
+/// and its digest. Without such an artifact there was no list. The entries themselves stay in the configuration.
+fn settle_exemptions(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
+    let exempt = sanitize::in_force().exemptions();
+    let content = json!({"allow": exempt.count, "sha256": Hash32::from_bytes(exempt.digest).to_string()});
+    let newest = draft.tx.newest_artifact(SANITIZE_POLICY)?;
+    let known = match &newest {
+        None => exempt.count == 0,
+        Some(newest) => {
+            let doc: Option<ArtifactDoc> =
+                newest.document.as_deref().and_then(|text| canon::parse(text.as_bytes()).ok());
+            doc.is_some_and(|doc| doc.content == content)
+        }
+    };
+    if !known {
+        let id = format!("{SANITIZE_POLICY}-{}", draft.head.hash.short16());
+        let doc = ArtifactDoc { content, format: Format, id, kind: SANITIZE_POLICY.to_owned() };
+        let salt = draft.told.salt("gently/1/sanitize_policy/", &draft.head.lines.to_be_bytes());
+        draft.artifact(now, None, &doc, salt)?;
+    }
+    Ok(())
 }
 
 /// The salt of a prompt whose process is gone, and with it the salt: nobody will open what it commits to.

@@ -71,6 +71,7 @@ mod replays;
 mod rotation;
 mod sanitized;
 mod sanitized_kinds;
+mod sanitized_said;
 mod screen;
 mod search_index;
 mod second;

@@ -12,6 +12,9 @@ use gently::govern::sanitize::{Engine, Placeholders, redact, steps};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 
+use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
+
 /// Labelled rows beside this repository, or where `GENTLY_DATA` says; none when they are not here.
 fn labelled(file: &str) -> Option<Vec<Value>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
@@ -182,6 +185,62 @@ fn a_home_adds_its_rule_files_and_a_broken_one_is_an_error() {
         assert_eq!((out.status.code(), out.stdout.len()), (Some(2), 0), "{text}");
         assert!(stderr.contains(said) && stderr.contains("house.toml"), "{text}: {stderr}");
     }
+}
+
+#[test]
+fn a_home_exempts_findings_by_text_or_expression_and_asks_for_more_kinds() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = |text: &str| std::fs::write(folder.path().join("gently.toml"), text).unwrap();
+    let input = b"password=hunter2 password=hunter3 card 4111 1111 1111 1111";
+    config("[sanitize]\nallow = [\"hunter2\"]\n");
+    let out = sanitize(folder.path(), &[], input);
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert_eq!(text, "password=hunter2 password=[redacted:password] card 4111 1111 1111 1111");
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(told.contains("left, by [sanitize] allow: password at bytes 9 to 16"), "{told}");
+    config("[sanitize]\nallow = [\"/hunter[0-9]/\"]\noptional = [\"card\"]\n");
+    let out = sanitize(folder.path(), &["--json"], input);
+    let facts: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(facts["text"], "password=hunter2 password=hunter3 card [redacted:card-number]");
+    assert_eq!(facts["allowed"].as_array().unwrap().len(), 2);
+    // An expression is all of a finding or nothing, and none may match everything.
+    config("[sanitize]\nallow = [\"/unter/\"]\n");
+    let out = sanitize(folder.path(), &[], b"password=hunter2");
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), "password=[redacted:password]");
+    for bad in ["/.*/", "/(/"] {
+        config(&format!("[sanitize]\nallow = ['{bad}']\n"));
+        let out = sanitize(folder.path(), &[], b"password=hunter2");
+        let stderr = String::from_utf8(out.stderr).unwrap();
+        assert_eq!((out.status.code(), out.stdout.len()), (Some(2), 0), "{bad}");
+        assert!(stderr.contains("[sanitize] allow"), "{bad}: {stderr}");
+    }
+}
+
+#[test]
+fn what_a_home_exempts_is_on_record_from_its_line_on() {
+    let server = ModelServer::start(Behaviour::Says("fine".to_owned()));
+    let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off"), ("GENTLY_MODEL_BASE_URL", &server.base_url())]);
+    let lists = |person: &Person| -> Vec<Value> {
+        let database = person.database();
+        let mut rows = database.prepare("SELECT document FROM artifact WHERE kind = 'sanitize_policy'").unwrap();
+        let rows = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        rows.map(|text| serde_json::from_str::<Value>(&text.unwrap()).unwrap()["content"].clone()).collect()
+    };
+    person.gently(&["ask", "--model", "openai/x", "password=hunter2hunter2"]).exits(0);
+    assert!(lists(&person).is_empty());
+    person.gently(&["config", "set", "sanitize.allow", "[\"hunter2hunter2\"]"]).exits(0);
+    for _ in 0..2 {
+        person.gently(&["ask", "--model", "openai/x", "password=hunter2hunter2"]).exits(0);
+    }
+    let one = lists(&person);
+    assert_eq!((one.len(), &one[0]["allow"]), (1, &json!(1)), "{one:?}");
+    assert!(String::from_utf8_lossy(&server.requests()[1].body).contains("hunter2hunter2"));
+    assert!(!String::from_utf8_lossy(&server.requests()[0].body).contains("hunter2hunter2"));
+    person.gently(&["config", "set", "sanitize.allow", "[]"]).exits(0);
+    person.gently(&["ask", "--model", "openai/x", "password=hunter2hunter2"]).exits(0);
+    let both = lists(&person);
+    assert!(both.len() == 2 && both.iter().any(|list| list["allow"] == 0), "{both:?}");
+    person.gently(&["audit", "verify"]).exits(0);
 }
 
 /// What a redaction of a text looks at, in bytes.

@@ -13,7 +13,7 @@ const PLAIN: &str = include_str!("../data/sanitizer/plain.txt");
 const TIMES: usize = 6;
 
 /// Numbers that look random and are the same everywhere (xorshift).
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
     fn below(&mut self, most: usize) -> usize {
@@ -70,7 +70,7 @@ fn password(dice: &mut Dice) -> String {
 }
 
 /// Fills a form: the text, and the secret in it.
-fn filled(form: &str, dice: &mut Dice) -> (String, String) {
+pub fn filled(form: &str, dice: &mut Dice) -> (String, String) {
     let mut text = String::new();
     let mut rest = form;
     while let Some((before, after)) = rest.split_once('‹') {
@@ -93,7 +93,7 @@ fn filled(form: &str, dice: &mut Dice) -> (String, String) {
     (text.replace(['«', '»'], ""), secret.to_owned())
 }
 
-fn forms(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn forms(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = file.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| line.split_once('\t').unwrap_or_else(|| panic!("no tab: {line}")))
 }

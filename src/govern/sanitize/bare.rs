@@ -1,6 +1,7 @@
 //! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left alone.
 
 use super::address::decoded;
+use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
 use super::steps;
 use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
 use super::words::Class;
@@ -92,7 +93,12 @@ impl Cues {
         }
         self.any.push((start, end));
         let tokenish = matches!(class, Class::Token | Class::Key) && !inside(bytes.get(end)) && is_owned(text, start);
-        if class == Class::Cue || tokenish {
+        // `key_rotate` is a name, no sentence.
+        let joined = |at: Option<&u8>| at.is_some_and(|b| matches!(b, b'_' | b'-'));
+        let said = class == Class::Cue
+            && !joined(start.checked_sub(1).and_then(|at| bytes.get(at)))
+            && !joined(bytes.get(end));
+        if said || tokenish {
             self.strong.push((start, end));
         }
     }
@@ -172,8 +178,12 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
         && is_told(word.trim_end_matches('='));
     let whole =
         short || (!assigns(word) && !is_rooted(word) && is_secret(word, cued) && !has_words_between_signs(word));
+    // What costs more to tell is asked of the few that are left.
+    let named = || is_called_public(text, kept_start) || is_algorithm(word) || is_member(word);
     if whole {
-        found.random.push((kept_start, kept_start + word.len()));
+        if !named() {
+            found.random.push((kept_start, kept_start + word.len()));
+        }
         return;
     }
     let mut at = 0;
@@ -183,7 +193,12 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
         return;
     }
     for part in word.split(['/', '.', '=', '~']) {
-        if is_secret(part, Cued::default()) && !has_words_between_signs(part) && !is_file_of_build(word, at, part) {
+        if is_secret(part, Cued::default())
+            && !is_public_token(part)
+            && !has_words_between_signs(part)
+            && !is_file_of_build(word, at, part)
+            && !named()
+        {
             found.random.push((kept_start + at, kept_start + at + part.len()));
         }
         at += part.len() + 1;
@@ -288,7 +303,16 @@ fn is_public(word: &str) -> bool {
     let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
     let pseudo_version =
         word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
+    // The line that a review is known by in the message of a commit.
+    let change = word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex);
+    let digest = ["sha-256=", "sha-384=", "sha-512=", "sha-1=", "md5="]
+        .iter()
+        .any(|name| word.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name)));
     bitcoin
+        || change
+        || digest
+        || is_public_token(word)
+        || is_archive(word)
         || hexadecimal
         || pseudo_version
         || is_board(word)

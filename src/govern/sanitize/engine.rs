@@ -1,21 +1,26 @@
 //! One set of rules, and one look at a text with it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
+use super::chat::{Chat, Topic};
 use super::columns::{self, Heads};
+use super::exempt::{Exempt, Exemptions};
+use super::gather::{Gathered, forms};
 use super::link::Ends;
 use super::near::{self, Near};
+use super::optional::{OPTIONAL, Optional};
+use super::public::{is_called_public, is_example};
 use super::rounds::OPAQUE;
 use super::rules::{Allow, Rule, RuleFault, RuleFile, read, read_own};
+use super::said::is_ticket;
 use super::span::Span;
 use super::triggers::{Action, TRIGGERS};
-use super::value::{stands_in, wordiness};
 use super::window::{AFTER, Windows, boundary, boundary_before};
 use super::words::{WORDS, Word};
-use super::{address, bare, login, named, pem, prose, steps};
+use super::{address, bare, codes, login, named, optional, pem, prose, steps};
 
 /// The rules that every home has.
 pub(super) const OWN_RULES: &str = include_str!("../../../genesis/secrets.toml");
@@ -29,6 +34,15 @@ const LONG: usize = 64 * 1024;
 const FIRST: [&str; 2] = ["private-key", "certificate"];
 const LAST: [&str; 8] =
     ["url-password", "basic-auth", "bearer-token", "authorization", "password", "secret", "encoded-secret", "token"];
+
+/// What a home chooses beside rule files.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Findings that stay: exact texts, and expressions between slashes.
+    pub allow: Vec<String>,
+    /// Kinds that are looked for only where they are asked for.
+    pub optional: Vec<Optional>,
+}
 
 /// Indexes of those kinds.
 struct Kinds {
@@ -63,6 +77,8 @@ pub struct Engine {
     fast: OnceLock<Option<AhoCorasick>>,
     actions: Vec<Vec<Action>>,
     of: Kinds,
+    pub(super) exempt: Exempt,
+    optional: Vec<(Optional, usize)>,
 }
 
 /// What one look at a text finds.
@@ -74,30 +90,15 @@ pub(super) struct Seen {
     pub(super) public: Vec<(usize, usize)>,
 }
 
-/// Keywords while they are gathered: each once, with all that it calls for.
-#[derive(Default)]
-struct Gathered {
-    index: HashMap<String, usize>,
-    words: Vec<String>,
-    actions: Vec<Vec<Action>>,
-}
-
-impl Gathered {
-    fn add(&mut self, word: &str, action: Action) {
-        let at = *self.index.entry(word.to_owned()).or_insert_with(|| {
-            self.words.push(word.to_owned());
-            self.actions.push(Vec::new());
-            self.words.len() - 1
-        });
-        if !self.actions[at].contains(&action) {
-            self.actions[at].push(action);
-        }
-    }
-}
-
 impl Engine {
     /// Our own rules and those of `files`, each given as its name and its text.
     pub fn new(files: &[(String, String)]) -> Result<Self, RuleFault> {
+        Engine::with(files, &Choice::default())
+    }
+
+    /// The same, with what a home chooses.
+    pub fn with(files: &[(String, String)], choice: &Choice) -> Result<Self, RuleFault> {
+        let exempt = Exempt::read(&choice.allow)?;
         let mut read_files = vec![read_own(OWN_NAME, OWN_RULES)?];
         for (name, text) in files {
             read_files.push(read(name, text)?);
@@ -117,6 +118,14 @@ impl Engine {
             }
         }
         let of = of_last(&mut kinds);
+        // The names are kinds in every home, so that a placeholder is one wherever its text comes to.
+        let mut optional = Vec::new();
+        for (_, name, kind) in OPTIONAL {
+            let index = index_of(&mut kinds, name);
+            if choice.optional.contains(&kind) {
+                optional.push((kind, index));
+            }
+        }
         for (class, words) in WORDS {
             for form in words.iter().flat_map(|word| forms(word)) {
                 gathered.add(&form, Action::Named(*class));
@@ -131,7 +140,20 @@ impl Engine {
         })?;
         let is_kind = kinds.iter().cloned().collect();
         let (words, actions) = (gathered.words, gathered.actions);
-        Ok(Engine { kinds, is_kind, rules, allow, always, keywords, words, fast: OnceLock::new(), actions, of })
+        Ok(Engine {
+            kinds,
+            is_kind,
+            rules,
+            allow,
+            always,
+            keywords,
+            words,
+            fast: OnceLock::new(),
+            actions,
+            of,
+            exempt,
+            optional,
+        })
     }
 
     /// Whether there is such a kind.
@@ -142,6 +164,11 @@ impl Engine {
     /// Whether a kind is that of a token that nothing names.
     pub(super) fn is_bare(&self, kind: usize) -> bool {
         kind == self.of.token || kind == self.of.encoded
+    }
+
+    /// What a home lets stay, as it is put on record.
+    pub fn exemptions(&self) -> Exemptions {
+        self.exempt.described()
     }
 
     /// Whether there are rules whose matches may be anywhere, however far from what changes.
@@ -187,6 +214,7 @@ impl Engine {
         let mut words: Vec<Word> = Vec::new();
         let mut spans = Vec::new();
         let mut has_blocks = false;
+        let mut chats: [Chat; 3] = Default::default();
         for hit in self.search(text).find_overlapping_iter(text) {
             let (start, end) = (hit.start(), hit.end());
             for action in &self.actions[hit.pattern().as_usize()] {
@@ -197,6 +225,10 @@ impl Engine {
                     Action::Rule(rule) => windows.everything(*rule),
                     Action::Named(class) => push_word(&mut words, Word { start, end, class: *class }),
                     Action::Block => has_blocks = true,
+                    Action::Chat(topic) => {
+                        let found = chats[*topic as usize].around(text, start, end, *topic);
+                        spans.extend(found.into_iter().map(|(start, end)| Span { start, end, kind: self.of.password }));
+                    }
                     action => self.look_around(text, start, end, *action, &mut spans),
                 }
             }
@@ -207,7 +239,11 @@ impl Engine {
         for (rule, known) in self.rules.iter().enumerate() {
             self.look_by_rule(text, known, windows.of(rule), &mut spans);
         }
-        let cues = self.look_by_name(text, words, &mut spans);
+        for (kind, index) in &self.optional {
+            let places = optional::look(text, *kind).into_iter();
+            spans.extend(places.map(|(start, end)| Span { start, end, kind: *index }));
+        }
+        let cues = self.look_by_name(text, words, &mut chats[Topic::Password as usize], &mut spans);
         let mut covered = blocks.public.clone();
         covered.extend(blocks.secret.iter().map(|span| (span.start, span.end)));
         covered.sort_unstable();
@@ -250,7 +286,10 @@ impl Engine {
                 let place = login::code(text, (start, end), action == Action::Pin, action == Action::ToldCode);
                 add(place, self.of.password);
             }
-            Action::Rule(_) | Action::Named(_) | Action::Block => {}
+            Action::Opens => {
+                codes::look(text, start, end).into_iter().for_each(|place| add(Some(place), self.of.password))
+            }
+            Action::Rule(_) | Action::Named(_) | Action::Block | Action::Chat(_) => {}
         }
     }
 
@@ -299,7 +338,7 @@ impl Engine {
     }
 
     /// Looks at every word that calls something secret; returns where such words are.
-    fn look_by_name(&self, text: &str, words: Vec<Word>, spans: &mut Vec<Span>) -> bare::Cues {
+    fn look_by_name(&self, text: &str, words: Vec<Word>, chat: &mut Chat, spans: &mut Vec<Span>) -> bare::Cues {
         let mut cues = bare::Cues::default();
         let (mut ends, mut heads, mut near) = (Ends::default(), Heads::default(), Near::default());
         let nexts = prose::nexts(text, &words);
@@ -307,7 +346,7 @@ impl Engine {
             let Word { start, end, class } = *word;
             steps::count(end - start);
             cues.add(text, start, end, class);
-            if is_taken(text, end) || class.is_short() && prose::is_ticket(text, start, end) {
+            if is_taken(text, end) || class.is_short() && is_ticket(text, start, end) {
                 continue;
             }
             let kind = if class.is_password() { self.of.password } else { self.of.secret };
@@ -316,13 +355,19 @@ impl Engine {
                 continue;
             }
             let place = named::look(text, *word, &mut ends);
+            let place = place.or_else(|| named::look_grouped(text, *word));
             let place = if class.is_password() {
                 place.or_else(|| prose::look(text, start, end, next))
             } else {
-                place.or_else(|| prose::token(text, *word, next))
+                let place = place.or_else(|| prose::token(text, *word, next));
+                place.filter(|(at, _)| !is_called_public(text, *at))
             };
             let calls =
                 class.is_password() || text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("credential"));
+            if place.is_none() && class.is_password() {
+                let found = chat.around(text, start, end, Topic::Password);
+                spans.extend(found.into_iter().map(|(start, end)| Span { start, end, kind }));
+            }
             if place.is_none() && calls {
                 spans.extend(near.around(text, start, end).into_iter().map(|(start, end)| Span { start, end, kind }));
             }
@@ -330,12 +375,6 @@ impl Engine {
         }
         cues
     }
-}
-
-/// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`, `pk_live_publishable`.
-fn is_example(secret: &str) -> bool {
-    stands_in(secret)
-        || (secret.len() >= 16 && !secret.bytes().any(|b| b.is_ascii_digit() || b == b' ') && wordiness(secret) >= 75)
 }
 
 /// Adds a word that ends no earlier than all before it, unless it is inside of one; those inside of it go.
@@ -369,17 +408,4 @@ fn index_of(kinds: &mut Vec<String>, name: &str) -> usize {
 fn of_last(kinds: &mut Vec<String>) -> Kinds {
     let [url, basic, bearer, authorization, password, secret, encoded, token] = LAST.map(|name| index_of(kinds, name));
     Kinds { url, basic, bearer, authorization, password, secret, encoded, token }
-}
-
-/// A word as it is written: letters outside ASCII have two forms that the search does not know to be one.
-fn forms(word: &str) -> Vec<String> {
-    if word.is_ascii() {
-        return vec![word.to_owned()];
-    }
-    let mut rest = word.chars();
-    let first: String = rest.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    let mut forms = vec![word.to_owned(), format!("{first}{}", rest.as_str()), word.to_uppercase()];
-    forms.sort_unstable();
-    forms.dedup();
-    forms
 }

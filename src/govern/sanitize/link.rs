@@ -79,6 +79,8 @@ pub(super) fn link(bytes: &[u8], after: usize, element: bool, flag: bool) -> Opt
         return Some((Link::Assigned { spaced: gap > 0 }, to));
     }
     match rest.first()? {
+        // A path of code: secrets::{…}.
+        b':' if rest.get(1) == Some(&b':') => None,
         b':' => {
             let to = here + 1;
             Some(typed(bytes, to).map_or((Link::Colon, to), |to| (Link::Assigned { spaced: true }, to)))

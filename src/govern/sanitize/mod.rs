@@ -2,18 +2,25 @@
 
 mod address;
 mod bare;
+mod chat;
+mod codes;
 mod columns;
 mod dialect;
 mod engine;
+mod exempt;
 mod fold;
+mod gather;
+mod lexicon;
 mod link;
 mod login;
 mod makeup;
 mod named;
 mod near;
+mod optional;
 mod pem;
 mod placeholder;
 mod prose;
+mod public;
 mod rounds;
 mod rules;
 mod said;
@@ -29,7 +36,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-pub use engine::Engine;
+pub use engine::{Choice, Engine};
+pub use exempt::Exemptions;
+pub use optional::{OPTIONAL, Optional};
 pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, unnumbered};
 pub use rules::RuleFault;
 pub(in crate::govern) use steps::count;
@@ -77,6 +86,8 @@ pub struct Redaction {
     pub clean: Clean,
     /// What was taken out, by place.
     pub found: Vec<Finding>,
+    /// What looks like a secret and stays, because the home's list says so; by place.
+    pub allowed: Vec<Finding>,
 }
 
 static OWN: LazyLock<Engine> =

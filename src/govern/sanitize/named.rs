@@ -1,6 +1,7 @@
 //! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags, calls.
 
 use super::link::{Ends, Link, Value, link, value};
+use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
 use super::value::{
     has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_mixed_case, is_name, is_path, is_random, is_uuid, makeup,
     may_have_blanks, stands_in, wordiness,
@@ -34,6 +35,24 @@ pub(super) fn look(text: &str, word: Word, ends: &mut Ends) -> Option<(usize, us
     let place = (value.start, value.start + value.text.len());
     let whole = text.get(name..after)?;
     accepts(class, whole, link, &value.head()).then_some(place)
+}
+
+/// `SMTP_PASS=abcd efgh ijkl mnop`: four groups of four small letters, as some services make passwords of programs.
+pub(super) fn look_grouped(text: &str, word: Word) -> Option<(usize, usize)> {
+    const GROUPS: usize = 19;
+    let bytes = text.as_bytes();
+    let rest = bytes.get(word.end..text.len().min(word.end + 16)).filter(|_| word.class.is_password())?;
+    let sign = rest.iter().take(8).position(|b| matches!(b, b'=' | b':'))?;
+    let blanks = rest[sign + 1..].iter().take_while(|b| matches!(b, b' ' | b'"' | b'\'' | b'=')).count();
+    let start = word.end + sign + 1 + blanks;
+    let groups = bytes.get(start..start + GROUPS)?;
+    let fits = groups.iter().enumerate().all(|(at, b)| if at % 5 == 4 { *b == b' ' } else { b.is_ascii_lowercase() });
+    let goes_on = bytes.get(start + GROUPS).is_some_and(|b| b.is_ascii_alphanumeric())
+        || matches!(bytes.get(start + GROUPS..start + GROUPS + 2), Some([b' ', b]) if b.is_ascii_alphanumeric());
+    // Four words of four letters are a sentence, unless one of them can't be said.
+    let said =
+        groups.split(|b| *b == b' ').all(|group| std::str::from_utf8(group).is_ok_and(|group| wordiness(group) > 0));
+    (fits && !goes_on && !said).then_some((start, start + GROUPS))
 }
 
 /// The end of the name that goes on after its word; none when the word is part of another one.
@@ -109,13 +128,23 @@ pub(super) fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -
     {
         return false;
     }
-    match class {
+    let accepted = match class {
         Class::Password | Class::ShortPassword => is_password(name, link, value),
         Class::Token => is_token(link, value, MIN_TOKEN) || is_chosen(name, link, value) || is_short_token(link, value),
-        Class::Weak => is_token(link, value, MIN_LOOSE_TOKEN) && makeup(text).digits > 0 && !text.contains(' '),
+        Class::Weak => {
+            (is_token(link, value, MIN_LOOSE_TOKEN) && makeup(text).digits > 0 && !text.contains(' '))
+                || (is_auth_variable(name, link) && makeup(text).digits > 0 && is_password(name, link, value))
+        }
         Class::Key => is_key(link, value),
         Class::Cue => false,
-    }
+    };
+    // What costs more to tell is asked of the few that are left.
+    accepted && !(is_colour(text) || is_public_token(text) || is_licence(text) || is_algorithm(text))
+}
+
+/// `REDIS_AUTH=…` of an environment: what a program logs in with, and a person may have chosen.
+fn is_auth_variable(name: &str, link: Link) -> bool {
+    name.ends_with("_AUTH") && matches!(link, Link::Assigned { .. } | Link::Colon)
 }
 
 fn is_password(name: &str, link: Link, value: &Value<'_>) -> bool {
@@ -137,7 +166,11 @@ fn is_password(name: &str, link: Link, value: &Value<'_>) -> bool {
         Link::Element => true,
         Link::Flag => (value.quoted || mixed || value.last || value.next == Some(b'-')) && !is_common(text),
         Link::Argument => {
-            value.quoted && ((mixed && !text.contains(' ')) || is_mixed_case(text) || sets(name) || is_shouted(name))
+            value.quoted
+                && ((mixed && !text.contains(' ') && !is_identifier(text))
+                    || is_mixed_case(text)
+                    || sets(name)
+                    || is_shouted(name))
         }
         Link::Blank => (value.quoted && !text.contains(' ') && !is_common(text)) || (!value.quoted && is_strong(text)),
     }
@@ -148,6 +181,11 @@ fn sets(name: &str) -> bool {
     ["set", "with", "Set", "With", "add", "login"]
         .iter()
         .any(|verb| name.rsplit('.').next().is_some_and(|last| last.starts_with(verb)))
+}
+
+/// `re_syntax`, `first-name`: words that a sign joins, without a digit or a capital.
+fn is_identifier(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-' | b'.')) && wordiness(text) >= 40
 }
 
 /// Whether a name is a constant's: `DB_PASSWORD`.
@@ -242,7 +280,7 @@ fn is_chosen(name: &str, link: Link, value: &Value<'_>) -> bool {
     let plain = !text.contains(' ') && !is_name(text) && !is_common(text) && !is_prose_sign(text);
     link == (Link::Assigned { spaced: false })
         && is_shouted(name)
-        && name.contains("SECRET")
+        && (name.contains("SECRET") || name.contains("PEPPER"))
         && text.len() >= MIN_TOKEN
         && plain
 }

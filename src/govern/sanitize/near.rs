@@ -1,6 +1,8 @@
 //! What can be nothing but a password where one is spoken of: "I pasted Tiger#2063x in the chat, it's our password".
 
+use super::chat::is_named;
 use super::login::{self, is_other};
+use super::public::{is_algorithm, is_colour};
 use super::rounds::OPAQUE;
 use super::said::{QUOTES, reach_after, reach_before};
 use super::steps;
@@ -30,6 +32,10 @@ const METHODS: &[&str] = &[
 /// Whether a word is none that a sentence says, no name and no number: letters, digits and signs in a mixture that
 /// somebody made up. `signed` asks for one of the signs inside.
 pub(super) fn is_made_up(text: &str, signed: bool) -> bool {
+    is_mixture(text, signed) && !(is_colour(text) || is_named(text) || is_algorithm(text))
+}
+
+fn is_mixture(text: &str, signed: bool) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || SIGNS.contains(&c) || OTHERS.contains(&c);
     if !LENGTH.contains(&text.len()) || !text.bytes().any(|b| b.is_ascii_digit()) || !text.chars().all(known) {
         return false;
@@ -90,7 +96,7 @@ fn is_method(text: &str) -> bool {
 }
 
 /// `root@db01`: a user and a host.
-fn is_account(text: &str) -> bool {
+pub(super) fn is_account(text: &str) -> bool {
     text.split_once('@').is_some_and(|(user, host)| {
         user.len() >= 2 && host.starts_with(|c: char| c.is_ascii_alphabetic()) && !host.contains(SIGNS)
     })

@@ -79,7 +79,7 @@ fn marker(text: &str, word: usize, label: usize, begins: bool) -> Option<Marker>
     let secret = if name.contains("PRIVATE KEY") || name.contains("SEED") {
         Some(Block::Key)
     } else {
-        name.contains("CERTIFICATE").then_some(Block::Certificate)
+        (name.contains("CERTIFICATE") && !name.contains("REQUEST")).then_some(Block::Certificate)
     };
     Some(Marker { start: word - before - dashes, end: label + length + after, begins, secret })
 }

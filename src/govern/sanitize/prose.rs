@@ -3,8 +3,9 @@
 use super::login::{is_chosen, is_given, is_listed, is_mixed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
 use super::near::{is_made_up, is_numbered_method};
-use super::said::{QUOTES, Said, last_words, reach_after, reach_before, words};
-use super::value::{is_code, is_mixed_case, is_path, is_random, makeup, stands_in};
+use super::public::{is_algorithm, is_public_token};
+use super::said::{QUOTES, Said, has_hump, is_english, last_words, reach_after, reach_before, words};
+use super::value::{is_code, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in};
 use super::window::boundary;
 use super::words::{Class, Lexicon, Word, is_a_kind_of_name, is_common};
 
@@ -161,7 +162,12 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
             if setter || word.is(FILLERS) || word.text.is_empty() {
                 continue;
             }
-            let plain = || !sets && !is_part_of_name(text, start) && !asks(text, start);
+            let plain = || {
+                !sets
+                    && (is_english(text, start, end) || has_hump(word.text))
+                    && !is_part_of_name(text, start)
+                    && !asks(text, start)
+            };
             return word.may_be_password(plain).then(|| word.place());
         }
         // "password manager is", "password policy:": something about passwords.
@@ -184,20 +190,6 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
         }
     }
     None
-}
-
-/// What a pass is for that opens no account.
-const TICKETS: &[&str] =
-    &["boarding", "bus", "day", "guest", "museum", "park", "press", "rail", "season", "ski", "train"];
-
-/// Whether a word is the end of "boarding pass".
-pub(super) fn is_ticket(text: &str, start: usize, end: usize) -> bool {
-    let before = text.get(start.saturating_sub(10)..start).unwrap_or_default().trim_end();
-    text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("pass"))
-        && before
-            .rsplit(|c: char| !c.is_alphabetic())
-            .next()
-            .is_some_and(|last| TICKETS.iter().any(|ticket| last.eq_ignore_ascii_case(ticket)))
 }
 
 /// Whether a word is the end of a name in code: `confirm_password`.
@@ -366,7 +358,8 @@ pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(FILLERS) {
-            return (is_said_token(word.text) || is_made_up(word.text, true)).then(|| word.place());
+            let id = class == Class::Key && is_uuid(word.text);
+            return (!id && (is_said_token(word.text) || is_made_up(word.text, true))).then(|| word.place());
         }
         if !verb && word.start + word.text.len() > next {
             return None;
@@ -385,6 +378,8 @@ fn is_said_token(text: &str) -> bool {
     text.len() >= MIN_TOKEN
         && (made.digits > 0 || cases)
         && is_random(text)
+        && !is_algorithm(text)
+        && !is_public_token(text)
         && !stands_in(text)
         && !is_prose_sign(text)
         && !is_code(text)

@@ -41,6 +41,8 @@ struct Rounds<'a> {
     found: Vec<Span>,
     /// Public blocks, where no line is looked at by itself.
     public: Vec<(usize, usize)>,
+    /// What was found and stays, because the home says so.
+    allowed: Vec<Span>,
 }
 
 impl Engine {
@@ -51,13 +53,19 @@ impl Engine {
             numbers.saw(kind, number);
             stay.push(place);
         }
-        let mut rounds = Rounds { engine: self, text, stay, found: Vec::new(), public: Vec::new() };
+        let mut rounds =
+            Rounds { engine: self, text, stay, found: Vec::new(), public: Vec::new(), allowed: Vec::new() };
         rounds.run();
         let clean = placeholder::rebuilt(text, &rounds.found, self.kinds(), numbers);
         let kind = |span: &Span| self.kinds().get(span.kind).cloned().unwrap_or_default();
-        let found = rounds.found.iter();
-        let found = found.map(|span| Finding { kind: kind(span), start: span.start, end: span.end }).collect();
-        Redaction { clean: Clean(clean), found }
+        let told = |spans: &[Span]| {
+            spans.iter().map(|span| Finding { kind: kind(span), start: span.start, end: span.end }).collect()
+        };
+        let mut allowed = std::mem::take(&mut rounds.allowed);
+        allowed.sort_unstable_by_key(|span| (span.start, span.end, span.kind));
+        allowed.dedup_by_key(|span| (span.start, span.end));
+        allowed.retain(|span| !rounds.found.iter().any(|f| f.start < span.end && span.start < f.end));
+        Redaction { clean: Clean(clean), found: told(&rounds.found), allowed: told(&allowed) }
     }
 }
 
@@ -144,7 +152,9 @@ impl Rounds<'_> {
             (span.start, span.end) = back(span.start, span.end);
             let public = !whole && self.engine.is_bare(span.kind) && is_inside(&self.public, span.start);
             if span.start >= least && span.end <= most && !public {
-                spans.push(span);
+                let stays = !self.engine.exempt.is_empty()
+                    && self.text.get(span.start..span.end).is_some_and(|found| self.engine.exempt.holds(found));
+                if stays { self.allowed.push(span) } else { spans.push(span) }
             }
         }
     }

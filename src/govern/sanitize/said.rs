@@ -28,7 +28,7 @@ pub(super) struct Said<'a> {
     calls: bool,
 }
 
-const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_'];
+const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_', '¿', '¡'];
 pub(super) const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
 
 /// The rest of the line after a place, as far as it is read.
@@ -175,4 +175,35 @@ impl Said<'_> {
                 || (made.digits >= 4 && made.letters() == 0 && made.others == 0)
         }
     }
+}
+
+/// Whether a word for a password is an English one: what is said of passwords elsewhere is known less well.
+pub(super) fn is_english(text: &str, start: usize, end: usize) -> bool {
+    const ELSEWHERE: [&str; 12] = [
+        "mot", "mdp", "contrase", "passwort", "kennwort", "has", "heslo", "wacht", "senha", "parola", "salasana",
+        "lozinka",
+    ];
+    let word = text.get(start..end).unwrap_or_default().to_ascii_lowercase();
+    !ELSEWHERE.iter().any(|other| word.starts_with(other))
+}
+
+/// Whether there is a capital inside of a word and a small letter, as in no word of a sentence.
+pub(super) fn has_hump(word: &str) -> bool {
+    let mut rest = word.chars();
+    rest.next();
+    rest.clone().any(char::is_uppercase) && word.chars().any(char::is_lowercase)
+}
+
+/// What a pass is for that opens no account.
+const TICKETS: &[&str] =
+    &["boarding", "bus", "day", "guest", "museum", "park", "press", "rail", "season", "ski", "train"];
+
+/// Whether a word is the end of "boarding pass".
+pub(super) fn is_ticket(text: &str, start: usize, end: usize) -> bool {
+    let before = text.get(start.saturating_sub(10)..start).unwrap_or_default().trim_end();
+    text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("pass"))
+        && before
+            .rsplit(|c: char| !c.is_alphabetic())
+            .next()
+            .is_some_and(|last| TICKETS.iter().any(|ticket| last.eq_ignore_ascii_case(ticket)))
 }

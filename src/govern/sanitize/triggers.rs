@@ -1,5 +1,6 @@
 //! Keywords that no rule file has, and what is looked for where they stand.
 
+use super::chat::Topic;
 use super::words::Class;
 
 /// What is looked for where a keyword stands.
@@ -26,6 +27,10 @@ pub(super) enum Action {
     Joined,
     /// What a colon joins to an address of mail.
     Mail,
+    /// A password in a sentence of any language, where its words say what it is.
+    Chat(Topic),
+    /// A code that opens something.
+    Opens,
 }
 
 /// Keywords of no rule file.
@@ -99,4 +104,63 @@ pub(super) const TRIGGERS: &[(&str, Action)] = &[
     (".uk:", Action::Mail),
     (".ru:", Action::Mail),
     (".edu:", Action::Mail),
+    ("clave", Action::Chat(Topic::Password)),
+    ("zugangsdaten", Action::Chat(Topic::Password)),
+    ("anmeldedaten", Action::Chat(Topic::Password)),
+    ("frase de paso", Action::Chat(Topic::Password)),
+    ("phrase secr", Action::Chat(Topic::Password)),
+    ("phrase de passe", Action::Chat(Topic::Password)),
+    ("fraza", Action::Chat(Topic::Password)),
+    ("haseł", Action::Chat(Topic::Password)),
+    ("Haseł", Action::Chat(Topic::Password)),
+    ("hasł", Action::Chat(Topic::Password)),
+    ("Hasł", Action::Chat(Topic::Password)),
+    ("HASŁ", Action::Chat(Topic::Password)),
+    ("hasla", Action::Chat(Topic::Password)),
+    ("haslem", Action::Chat(Topic::Password)),
+    ("wifi", Action::Chat(Topic::Network)),
+    ("wi-fi", Action::Chat(Topic::Network)),
+    ("wlan", Action::Chat(Topic::Network)),
+    ("netzwerk", Action::Chat(Topic::Network)),
+    ("sieci", Action::Chat(Topic::Network)),
+    ("logged in", Action::Chat(Topic::Login)),
+    ("log in", Action::Chat(Topic::Login)),
+    ("login", Action::Chat(Topic::Login)),
+    ("sign in", Action::Chat(Topic::Login)),
+    ("angemeldet", Action::Chat(Topic::Login)),
+    ("anmeldung", Action::Chat(Topic::Login)),
+    ("anmelden", Action::Chat(Topic::Login)),
+    ("einloggen", Action::Chat(Topic::Login)),
+    ("eingeloggt", Action::Chat(Topic::Login)),
+    ("log dich", Action::Chat(Topic::Login)),
+    ("connecte", Action::Chat(Topic::Login)),
+    ("connexion", Action::Chat(Topic::Login)),
+    ("entra con", Action::Chat(Topic::Login)),
+    ("sesión", Action::Chat(Topic::Login)),
+    ("sesion", Action::Chat(Topic::Login)),
+    ("acceso", Action::Chat(Topic::Login)),
+    ("accede", Action::Chat(Topic::Login)),
+    ("zaloguj", Action::Chat(Topic::Login)),
+    ("loguj", Action::Chat(Topic::Login)),
+    ("pin", Action::Opens),
+    ("puk", Action::Opens),
+    ("otp", Action::Opens),
+    ("tan", Action::Opens),
+    ("code", Action::Opens),
+    ("código", Action::Opens),
+    ("códigos", Action::Opens),
+    ("Código", Action::Opens),
+    ("CÓDIGO", Action::Opens),
+    ("codigo", Action::Opens),
+    ("kod", Action::Opens),
+    ("kody", Action::Opens),
+    ("passcode", Action::Opens),
+    ("geheimzahl", Action::Opens),
+    ("bitlocker", Action::Opens),
+    ("combination", Action::Opens),
+    ("kartenprüfnummer", Action::Opens),
+    ("cvv", Action::Opens),
+    ("cvc", Action::Opens),
+    ("one-time password", Action::Opens),
+    ("one-time passwort", Action::Opens),
 ];

@@ -171,7 +171,9 @@ pub(super) fn stands_in(value: &str) -> bool {
     static LIST: Lexicon = Lexicon::new(STAND_INS);
     let Some(first) = value.bytes().next() else { return true };
     let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
+    let zero = || is_uuid(value) && value.bytes().all(|b| b == first || b == b'-');
     bare.is_empty()
+        || zero()
         || value.bytes().all(|b| b.eq_ignore_ascii_case(&first))
         || LIST.has(bare)
         || (may_stand_in(first) && STAND_IN_STARTS.iter().any(|start| begins(value, start)))
@@ -258,7 +260,8 @@ pub(super) fn is_code(value: &str) -> bool {
                 && (!is_random(part) || part.len() < 8)
         })
     };
-    (signs.any(ROUND) && head('('))
+    (signs.any(DOT) && value.find(").").is_some_and(|at| !value[..at].contains('(')))
+        || (signs.any(ROUND) && head('('))
         || (signs.any(SQUARE) && head('['))
         || (signs.any(DOT) && chain())
         || (signs.any(COLON) && value.contains("::"))

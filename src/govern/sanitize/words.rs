@@ -43,7 +43,7 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
     (Class::Password, &[
         "password", "passwd", "paswd", "passwrd", "paswrd", "pswrd", "psswd", "psswrd", "psword", "pssword", "pasword",
         "passphrase", "pass phrase", "passcode", "pswd", "passwort", "kennwort",
-        "mot de passe", "motdepasse", "contraseña", "contrasena", "palavra-passe", "wachtwoord", "lösenord",
+        "mot de passe", "mots de passe", "motdepasse", "mdp", "contraseña", "contrasena", "haslo", "palavra-passe", "wachtwoord", "lösenord",
         "adgangskode", "passord", "salasana", "hasło", "heslo", "jelszó", "şifre", "пароль", "密码", "密碼", "口令",
         "パスワード", "비밀번호", "비밀 번호", "비번", "암호", "패스워드", "пароля", "kodeord", "mật khẩu", "รหัสผ่าน",
         "كلمة المرور", "סיסמה", "पासवर्ड", "kata sandi", "parolă", "lozinka", "slaptažodis", "securestring",
@@ -60,7 +60,7 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
         "sharedkey", "sharedaccesskey", "sharedaccesssignature", "app_key", "appkey", "client_key", "user_key",
         "userkey", "stream_key", "session_key", "credential", "bearer", "sessionid", "session_id", "phpsessid",
         "session id", "authorization", "auth_code", "recovery code", "nkey", "webhook_key", "otp_seed", "otp seed", "totp secret",
-        "secretkey", "secret_key", "apitoken", "consumer_key", "consumerkey", "service_key",
+        "secretkey", "secret_key", "pepper", "apitoken", "consumer_key", "consumerkey", "service_key",
         "subscription-key", "subscription_key",
     ]),
     (Class::Key, &[
@@ -117,7 +117,7 @@ const COMMON: &[&str] = &[
     "name", "needed", "needs", "never", "new", "no", "none", "not", "now", "null", "of", "off", "okay", "on", "once",
     "one", "only", "optional", "or", "other", "our", "output", "over", "part", "passed", "plain", "plaintext",
     "please", "possible", "present", "printed", "prompted", "protected", "provided", "read", "really", "request",
-    "requested", "required", "reset", "right", "safe", "same", "saved", "secret", "secure", "sensitive", "sent",
+    "requested", "required", "reset", "right", "safe", "said", "same", "saved", "secret", "secure", "sensitive", "sent",
     "server", "set", "shared", "short", "should", "shown", "simple", "so", "some", "someone", "something",
     "specified", "still", "stored", "string", "strong", "stronger", "such", "supplied", "supposed", "sure", "taken", "text",
     "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "too", "true", "type",
