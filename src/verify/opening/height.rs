@@ -1,9 +1,13 @@
 //! What is known of a block's height: by a chain of headers that the checker keeps, else by the header alone.
 
 use crate::record::block::{Header, Network};
-use crate::record::epochs::is_cheap;
+use crate::record::epochs::{has_work, height_fits};
+use crate::record::time::Seconds;
 
 use super::{About, Check};
+
+/// A miner's clock, and a writer's, may be wrong by so many seconds (format, section 9).
+pub(super) const ALLOWED: u64 = 7_200;
 
 /// How far a height is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +16,9 @@ pub(super) enum Height {
     Proven,
     /// The kept chain has another one there, on top of the same block: it was orphaned, and was real.
     Orphaned,
-    /// Whoever made the file says so; the header shows the work of that height's epoch, or of the table's end.
+    /// Whoever made the file says so; the header shows a sixteenth or more of the work of the table's end.
     Claimed,
-    /// The same, of a height beyond the table where next to no work would do: nothing is shown.
+    /// The same with less work: nothing is shown.
     Cheap,
     /// The kept chain does not reach it: whoever keeps headers takes nobody's word for a height.
     Beyond,
@@ -37,8 +41,7 @@ impl Height {
     pub const fn lacks(self) -> Option<&'static str> {
         match self {
             Height::Cheap => Some(
-                "it lies beyond the built-in table and shows less than a sixteenth of the work that the table ends with: \
-                 bring headers, --headers",
+                "cheap work, less than a sixteenth of what the built-in table ends with: bring headers, --headers",
             ),
             Height::Beyond => Some("the kept headers do not reach it: gently anchor sync"),
             Height::Proven | Height::Orphaned | Height::Claimed | Height::Elsewhere => None,
@@ -46,18 +49,29 @@ impl Height {
     }
 }
 
+/// Whether a height and a time belong together; on test networks nothing is asked.
+pub(super) fn belongs(network: Network, height: u32, time: Seconds) -> bool {
+    network != Network::Bitcoin || height_fits(height, time)
+}
+
+/// What is said of times on another network.
+pub(super) fn of_no_time(network: Network) -> String {
+    let name = network.name();
+    format!("the ledger is of {name}, whose blocks show no time unless you name it: --network {name}")
+}
+
 impl Check<'_> {
     /// Holds a header against the kept chain; another block at its height is a finding.
     pub(super) fn height(
         &mut self,
         about: About,
-        place: &'static str,
+        place: &str,
         header: &Header,
         height: u32,
         network: Network,
     ) -> Height {
-        let Some(chain) = self.chain else {
-            let cheap = network == Network::Bitcoin && is_cheap(height, header.fields().bits);
+        let Some(chain) = self.trust.chain else {
+            let cheap = network == Network::Bitcoin && !has_work(header.fields().bits);
             return if cheap { Height::Cheap } else { Height::Claimed };
         };
         let Some(kept) = chain.get(&height) else { return Height::Beyond };
@@ -66,7 +80,8 @@ impl Check<'_> {
         }
         // A start block may have been orphaned; a proof in an orphaned block proves nothing to anybody else.
         let below = height.checked_sub(1).and_then(|below| chain.get(&below));
-        if about == About::NotBefore && below.is_some_and(|below| below.hash() == header.fields().prev) {
+        let on_top = below.is_some_and(|below| below.hash() == header.fields().prev);
+        if about == About::NotBefore && on_top && kept.fields().bits == header.fields().bits {
             return Height::Orphaned;
         }
         let expected = format!("block {} at height {height}, as the kept headers have it", kept.hash());
