@@ -16,6 +16,7 @@ pub mod entry;
 pub mod epochs;
 mod event;
 pub mod exchange;
+pub mod fit;
 pub mod hash;
 pub mod header;
 pub mod headers;

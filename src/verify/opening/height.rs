@@ -1,13 +1,9 @@
 //! What is known of a block's height: by a chain of headers that the checker keeps, else by the header alone.
 
 use crate::record::block::{Header, Network};
-use crate::record::epochs::{has_work, height_fits};
-use crate::record::time::Seconds;
+use crate::record::epochs::is_cheap;
 
 use super::{About, Check};
-
-/// A miner's clock, and a writer's, may be wrong by so many seconds (format, section 9).
-pub(super) const ALLOWED: u64 = 7_200;
 
 /// How far a height is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +45,6 @@ impl Height {
     }
 }
 
-/// Whether a height and a time belong together; on test networks nothing is asked.
-pub(super) fn belongs(network: Network, height: u32, time: Seconds) -> bool {
-    network != Network::Bitcoin || height_fits(height, time)
-}
-
 /// What is said of times on another network.
 pub(super) fn of_no_time(network: Network) -> String {
     let name = network.name();
@@ -71,8 +62,7 @@ impl Check<'_> {
         network: Network,
     ) -> Height {
         let Some(chain) = self.trust.chain else {
-            let cheap = network == Network::Bitcoin && !has_work(header.fields().bits);
-            return if cheap { Height::Cheap } else { Height::Claimed };
+            return if is_cheap(network, header.fields().bits) { Height::Cheap } else { Height::Claimed };
         };
         let Some(kept) = chain.get(&height) else { return Height::Beyond };
         if kept == header {

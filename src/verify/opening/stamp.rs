@@ -2,13 +2,14 @@
 
 use crate::record::block::{Block, Header, Source, check_header};
 use crate::record::documents::Genesis;
+use crate::record::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
 use crate::record::opening::{More, Stamp, Stamped};
 use crate::record::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
 use super::super::report::{Answer, Verdict};
-use super::height::{self, ALLOWED};
+use super::height;
 use super::time::{Started, named};
 use super::{About, Check, Read};
 
@@ -120,16 +121,15 @@ impl<'a> Check<'a> {
         if let Err(fault) = check_header(header, &block, network) {
             self.find(About::NotAfter, "stamp", format!("a header that shows the work of block {at}"), fault);
         }
-        if !height::belongs(network, at, time) {
-            let expected = format!("a block whose time is one that height {at} can have");
-            self.find(About::NotAfter, "stamp", expected, time);
+        if let Err(fault) = check_height(&block) {
+            self.find(About::NotAfter, "stamp", "a block whose height and time belong together", fault);
         }
         if let Some(start) = start.filter(|start| at < start.height || time < start.time) {
             let expected = format!("a block after {}, on which the session started", start.name);
             self.find(About::NotAfter, "stamp", expected, named(&block));
         }
         for shown in read.opened_lines() {
-            if shown.line.time.get() > time.get().saturating_add(ALLOWED) {
+            if !proof_fits(shown.line.time, time) {
                 let expected = format!("a line that was there when block {at} was made, {time}");
                 self.find(About::NotAfter, shown.place(), expected, format!("one of {}", shown.line.time));
             }

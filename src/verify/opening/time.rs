@@ -2,11 +2,12 @@
 
 use crate::record::block::{Block, Header, Network, check_anchor};
 use crate::record::documents::Genesis;
+use crate::record::fit::{check_height, line_fits};
 use crate::record::opening::Document;
 use crate::record::time::Seconds;
 
 use super::super::report::{Answer, Verdict};
-use super::height::{self, ALLOWED};
+use super::height;
 use super::lines::Shown;
 use super::{About, Check, Read};
 
@@ -111,13 +112,13 @@ impl<'a> Check<'a> {
             self.find(About::Consistent, "headers", format!("the header of block {}", block.hash), header.hash());
         }
         let time = header.fields().time;
-        if shown.line.time.get().saturating_add(ALLOWED) < time.get() {
+        if !line_fits(shown.line.time, time) {
             let expected = format!("a line that is not before its block, of {time}");
             self.find(About::Consistent, shown.place(), expected, shown.line.time);
         }
-        if !height::belongs(genesis.network, block.height, time) {
-            let expected = format!("a block whose time is one that height {} can have", block.height);
-            self.find(About::Consistent, shown.place(), expected, time);
+        let claimed = Block { time, ..(*block).clone() };
+        if let Err(fault) = check_height(&claimed) {
+            self.find(About::Consistent, shown.place(), "a block whose height and time belong together", fault);
         }
     }
 }
