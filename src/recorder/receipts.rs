@@ -46,26 +46,27 @@ impl Recorder {
         Ok(statement.signed(self.key.public(), self.key.sign(&bytes)?))
     }
 
-    /// Puts an artifact on record, as [`Recorder::artifact`] does, and with `signed` gives the signed tree head over
-    /// all lines up to its own.
-    pub async fn artifact_with_head(
+    /// Puts artifacts on record in one step, as [`Recorder::artifact`] does one, and gives the signed tree head over all
+    /// lines up to theirs.
+    pub async fn artifacts_with_head(
         &self,
-        new: NewArtifact,
-        signed: bool,
+        new: Vec<NewArtifact>,
         mut allowed: impl FnMut(&dyn Read) -> Result<Option<String>, RecorderError> + Send + 'static,
-    ) -> Result<(RecordedArtifact, Option<String>), RecorderError> {
-        self.record(new.now, move |draft| {
+    ) -> Result<(Vec<RecordedArtifact>, String), RecorderError> {
+        let Some(now) = new.iter().map(|new| new.now).max() else {
+            let reason = "there are none".to_owned();
+            return Err(RecorderError::Unrecordable { what: "artifacts", reason });
+        };
+        self.record(now, move |draft| {
             if let Some(reason) = allowed(&*draft.tx)? {
                 return Err(RecorderError::NotAllowed { reason });
             }
-            let recorded = put(draft, new.clone())?;
-            let head = if signed { Some(draft.tree_head()?) } else { None };
-            let head = head.map(String::from_utf8).transpose();
+            let recorded = new.iter().map(|new| put(draft, new.clone())).collect::<Result<_, _>>()?;
             let wrong = |e: std::string::FromUtf8Error| RecorderError::Unrecordable {
                 what: "a tree head",
                 reason: e.to_string(),
             };
-            Ok((recorded, head.map_err(wrong)?))
+            Ok((recorded, String::from_utf8(draft.tree_head()?).map_err(wrong)?))
         })
         .await
     }

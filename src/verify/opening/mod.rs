@@ -28,6 +28,7 @@ use super::report::{Answer, Verdict, counted};
 
 use keys::Keys;
 use lines::Shown;
+use openings::Opened;
 use time::not_after;
 
 /// What is asked about opened texts.
@@ -154,8 +155,7 @@ fn genesis(document: &Document) -> Option<&Genesis> {
 struct Read<'a> {
     /// Its lines; those that can't be read are findings.
     lines: Vec<Shown<'a>>,
-    /// Places in `lines` of what is opened, one for each opening; none when there is no such line.
-    opened: Vec<Option<usize>>,
+    opened: Opened,
     keys: Keys,
     head: Option<CosignedNote>,
 }
@@ -172,14 +172,9 @@ impl<'a> Read<'a> {
         })
     }
 
-    /// The lines that carry what is opened, each once.
+    /// The lines that carry what is opened, and the outcomes of these turns.
     fn opened_lines(&self) -> impl Iterator<Item = &Shown<'a>> {
-        let places: BTreeSet<usize> = self.opened.iter().flatten().copied().collect();
-        places.into_iter().filter_map(|place| self.lines.get(place))
-    }
-
-    fn is_opened(&self, place: usize) -> bool {
-        self.opened.contains(&Some(place))
+        self.opened.all.iter().filter_map(|place| self.lines.get(*place))
     }
 }
 

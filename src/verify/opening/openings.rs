@@ -10,18 +10,28 @@ use crate::record::opening::Document;
 use super::lines::Shown;
 use super::{About, Check, Read};
 
+/// Which of a file's lines are opened, by their places.
+#[derive(Default)]
+pub(super) struct Opened {
+    /// What carries the commitment of each opening; none when there is no such line.
+    carriers: Vec<Option<usize>>,
+    /// These, and the outcome of each opened turn.
+    pub all: BTreeSet<usize>,
+}
+
 /// What an opening is called in findings.
 fn place_of(at: usize) -> String {
     format!("opening {}", at.saturating_add(1))
 }
 
 impl<'a> Check<'a> {
-    /// The line of each opening, and that there is none but those, the genesis, the rotations and the session's.
-    pub(super) fn openings(&mut self, lines: &[Shown<'a>]) -> Vec<Option<usize>> {
+    /// The line of each opening, and that there is none but those, their outcomes, the genesis, the rotations and the
+    /// session's.
+    pub(super) fn openings(&mut self, lines: &[Shown<'a>]) -> Opened {
         let openings = &self.file.openings;
         let Some(first) = openings.first() else {
             self.find(About::Commitment, "openings", "one or more", "none");
-            return Vec::new();
+            return Opened::default();
         };
         let session = match first.session_id.as_str() {
             "-" => None,
@@ -52,7 +62,7 @@ impl<'a> Check<'a> {
             self.find(About::Consistent, "openings", expected, "another order");
         }
         self.needed(lines, session, &needed);
-        found
+        Opened { carriers: found, all: needed }
     }
 
     /// Every line is of the session, or the whole ledger's, and is there for something.
@@ -95,7 +105,7 @@ impl<'a> Check<'a> {
             return self.find(About::Commitment, "documents", "a genesis that says how the ledger commits", "none");
         };
         for (at, opening) in file.openings.iter().enumerate() {
-            let shown = read.opened.get(at).copied().flatten().and_then(|line| read.lines.get(line));
+            let shown = read.opened.carriers.get(at).copied().flatten().and_then(|line| read.lines.get(line));
             let carried = shown.and_then(|shown| carried(shown, opening.role));
             if carried != Some(opening.commitment) {
                 let carried = carried.map_or_else(|| "none".to_owned(), |hash| hash.to_string());

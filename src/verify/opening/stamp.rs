@@ -22,7 +22,7 @@ impl Read<'_> {
         let start = self.start().is_some_and(|(start, _)| {
             self.lines.get(at).is_some_and(|shown| std::ptr::eq(shown.entry, start.entry))
         });
-        at == 0 || start || self.is_opened(at)
+        at == 0 || start || self.opened.all.contains(&at)
     }
 }
 

@@ -1,27 +1,28 @@
-//! `gently audit open`: one text with all that somebody without the ledger needs to check it, in one file.
+//! `gently audit open`: texts of one session with all that somebody without the ledger needs to check them, in one file.
 //!
-//! That it was opened is on record before the file is written: an `artifact` line of kind `opening`. Exit codes: 0
-//! written; 2 there is nothing to open, or it can't be opened any more; 3 not recorded, so nothing was written.
+//! That they were opened is on record before the file is written: an `artifact` line of kind `opening` for each. Exit
+//! codes: 0 written; 2 there is nothing to open, or it can't be opened any more; 3 not recorded, so nothing was written.
 
 mod evidence;
-mod fit;
 mod head;
 mod notes;
 mod stamp;
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::ledger::read::Repository;
 use crate::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
 use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::record::opening::{MAX_AROUND, OpeningFile};
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, tombstone_of};
+use crate::record::opening::OpeningFile;
+use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError, tombstone_of};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, ExchangeRow, Find, Outcome, Read, SessionRow};
 use crate::verify::exchange_document;
@@ -39,14 +40,14 @@ pub struct OpenArgs {
     /// The session: `last`, or the first digits of its id
     #[arg(requires = "seq")]
     pub session: Option<String>,
-    /// The prompt's number in it
-    pub seq: Option<u64>,
-    /// Which text of the turn
-    #[arg(long, value_enum, default_value = "response")]
-    pub role: TurnRole,
+    /// The prompt's number in it; several are opened in one file
+    pub seq: Vec<u64>,
+    /// Which text of the turn; given again, several of them [default: response]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub role: Vec<TurnRole>,
     /// An artifact instead of a turn: its id, such as ledger:000183
     #[arg(long, value_name = "ID", conflicts_with_all = ["session", "seq", "role"])]
-    pub artifact: Option<String>,
+    pub artifact: Vec<String>,
     /// Which of the artifact's lines, as `gently log` numbers them, when it has several
     #[arg(long, value_name = "N", requires = "artifact")]
     pub line: Option<u64>,
@@ -56,7 +57,7 @@ pub struct OpenArgs {
 }
 
 /// `--role`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum TurnRole {
     /// What was asked, as it was sent
     Prompt,
@@ -66,13 +67,20 @@ pub enum TurnRole {
     Exchange,
 }
 
-/// What is opened, and where its line is.
-struct Found {
+/// One text that is opened, and where its lines are.
+struct Piece {
     opening: Opening,
-    /// Number of the line, from 0.
+    /// Number of the line that carries the commitment, from 0.
     line: u64,
+    /// The line of the turn's outcome, if it has one.
+    outcome: Option<u64>,
+    exchange: Option<Uuid>,
+}
+
+/// What is opened, in the order of lines, and the session that all of it is of.
+struct Found {
+    pieces: Vec<Piece>,
     session: Option<SessionRow>,
-    exchange: Option<ExchangeRow>,
 }
 
 /// Why there is nothing to show, or what went wrong.
@@ -111,50 +119,64 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, Stop> {
         return because(format!("{} exists, and is not written over; name a new file", out.display()));
     }
     let key = opened.authorize().await?;
-    let found = match &args.artifact {
-        Some(id) => find_artifact(&opened, id, args.line)?,
-        None => find_turn(&opened, args)?,
-    };
-    let (store, repository) = (&opened.store, Repository::open(&opened.home.paths().ledger()).map_err(broken)?);
-    let published = head::published(store, &repository, found.line)?;
-    let (recorded, signed) = record(&opened, &found, key, published.is_none()).await?;
-    let head = match (published, signed) {
-        (Some(head), _) => head,
-        (None, Some(text)) => head::on_demand(store, text)?,
-        (None, None) => return because("no tree head covers the line"),
-    };
-    let folder = opened.home.root().join("headers");
+    let found = if args.artifact.is_empty() { find_turns(&opened, args)? } else { find_artifacts(&opened, args)? };
+    let repository = Repository::open(&opened.home.paths().ledger()).map_err(broken)?;
+    let (recorded, newest) = record(&opened, &found, key).await?;
     let witnesses = &opened.config.witness;
     let keys = witnesses.named.values().map(|witness| witness.key.clone()).collect();
-    let believed = fit::Believed { keys, quorum: witnesses.quorum };
-    let (file, notes) = evidence::assemble(store, &repository, &folder, &found, (&head, &believed))?;
+    let ledger = evidence::Ledger {
+        store: &opened.store,
+        repository: &repository,
+        headers: &opened.home.root().join("headers"),
+        genesis: &opened.genesis,
+        believed: &head::Believed { keys, quorum: witnesses.quorum },
+    };
+    let (file, notes) = evidence::assemble(&ledger, &found, newest)?;
     let text = file.print().map_err(|e| Stop::Because(e.to_string()))?;
     let code = match &args.out {
         None => print(&text),
         Some(out) => write(out, &text).map_err(Stop::Because)?,
     };
-    tell(&opened, &file, &notes);
-    let said = format!("on record: {} (log line {})", recorded.document.id, recorded.line + 1);
-    match &args.out {
-        Some(out) if json => {
-            let facts = json!({
-                "file": out.display().to_string(), "bytes": text.len(), "bytes_without_text": file.around().ok(),
-                "sha256": Hash32::digest(text.as_bytes()).to_string(), "opening": recorded.document.id,
-                "log_line": recorded.line + 1, "session": file.opening.session_id, "seq": file.opening.seq,
-                "role": file.opening.role.name(), "left_out": notes,
-            });
-            Ok(code.max(print(&format!("{facts}\n"))))
-        }
-        Some(out) => {
-            say(&said);
-            let checked = format!("{} audit check {}", program(), out.display());
-            Ok(code.max(print(&format!("{}: {} bytes; check it with: {checked}\n", out.display(), text.len()))))
-        }
-        None => {
-            say(&said);
-            Ok(code)
-        }
+    tell(&opened, &notes);
+    let Some(out) = &args.out else {
+        recorded.iter().for_each(|recorded| say(&on_record(recorded)));
+        return Ok(code);
+    };
+    if json {
+        let facts = facts(out, &text, &file, &recorded, &notes);
+        return Ok(code.max(print(&format!("{facts}\n"))));
     }
+    recorded.iter().for_each(|recorded| say(&on_record(recorded)));
+    let checked = format!("{} audit check {}", program(), out.display());
+    Ok(code.max(print(&format!("{}: {} bytes; check it with: {checked}\n", out.display(), text.len()))))
+}
+
+fn on_record(recorded: &RecordedArtifact) -> String {
+    format!("on record: {} (log line {})", recorded.document.id, recorded.line + 1)
+}
+
+fn facts(
+    out: &Path,
+    text: &str,
+    file: &OpeningFile,
+    recorded: &[RecordedArtifact],
+    notes: &[String],
+) -> serde_json::Value {
+    let openings: Vec<serde_json::Value> = file
+        .openings
+        .iter()
+        .zip(recorded)
+        .map(|(opening, recorded)| {
+            json!({
+                "opening": recorded.document.id, "log_line": recorded.line + 1, "session": opening.session_id,
+                "seq": opening.seq, "role": opening.role.name(),
+            })
+        })
+        .collect();
+    json!({
+        "file": out.display().to_string(), "bytes": text.len(), "bytes_without_text": file.around().ok(),
+        "sha256": Hash32::digest(text.as_bytes()).to_string(), "openings": openings, "left_out": notes,
+    })
 }
 
 fn broken(error: impl std::fmt::Display) -> Stop {
@@ -162,11 +184,8 @@ fn broken(error: impl std::fmt::Display) -> Stop {
 }
 
 /// What whoever hands the file on should know of it.
-fn tell(opened: &Opened, file: &OpeningFile, notes: &[String]) {
+fn tell(opened: &Opened, notes: &[String]) {
     notes.iter().for_each(|note| say(&format!("left out: {note}")));
-    if file.around().is_ok_and(|around| around > MAX_AROUND) {
-        say(&format!("around the text the file has more than {MAX_AROUND} bytes: names in it are long"));
-    }
     if opened.genesis.commitments == Scheme::Sha256 {
         say(
             "this ledger commits with plain SHA-256: with the file somebody can try what the turns beside this one said",
@@ -191,58 +210,81 @@ fn write(out: &Path, text: &str) -> Result<u8, String> {
     Ok(FINE)
 }
 
-/// Puts on record what is opened, unless it was erased meanwhile; with a tree head when none covers the line yet.
-async fn record(
-    opened: &Opened,
-    found: &Found,
-    key: Hash32,
-    signed: bool,
-) -> Result<(crate::recorder::RecordedArtifact, Option<String>), Stop> {
-    let Opening { commitment, role, seq, session_id, .. } = &found.opening;
-    let content = vec![
-        ("by", Field::Hash(key)),
-        ("commitment", Field::Hash(*commitment)),
-        ("line", Field::Number(found.line + 1)),
-        ("role", Field::Word(role.name().to_owned())),
-        ("seq", seq.map_or(Field::Null, Field::Number)),
-        ("session_id", Field::Word(session_id.clone())),
-    ];
-    let (id, salt, now) = (ArtifactId::Next { prefix: KIND }, fresh_salt()?, wire::clock()?);
-    let new = NewArtifact { kind: KIND, id, content, session: None, salt, now };
-    let (exchange, line) = (found.exchange.as_ref().map(|row| row.exchange_id), found.line);
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
-        let here = match exchange {
-            Some(id) => store.exchange(id)?.is_some_and(|row| row.salt.is_some()),
-            None => store.artifacts()?.iter().any(|row| row.line == line && row.salt.is_some()),
-        };
-        Ok((!here).then(|| "it was erased just now; nothing is opened".to_owned()))
+/// Puts on record what is opened, unless it was erased meanwhile; gives the signed tree head over all lines then.
+async fn record(opened: &Opened, found: &Found, key: Hash32) -> Result<(Vec<RecordedArtifact>, String), Stop> {
+    let now = wire::clock()?;
+    let one = |piece: &Piece| -> Result<NewArtifact, Stop> {
+        let Opening { commitment, role, seq, session_id, .. } = &piece.opening;
+        let content = vec![
+            ("by", Field::Hash(key)),
+            ("commitment", Field::Hash(*commitment)),
+            ("line", Field::Number(piece.line + 1)),
+            ("role", Field::Word(role.name().to_owned())),
+            ("seq", seq.map_or(Field::Null, Field::Number)),
+            ("session_id", Field::Word(session_id.clone())),
+        ];
+        let id = ArtifactId::Next { prefix: KIND };
+        Ok(NewArtifact { kind: KIND, id, content, session: None, salt: fresh_salt()?, now })
     };
-    Ok(opened.recorder.artifact_with_head(new, signed, allowed).await?)
+    let new = found.pieces.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let places: Vec<_> = found.pieces.iter().map(|piece| (piece.exchange, piece.line)).collect();
+    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+        for (exchange, line) in &places {
+            let here = match exchange {
+                Some(id) => store.exchange(*id)?.is_some_and(|row| row.salt.is_some()),
+                None => store.artifacts()?.iter().any(|row| row.line == *line && row.salt.is_some()),
+            };
+            if !here {
+                return Ok(Some("it was erased just now; nothing is opened".to_owned()));
+            }
+        }
+        Ok(None)
+    };
+    Ok(opened.recorder.artifacts_with_head(new, allowed).await?)
 }
 
-fn find_turn(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
-    let (Some(session), Some(seq)) = (&args.session, args.seq) else { return because("name a session and a number") };
-    let store = &opened.store;
-    let row = find::exchange(store, &format!("{session}/{seq}"))?;
-    let around = store.sessions_like(&row.session.to_string(), 1)?.pop();
-    let Some(around) = around else { return because("the session of this turn is not in the database") };
-    let (role, commitment, line) = place(&row, args.role, seq)?;
-    let Some(salt) = &row.salt else { return because(erased(store, &row)?) };
+/// The turns of a session, each number and each role once.
+fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
+    let Some(session) = &args.session else { return because("name a session and a number") };
+    let numbers: BTreeSet<u64> = args.seq.iter().copied().collect();
+    let mut roles: BTreeSet<TurnRole> = args.role.iter().copied().collect();
+    if roles.is_empty() {
+        roles.insert(TurnRole::Response);
+    }
+    let mut found = Found { pieces: Vec::new(), session: None };
+    for seq in numbers {
+        let row = find::exchange(&opened.store, &format!("{session}/{seq}"))?;
+        let around = opened.store.sessions_like(&row.session.to_string(), 1)?.pop();
+        let Some(around) = around else { return because("the session of this turn is not in the database") };
+        for role in &roles {
+            found.pieces.push(find_turn(opened, &around, &row, *role)?);
+        }
+        found.session = Some(around);
+    }
+    // Numbers are in the order of prompts, and a later prompt may have been answered first.
+    found.pieces.sort_by_key(|piece| piece.line);
+    Ok(found)
+}
+
+fn find_turn(opened: &Opened, around: &SessionRow, row: &ExchangeRow, asked: TurnRole) -> Result<Piece, Stop> {
+    let (store, seq) = (&opened.store, row.seq);
+    let (role, commitment, line) = place(row, asked, seq)?;
+    let Some(salt) = &row.salt else { return because(erased(store, row)?) };
     let scheme = opened.genesis.commitments;
-    let text = match args.role {
+    let text = match asked {
         TurnRole::Prompt => store.turn(row.turn_user)?.and_then(|turn| turn.content),
         TurnRole::Response => {
             let turn = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
             turn.map(|id| store.turn(id)).transpose()?.flatten().and_then(|turn| turn.content)
         }
-        TurnRole::Exchange => match exchange_document(store, scheme, &around, &row)? {
+        TurnRole::Exchange => match exchange_document(store, scheme, around, row)? {
             Ok(document) => Some(document),
             Err(why) => return because(format!("the exchange document can't be put together again: {why}")),
         },
     };
-    let Some(text) = text else { return because(erased(store, &row)?) };
+    let Some(text) = text else { return because(erased(store, row)?) };
     let Some(opening) = opening(scheme, salt, role, commitment, text, (Some(seq), around.id.to_string())) else {
-        return because(match args.role {
+        return because(match asked {
             TurnRole::Response => {
                 "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
                  here opens it. --role prompt and --role exchange can be opened"
@@ -254,7 +296,8 @@ fn find_turn(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
             TurnRole::Prompt => "the stored prompt does not give its commitment: it was changed (gently audit verify)",
         });
     };
-    Ok(Found { opening, line, session: Some(around), exchange: Some(row) })
+    let outcome = row.outcome.as_ref().map(|outcome| outcome.outcome_line);
+    Ok(Piece { opening, line, outcome, exchange: Some(row.exchange_id) })
 }
 
 /// Commitment and line of a role; answered turns have all roles in one line.
@@ -295,7 +338,27 @@ fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
     Ok(format!("it was erased{at} ({}): nobody can open it any more", stone.reason))
 }
 
-fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Found, Stop> {
+/// Artifacts of one session, or all of none.
+fn find_artifacts(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
+    if args.line.is_some() && args.artifact.len() > 1 {
+        return because("--line says which line of one artifact is meant; open this one alone");
+    }
+    let mut pieces = Vec::new();
+    for id in &args.artifact {
+        pieces.push(find_artifact(opened, id, args.line)?);
+    }
+    pieces.sort_by_key(|piece| piece.line);
+    pieces.dedup_by_key(|piece| piece.line);
+    let named: BTreeSet<&str> = pieces.iter().map(|piece| piece.opening.session_id.as_str()).collect();
+    let session = match named.into_iter().collect::<Vec<_>>().as_slice() {
+        [] | ["-"] => None,
+        [id] => opened.store.session(id.parse().map_err(broken)?)?,
+        _ => return because("these artifacts are of several sessions, and a file is of one; open them apart"),
+    };
+    Ok(Found { pieces, session })
+}
+
+fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Piece, Stop> {
     let rows = opened.store.artifacts_called(id)?;
     let rows: Vec<ArtifactRow> = rows.into_iter().filter(|row| line.is_none_or(|line| line == row.line + 1)).collect();
     let row = match rows.as_slice() {
@@ -317,14 +380,13 @@ fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Found, 
     let text = opened.store.lines(row.line, row.line + 1)?.pop();
     let parsed = text.and_then(|text| Line::parse(text.as_bytes()).ok());
     let Some(parsed) = parsed else { return because(format!("log line {} can't be read", row.line + 1)) };
-    let session = parsed.session.map(|id| opened.store.session(id)).transpose()?.flatten();
     let named = parsed.session.map_or_else(|| "-".to_owned(), |id| id.to_string());
     let scheme = opened.genesis.commitments;
     let opening = opening(scheme, salt, Role::Artifact, row.commitment, document.clone(), (None, named));
     let Some(opening) = opening else {
         return because(format!("'{id}' does not give its commitment: it was changed (gently audit verify)"));
     };
-    Ok(Found { opening, line: row.line, session, exchange: None })
+    Ok(Piece { opening, line: row.line, outcome: None, exchange: None })
 }
 
 /// The opening, if the text gives the commitment.
