@@ -11,11 +11,13 @@
 //! | `lines` | genesis, every rotation, the session's start, the opened lines, the session's end: each with its proof |
 //! | `documents` | what those lines' `record:` names, in the order of the lines |
 //! | `headers` | of the blocks of start and end |
-//! | `stamp` | a stamped tree head of `main`, its OpenTimestamps proof with one Bitcoin attestation, the block's header |
+//! | `stamp` | a stamped tree head of `main`, its OpenTimestamps proof, the block's header |
 //!
 //! One signed root holds scheme, network, keys, times and texts together: no part of the file says anything that a
 //! line under that root does not commit to. The types here hold what has the right form; whether it is right is asked
 //! by `verify::check_opening`.
+
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -23,10 +25,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::block::Header;
 use super::canon::{self, CanonError};
-use super::commitment::Opening;
+use super::commitment::{Opening, Role};
 use super::documents::{Close, Format, Genesis, Record, Rotate, SessionDoc};
 use super::hash::Hash32;
-use super::ots::{Attestation, FileHash, Op, Proof, Tree};
+use super::ots::{Attestation, FileHash, Leaf, Op, Proof, Tree};
+use super::proof::MAX_HASHES;
 
 /// Largest file that is read, in bytes: some prompts of 16 MiB whose every byte is escaped, and what stands around.
 pub const MAX_FILE: usize = 100 << 20;
@@ -53,6 +56,14 @@ pub enum OpeningFault {
         most: usize,
         /// Bytes found.
         actual: usize,
+    },
+    /// A value that no such file has.
+    #[error("{what}: expected {expected}")]
+    Form {
+        /// Which part.
+        what: &'static str,
+        /// What it should be.
+        expected: &'static str,
     },
     /// It does not end with its one newline.
     #[error("an opening file is one line of JSON and its newline; this does not end so")]
@@ -96,6 +107,8 @@ pub enum Document {
     Rotate(Rotate),
     /// `close.json`.
     Close(Close),
+    /// No document of these kinds: no line's `record:` leads to it.
+    Other(BTreeMap<String, serde_json::Value>),
 }
 
 impl Document {
@@ -107,6 +120,7 @@ impl Document {
             Document::Record(_) => "record.json",
             Document::Rotate(_) => "rotate.json",
             Document::Close(_) => "close.json",
+            Document::Other(_) => "a document of no known kind",
         }
     }
 }
@@ -208,7 +222,37 @@ impl OpeningFile {
         }
         let file: OpeningFile = canon::parse(bytes.strip_suffix(b"\n").ok_or(OpeningFault::Newline)?)?;
         let (actual, most) = (file.around_of(bytes.len())?, file.most_around());
-        if actual > most { Err(OpeningFault::TooMuch { most, actual }) } else { Ok(file) }
+        if actual > most { Err(OpeningFault::TooMuch { most, actual }) } else { file.formed() }
+    }
+
+    /// What no type says: that there is something to check, and in the form of the openings.
+    fn formed(self) -> Result<OpeningFile, OpeningFault> {
+        let openable = [Role::Prompt, Role::Response, Role::Exchange, Role::Artifact];
+        let is_session = |id: &str| id == "-" || id.parse::<Hash32>().is_ok();
+        let short = |entry: &Entry| {
+            let more = match &entry.more {
+                More::Nothing => 0,
+                More::Rotation { proof, .. } | More::Stamped(proof) => proof.len(),
+            };
+            entry.proof.len().max(more) <= MAX_HASHES
+        };
+        for (good, what, expected) in [
+            (!self.openings.is_empty(), "openings", "one or more"),
+            (!self.lines.is_empty(), "lines", "one or more"),
+            (!self.documents.is_empty(), "documents", "one or more"),
+            (self.lines.iter().all(short), "lines", "at most 64 hashes in a proof"),
+            (
+                self.openings.iter().all(|opening| openable.contains(&opening.role)),
+                "role",
+                "prompt, response, exchange or artifact",
+            ),
+            (self.openings.iter().all(|opening| is_session(&opening.session_id)), "session_id", "64 digits, or '-'"),
+        ] {
+            if !good {
+                return Err(OpeningFault::Form { what, expected });
+            }
+        }
+        Ok(self)
     }
 
     /// How many of the file's bytes are not the texts', as JSON spells them.
@@ -223,7 +267,7 @@ impl OpeningFile {
 
     /// How many there may be, with so many openings and rotations.
     pub fn most_around(&self) -> usize {
-        let rotations = self.documents.iter().filter(|document| matches!(document, Document::Rotate(_))).count();
+        let rotations = self.lines.iter().filter(|entry| entry.text.contains("|key_rotate|")).count();
         MAX_AROUND + MAX_EACH * (self.openings.len() + rotations)
     }
 }
@@ -250,49 +294,51 @@ fn outside_strings(bytes: &[u8]) -> usize {
 }
 
 impl Stamp {
-    /// What the proof says, if it is one path of the three operations that calendars use to one Bitcoin block.
+    /// What the proof says; none when it is no proof of a SHA-256 digest.
     pub fn read(&self) -> Option<Stamped> {
-        let proof = Proof::read(&self.ots).ok().filter(|proof| proof.print() == self.ots)?;
-        stamped(&proof).filter(|_| proof.tree.attestations.len() + proof.tree.branches.len() == 1)
+        let proof = Proof::read(&self.ots).ok().filter(|proof| proof.file_hash == FileHash::Sha256)?;
+        let digest = Hash32::from_bytes(<[u8; 32]>::try_from(proof.digest.as_slice()).ok()?);
+        Some(Stamped { digest, blocks: proof.leaves().ok()?.iter().filter_map(attested).collect() })
     }
 }
 
-/// What a timestamp with one attestation says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a timestamp says.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamped {
     /// SHA-256 of what was stamped.
     pub digest: Hash32,
-    /// The block's Merkle root, in the order that headers are shown in.
-    pub merkle_root: Hash32,
+    /// The Bitcoin blocks that it leads to; none while it is pending.
+    pub blocks: Vec<Attested>,
+}
+
+/// A block that a timestamp leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attested {
     /// The block's height, as the proof claims it.
     pub height: u32,
+    /// The block's Merkle root, in the order that headers are shown in.
+    pub merkle_root: Hash32,
 }
 
-fn stamped(proof: &Proof) -> Option<Stamped> {
-    let leaves = proof.leaves().ok().filter(|_| proof.file_hash == FileHash::Sha256)?;
-    let [leaf] = leaves.as_slice() else { return None };
+fn attested(leaf: &Leaf<'_>) -> Option<Attested> {
     let Attestation::Bitcoin { height } = leaf.attestation else { return None };
-    let common = |op: &&Op| matches!(op, Op::Sha256 | Op::Append(_) | Op::Prepend(_));
-    let mut root = <[u8; 32]>::try_from(leaf.message.as_slice()).ok().filter(|_| leaf.path.iter().all(common))?;
+    let mut root = <[u8; 32]>::try_from(leaf.message.as_slice()).ok()?;
     root.reverse();
-    Some(Stamped {
-        digest: Hash32::from_bytes(<[u8; 32]>::try_from(proof.digest.as_slice()).ok()?),
-        merkle_root: Hash32::from_bytes(root),
-        height: u32::try_from(*height).ok()?,
-    })
+    Some(Attested { height: u32::try_from(*height).ok()?, merkle_root: Hash32::from_bytes(root) })
 }
 
-/// The shortest way of a proof to its earliest Bitcoin block, as a proof of its own; none when there is none that an
-/// opening file can hold.
-pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, Stamped)> {
+/// The shortest way of a proof to its earliest Bitcoin block, as a proof of its own, and that block; none when it leads
+/// to none by the operations that calendars use.
+pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, Attested)> {
     let leaves = proof.leaves().ok()?;
-    let paths = leaves.iter().filter_map(|leaf| {
-        let Attestation::Bitcoin { .. } = leaf.attestation else { return None };
+    let common = |op: &&Op| matches!(op, Op::Sha256 | Op::Append(_) | Op::Prepend(_));
+    let paths = leaves.iter().filter(|leaf| leaf.path.iter().all(common)).filter_map(|leaf| {
+        let attested = attested(leaf)?;
         let tree = Tree::chain(leaf.path.iter().map(|op| (*op).clone()), leaf.attestation.clone());
         let alone = Proof { file_hash: proof.file_hash, digest: proof.digest.clone(), tree };
-        Some((alone.print(), stamped(&alone)?))
+        Some((alone.print(), attested))
     });
-    paths.min_by_key(|(bytes, stamped)| (stamped.height, bytes.len()))
+    paths.min_by_key(|(bytes, attested)| (attested.height, bytes.len()))
 }
 
 mod base64_bytes {

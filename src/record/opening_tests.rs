@@ -11,18 +11,22 @@ fn a_proof_is_cut_to_one_path() {
     tree.merge(Tree::chain([Op::Sha1, Op::Sha256].into_iter(), Attestation::Bitcoin { height: 3 }));
     tree.merge(Tree::chain([Op::Sha256].into_iter(), Attestation::Pending { uri: "https://c.example".to_owned() }));
     let proof = Proof { file_hash: FileHash::Sha256, digest: vec![9; 32], tree };
-    let (ots, stamped) = one_path(&proof).unwrap();
-    assert_eq!((stamped.height, stamped.digest), (5, Hash32::from_bytes([9; 32])));
+    let (ots, block) = one_path(&proof).unwrap();
+    assert_eq!(block.height, 5);
+    let digest = Hash32::from_bytes([9; 32]);
     let part = Stamp { checkpoint: String::new(), header: None, ots };
-    assert_eq!(part.read(), Some(stamped));
-    // What has more than one way, or none to a block, is no stamp.
-    assert_eq!(Stamp { ots: proof.print(), ..part.clone() }.read(), None);
+    assert_eq!(part.read(), Some(Stamped { digest, blocks: vec![block] }));
+    // A proof that was not cut says all that it leads to.
+    let whole = Stamp { ots: proof.print(), ..part.clone() }.read().unwrap();
+    let mut heights: Vec<u32> = whole.blocks.iter().map(|block| block.height).collect();
+    heights.sort_unstable();
+    assert_eq!((whole.digest, heights), (digest, vec![3, 5, 7]));
     let pending = Proof {
         tree: Tree::chain([].into_iter(), Attestation::Pending { uri: "https://c.example".to_owned() }),
         ..proof
     };
     assert_eq!(one_path(&pending), None);
-    assert_eq!(Stamp { ots: pending.print(), ..part.clone() }.read(), None);
+    assert_eq!(Stamp { ots: pending.print(), ..part.clone() }.read().unwrap().blocks, []);
     for cut in 0..part.ots.len() {
         assert_eq!(Stamp { ots: part.ots[..cut].to_vec(), ..part.clone() }.read(), None, "{cut}");
     }
@@ -62,43 +66,63 @@ fn an_entry_has_three_members_or_a_last_one_of_two_kinds() {
 }
 
 fn small() -> OpeningFile {
+    let opening = Opening {
+        commitment: Hash32::ZERO,
+        format: Format,
+        key: None,
+        role: Role::Prompt,
+        seq: Some(1),
+        session_id: "-".to_owned(),
+        text: String::new(),
+    };
     OpeningFile {
-        documents: Vec::new(),
+        documents: vec![Document::Other(BTreeMap::new())],
         format: Format,
         head: "note".to_owned(),
         headers: Vec::new(),
-        lines: Vec::new(),
-        openings: Vec::new(),
+        lines: vec![Entry { index: 0, text: String::new(), proof: Vec::new(), more: More::Nothing }],
+        openings: vec![opening],
         stamp: None,
     }
 }
 
 #[test]
 fn a_file_has_so_many_bytes_beside_its_texts_and_no_more() {
-    let opening = |text: String| Opening {
-        commitment: Hash32::ZERO,
-        format: Format,
-        key: None,
-        role: crate::record::commitment::Role::Prompt,
-        seq: Some(1),
-        session_id: "-".to_owned(),
-        text,
-    };
     // Texts don't count, however they are spelled.
-    let texts = OpeningFile { openings: vec![opening("\u{1}\"é".repeat(100_000)); 2], ..small() };
+    let mut texts = small();
+    texts.openings[0].text = "\u{1}\"é".repeat(100_000);
     let print = texts.print().unwrap();
     assert!(print.len() > 2 * MAX_AROUND && OpeningFile::parse(print.as_bytes()).is_ok());
-    let base = small().around().unwrap();
-    for (openings, most) in [(0, MAX_AROUND), (2, MAX_AROUND + 2 * MAX_EACH)] {
-        let mut file = OpeningFile { openings: vec![opening(String::new()); openings], ..small() };
+    for (openings, rotations) in [(1, 0), (3, 0), (2, 1)] {
+        let mut file = small();
+        file.openings = vec![file.openings[0].clone(); openings];
+        file.lines[0].text = "|key_rotate|".repeat(rotations);
+        let most = MAX_AROUND + (openings + rotations) * MAX_EACH;
         let room = most - file.around().unwrap() + file.head.len();
         file.head = "x".repeat(room);
         assert_eq!(file.around().unwrap(), most);
         assert_eq!(OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap(), file);
         file.head.push('x');
         let fault = OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap_err();
-        assert!(matches!(fault, OpeningFault::TooMuch { actual, .. } if actual == most + 1), "{base}: {fault}");
+        assert!(matches!(fault, OpeningFault::TooMuch { actual, .. } if actual == most + 1), "{fault}");
     }
+}
+
+#[test]
+fn a_file_has_something_to_check() {
+    let refused = |change: &dyn Fn(&mut OpeningFile)| {
+        let mut file = small();
+        change(&mut file);
+        let fault = OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap_err();
+        assert!(matches!(fault, OpeningFault::Form { .. }), "{fault}");
+    };
+    refused(&|file| file.openings.clear());
+    refused(&|file| file.lines.clear());
+    refused(&|file| file.documents.clear());
+    refused(&|file| file.openings[0].role = Role::Bundle);
+    refused(&|file| file.openings[0].session_id = "x".to_owned());
+    refused(&|file| file.lines[0].proof = vec![Hash32::ZERO; 65]);
+    refused(&|file| file.lines[0].more = More::Stamped(vec![Hash32::ZERO; 65]));
 }
 
 /// A small file that would be large in memory is not unfolded at all.

@@ -119,6 +119,7 @@ impl<'a> Check<'a> {
         };
         let Some(genesis) = read.genesis() else { return Some(note) };
         let key = note.head.size.checked_sub(1).and_then(|last| read.keys.at(last)).copied();
+        self.same("head", "origin", genesis.origin.clone(), note.head.origin.clone());
         self.signed("head", &note.head, &genesis.origin, key.as_ref());
         Some(note)
     }

@@ -30,16 +30,26 @@ impl<'a> Check<'a> {
     /// Reads the lines, and gives to each its document: there are exactly those that lines name, in their order.
     pub(super) fn lines(&mut self) -> Vec<Shown<'a>> {
         let (file, mut lines) = (self.file, Vec::new());
-        let mut before = None;
+        let mut before: Option<(u64, Option<Hash32>)> = None;
         for entry in &file.lines {
-            if before.is_some_and(|before| entry.index <= before) {
+            if before.is_some_and(|(before, _)| entry.index <= before) {
                 self.find(About::Consistent, place_of(entry), "lines by index, each once", "another order");
             }
-            before = Some(entry.index);
-            match Line::parse(entry.text.as_bytes()) {
-                Ok(line) => lines.push(Shown { entry, line, document: None }),
+            let line = Line::parse(entry.text.as_bytes());
+            let hash = line.as_ref().ok().map(|line| line.hash);
+            match line {
+                Ok(line) => {
+                    // Of two neighbours the second follows the first.
+                    let prev = before.filter(|(index, _)| index.checked_add(1) == Some(entry.index));
+                    if let Some(prev) = prev.and_then(|(_, hash)| hash).filter(|prev| !line.follows(*prev)) {
+                        let expected = format!("a HASH that follows {prev}");
+                        self.find(About::Consistent, place_of(entry), expected, line.hash);
+                    }
+                    lines.push(Shown { entry, line, document: None });
+                }
                 Err(error) => self.find(About::Consistent, place_of(entry), "a line of the log", error),
             }
+            before = Some((entry.index, hash));
         }
         let mut documents = file.documents.iter();
         for shown in &mut lines {

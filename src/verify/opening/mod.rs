@@ -17,7 +17,7 @@ mod trust;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::block::{Header, Network};
-use crate::record::documents::{Genesis, SessionDoc};
+use crate::record::documents::Genesis;
 use crate::record::note::CosignedNote;
 use crate::record::opening::{Document, OpeningFile, Stamp};
 use crate::record::policy::Policy;
@@ -133,7 +133,8 @@ pub struct Trust<'a> {
 /// Which headers whoever keeps a chain of them should bring to a check; none for a file without a genesis document.
 pub fn wanted_headers(file: &OpeningFile) -> Option<Wanted> {
     let network = file.documents.iter().find_map(genesis)?.network;
-    let attested = file.stamp.as_ref().and_then(Stamp::read).map(|stamped| stamped.height);
+    let stamped = file.stamp.as_ref().and_then(Stamp::read);
+    let attested = stamped.iter().flat_map(|stamped| stamped.blocks.iter().map(|block| block.height)).collect();
     let blocks = file.documents.iter().filter_map(|document| match document {
         Document::Session(start) => Some(&start.block),
         Document::Close(end) => Some(&end.block),
@@ -141,7 +142,7 @@ pub fn wanted_headers(file: &OpeningFile) -> Option<Wanted> {
     });
     let heights = blocks.filter(|block| !block.is_local()).map(|block| block.height);
     let named: BTreeSet<u32> = heights.flat_map(|height| [Some(height), height.checked_sub(1)]).flatten().collect();
-    Some(Wanted { network, attested: attested.into_iter().collect(), named })
+    Some(Wanted { network, attested, named })
 }
 
 fn genesis(document: &Document) -> Option<&Genesis> {
@@ -163,13 +164,6 @@ struct Read<'a> {
 impl<'a> Read<'a> {
     fn genesis(&self) -> Option<&'a Genesis> {
         self.lines.first().and_then(|first| first.document).and_then(genesis)
-    }
-
-    fn start(&self) -> Option<(&Shown<'a>, &'a SessionDoc)> {
-        self.lines.iter().find_map(|shown| match shown.document {
-            Some(Document::Session(document)) => Some((shown, document)),
-            _ => None,
-        })
     }
 
     /// The lines that carry what is opened, and the outcomes of these turns.
@@ -197,6 +191,9 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
     let mut report =
         OpeningReport { answers: Vec::new(), findings: Vec::new(), network, signer: read.head_key().copied() };
     for about in About::ALL {
+        // Of blocks that show no time nothing is asked, so nothing is wrong with them.
+        let untimed = matches!(about, About::NotBefore | About::NotAfter)
+            && network.is_some_and(|network| !check.shows_time(network));
         let verdict = match about {
             About::Consistent => Verdict::new(Answer::Yes, fits(&read)),
             About::Commitment => Verdict::new(Answer::Yes, check.opens(&read)),
@@ -204,9 +201,9 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
             About::SignedBy => signer.clone(),
             About::CosignedBy => cosigned.clone(),
             About::NotBefore => not_before.clone(),
-            About::NotAfter => not_after(stamped.clone(), seen),
+            About::NotAfter => not_after(stamped.clone(), seen.filter(|_| !untimed)),
         };
-        let found = check.count(about);
+        let found = if untimed { 0 } else { check.count(about) };
         let told = counted(u64::try_from(found).unwrap_or(u64::MAX), "finding");
         report.answers.push((about, if found == 0 { verdict } else { Verdict::new(Answer::No, told) }));
     }
@@ -240,7 +237,7 @@ impl Check<'_> {
 
     /// Whether blocks of the ledger's network show times to this checker.
     fn shows_time(&self, network: Network) -> bool {
-        network == self.trust.network.unwrap_or(Network::Bitcoin)
+        network == Network::Bitcoin || self.trust.network == Some(network)
     }
 }
 

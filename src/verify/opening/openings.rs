@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::record::commitment::{Opening, Role, Scheme};
-use crate::record::entry::Event;
+use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::opening::Document;
 
@@ -17,6 +17,13 @@ pub(super) struct Opened {
     carriers: Vec<Option<usize>>,
     /// These, and the outcome of each opened turn.
     pub all: BTreeSet<usize>,
+}
+
+impl Opened {
+    /// Whether the line in this place carries a commitment that is opened.
+    pub fn is_carrier(&self, at: usize) -> bool {
+        self.carriers.contains(&Some(at))
+    }
 }
 
 /// What an opening is called in findings.
@@ -33,16 +40,7 @@ impl<'a> Check<'a> {
             self.find(About::Commitment, "openings", "one or more", "none");
             return Opened::default();
         };
-        let session = match first.session_id.as_str() {
-            "-" => None,
-            text => match text.parse::<Hash32>() {
-                Ok(id) => Some(id),
-                Err(error) => {
-                    self.find(About::Consistent, place_of(0), "a session's id, or '-'", error);
-                    None
-                }
-            },
-        };
+        let session = first.session_id.parse::<Hash32>().ok();
         let (mut found, mut needed, mut artifacts) = (Vec::new(), BTreeSet::new(), 0);
         for (at, opening) in openings.iter().enumerate() {
             self.same(&place_of(at), "session_id", first.session_id.clone(), opening.session_id.clone());
@@ -144,8 +142,8 @@ fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Opt
         *artifacts += 1;
         return found.filter(|_| opening.seq.is_none());
     }
-    let seq = opening.seq?;
-    let find = |is: fn(&Event) -> bool| of_seq(lines, seq, is);
+    opening.seq?;
+    let find = |is: fn(&Event) -> bool| of_turn(lines, opening, is);
     let answered = find(|event| matches!(event, Event::Response { .. }));
     match opening.role {
         Role::Prompt => answered.or_else(|| find(|event| matches!(event, Event::Prompt { .. }))),
@@ -157,16 +155,19 @@ fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Opt
 
 /// Where the outcome of the prompt is that an opening is of, if the file has one.
 fn outcome(lines: &[Shown<'_>], opening: &Opening) -> Option<usize> {
+    opening.seq?;
     let outcome = |event: &Event| matches!(event, Event::Response { .. }) || is_failure(event);
-    of_seq(lines, opening.seq?, outcome)
+    of_turn(lines, opening, outcome)
 }
 
 fn is_failure(event: &Event) -> bool {
     matches!(event, Event::ResponseFail { .. } | Event::Denied { .. })
 }
 
-fn of_seq(lines: &[Shown<'_>], seq: u64, is: impl Fn(&Event) -> bool) -> Option<usize> {
-    lines.iter().position(|shown| shown.line.event.seq() == Some(seq) && is(&shown.line.event))
+fn of_turn(lines: &[Shown<'_>], opening: &Opening, is: impl Fn(&Event) -> bool) -> Option<usize> {
+    let session = opening.session_id.parse::<Hash32>().ok()?;
+    let own = |line: &Line| line.session == Some(session) && line.event.seq() == opening.seq;
+    lines.iter().position(|shown| own(&shown.line) && is(&shown.line.event))
 }
 
 /// In which order those of one line stand.

@@ -15,16 +15,16 @@ impl<'a> Check<'a> {
     /// Every proof under the head, what stands behind the proofs, and every document.
     pub(super) fn parts(&mut self, read: &Read<'a>) {
         self.proofs(read);
-        let mut answers = 0;
+        let (mut answers, mut last) = (0, None);
         for shown in &read.lines {
             match shown.document {
                 Some(Document::Session(document)) => self.start(shown, document),
                 Some(Document::Record(document)) => {
-                    answers += 1;
+                    (answers, last) = (answers + 1, Some(document.chain_entry));
                     self.record(shown, document);
                 }
-                Some(Document::Close(document)) => self.close(shown, document, answers),
-                Some(Document::Genesis(_) | Document::Rotate(_)) | None => {}
+                Some(Document::Close(document)) => self.close(shown, document, (answers, last)),
+                Some(Document::Genesis(_) | Document::Rotate(_) | Document::Other(_)) | None => {}
             }
         }
     }
@@ -41,7 +41,7 @@ impl<'a> Check<'a> {
         }
         for (at, shown) in read.lines.iter().enumerate() {
             let rotation = matches!(shown.line.event, Event::KeyRotate { .. });
-            let stamped = file.stamp.is_some() && read.is_stamped(at);
+            let stamped = file.stamp.is_some() && read.may_be_stamped(at);
             let fine = match &shown.entry.more {
                 // What is missing is said where it is missed.
                 More::Nothing => true,
@@ -86,7 +86,8 @@ impl<'a> Check<'a> {
         self.same(&place, "session_id", shown.line.session.unwrap_or(Hash32::ZERO), document.session_id);
     }
 
-    fn close(&mut self, shown: &Shown<'a>, document: &Close, answers: u64) {
+    /// `shown_answers` are those that the file shows, and the chain entry of the last.
+    fn close(&mut self, shown: &Shown<'a>, document: &Close, shown_answers: (u64, Option<Hash32>)) {
         let Close { block, closed_at, interactions, session_close_hash: hash, session_id: id, .. } = document;
         let place = "close.json";
         let Event::SessionEnd { record, .. } = shown.line.event else { return };
@@ -95,8 +96,14 @@ impl<'a> Check<'a> {
         if *interactions == 0 {
             self.same(place, "final_chain_hash", Hash32::ZERO, document.final_chain_hash);
         }
-        if *interactions < answers {
-            self.find(About::Consistent, place, format!("at least {answers} interactions"), interactions);
+        match shown_answers {
+            (answers, _) if answers > *interactions => {
+                self.find(About::Consistent, place, format!("at least {answers} interactions"), interactions);
+            }
+            (answers, Some(entry)) if answers == *interactions => {
+                self.same(place, "final_chain_hash", entry, document.final_chain_hash);
+            }
+            _ => {}
         }
         let event = Event::SessionEnd {
             btc: block.height,

@@ -2,9 +2,10 @@
 
 use crate::record::block::{Block, Header, Source, check_header};
 use crate::record::documents::Genesis;
+use crate::record::entry::Event;
 use crate::record::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
-use crate::record::opening::{More, Stamp, Stamped};
+use crate::record::opening::{Attested, Document, More, Stamp};
 use crate::record::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
@@ -18,11 +19,14 @@ const BOTH: [About; 2] = [About::Consistent, About::NotAfter];
 
 impl Read<'_> {
     /// Whether the line in this place has to be under the stamped root, where there is one.
-    pub(super) fn is_stamped(&self, at: usize) -> bool {
-        let start = self.start().is_some_and(|(start, _)| {
-            self.lines.get(at).is_some_and(|shown| std::ptr::eq(shown.entry, start.entry))
-        });
-        at == 0 || start || self.opened.all.contains(&at)
+    fn is_stamped(&self, at: usize) -> bool {
+        let start = self.lines.get(at).is_some_and(|shown| matches!(shown.line.event, Event::SessionStart { .. }));
+        at == 0 || start || self.opened.is_carrier(at)
+    }
+
+    /// The same, and the outcome of a turn of which another role is opened may be.
+    pub(super) fn may_be_stamped(&self, at: usize) -> bool {
+        self.is_stamped(at) || self.opened.all.contains(&at)
     }
 }
 
@@ -30,11 +34,14 @@ impl<'a> Check<'a> {
     /// The block that a tree head over the opened lines is in; none when there is no stamp.
     pub(super) fn stamp(&mut self, read: &Read<'a>, start: Option<&Started>) -> Option<Verdict> {
         let file = self.file;
-        let (stamp, genesis) = (file.stamp.as_ref()?, read.genesis()?);
+        let stamp = file.stamp.as_ref()?;
+        let Some(genesis) = read.genesis() else {
+            self.both("a genesis that names the ledger", "none");
+            return None;
+        };
         self.stamped_tree(read, stamp, genesis);
         let Some(stamped) = stamp.read() else {
-            let expected = "an OpenTimestamps proof that is one path to one Bitcoin block";
-            self.find(About::NotAfter, "stamp", expected, "another proof");
+            self.find(About::NotAfter, "stamp", "an OpenTimestamps proof of a SHA-256 digest", "another text");
             return None;
         };
         let own = Hash32::digest(stamp.checkpoint.as_bytes());
@@ -42,15 +49,21 @@ impl<'a> Check<'a> {
             let expected = format!("a stamp of the tree head beside it, SHA-256 {own}");
             self.find(About::NotAfter, "stamp", expected, stamped.digest);
         }
-        // Kept headers stand in for one that the file does not bring.
-        let kept = || self.trust.chain.and_then(|chain| chain.get(&stamped.height)).copied();
-        match stamp.header.or_else(kept) {
-            Some(header) => Some(self.attested(read, genesis, &stamped, &header, start)),
-            None => {
-                let words = "an OpenTimestamps proof is there, and not its block's header";
-                Some(Verdict::new(Answer::NotChecked, words))
-            }
+        if stamped.blocks.is_empty() {
+            return Some(Verdict::new(Answer::NotChecked, "the OpenTimestamps proof names no block yet"));
         }
+        // Kept headers stand in for one that the file does not bring.
+        let kept = |block: &Attested| self.trust.chain.and_then(|chain| chain.get(&block.height)).copied();
+        let Some(header) = stamp.header.or_else(|| stamped.blocks.iter().find_map(kept)) else {
+            let words = "an OpenTimestamps proof is there, and not its block's header";
+            return Some(Verdict::new(Answer::NotChecked, words));
+        };
+        let root = header.fields().merkle_root;
+        let Some(block) = stamped.blocks.iter().filter(|block| block.merkle_root == root).min() else {
+            self.find(About::NotAfter, "stamp", "a header with the Merkle root that the proof leads to", root);
+            return None;
+        };
+        Some(self.attested(read, genesis, block.height, &header, start))
     }
 
     /// The stamped tree head is the ledger's, no newer than the head, and the opened lines are under it.
@@ -86,19 +99,37 @@ impl<'a> Check<'a> {
     }
 
     fn under(&mut self, read: &Read<'a>, note: &SignedNote) {
-        for (at, shown) in read.lines.iter().enumerate().filter(|(at, _)| read.is_stamped(*at)) {
+        for (at, shown) in read.lines.iter().enumerate() {
             let proof = match &shown.entry.more {
                 More::Stamped(proof) => Some(proof),
                 _ => None,
             };
+            if !read.is_stamped(at) && !(proof.is_some() && read.may_be_stamped(at)) {
+                continue;
+            }
             let hash = leaf(shown.entry.text.as_bytes());
             if !proof.is_some_and(|proof| includes(hash, shown.entry.index, note.size, proof, note.root)) {
                 let actual = if proof.is_some() { "a proof of something else" } else { "none" };
-                let place = read.lines.get(at).map_or_else(String::new, |shown| shown.place());
                 for about in BOTH {
-                    self.find(about, &place, "a proof that the line is under the stamped tree head", actual);
+                    self.find(about, shown.place(), "a proof that the line is under the stamped tree head", actual);
                 }
             }
+        }
+    }
+
+    /// A block of the session that is the stamp's, too, has one height.
+    fn one_height(&mut self, read: &Read<'a>, block: &Block) {
+        let blocks: Vec<&Block> = read
+            .lines
+            .iter()
+            .filter_map(|shown| match shown.document {
+                Some(Document::Session(start)) => Some(&start.block),
+                Some(Document::Close(end)) => Some(&end.block),
+                _ => None,
+            })
+            .collect();
+        if let Some(other) = blocks.iter().find(|known| known.hash == block.hash && known.height != block.height) {
+            self.both(&format!("block {} at height {}", block.hash, other.height), block.height);
         }
     }
 
@@ -107,23 +138,20 @@ impl<'a> Check<'a> {
         &mut self,
         read: &Read<'a>,
         genesis: &Genesis,
-        stamped: &Stamped,
+        at: u32,
         header: &Header,
         start: Option<&Started>,
     ) -> Verdict {
         let (network, fields) = (genesis.network, header.fields());
-        let (hash, time, at) = (header.hash(), fields.time, stamped.height);
+        let (hash, time) = (header.hash(), fields.time);
         let block = Block { hash, height: at, network, source: Source::File, time };
-        if fields.merkle_root != stamped.merkle_root {
-            let expected = format!("a header with Merkle root {}", stamped.merkle_root);
-            self.find(About::NotAfter, "stamp", expected, fields.merkle_root);
-        }
         if let Err(fault) = check_header(header, &block, network) {
             self.find(About::NotAfter, "stamp", format!("a header that shows the work of block {at}"), fault);
         }
         if let Err(fault) = check_height(&block) {
             self.find(About::NotAfter, "stamp", "a block whose height and time belong together", fault);
         }
+        self.one_height(read, &block);
         if let Some(start) = start.filter(|start| at < start.height || time < start.time) {
             let expected = format!("a block after {}, on which the session started", start.name);
             self.find(About::NotAfter, "stamp", expected, named(&block));

@@ -25,8 +25,7 @@ impl<'a> Check<'a> {
             return not_checked(words);
         };
         if self.count(About::TreeHead) > 0 || !policy.knows(&note.head) {
-            let words = "the policy is about another log, or the tree head does not hold";
-            return (Verdict::new(Answer::No, words), None);
+            return not_checked("the policy is about another log, or the tree head does not hold".to_owned());
         }
         let mut seen: Vec<(&str, u64)> = Vec::new();
         for (witness, time) in policy.cosigners(note) {
@@ -56,7 +55,7 @@ fn quorum(policy: &Policy, seen: &[(&str, u64)], (line, start): (Seconds, Second
     let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
     if !policy.is_reached_by(&names) {
         let by = if listed.is_empty() { "nobody of the policy".to_owned() } else { listed };
-        return (Verdict::new(Answer::No, format!("the quorum is not reached: cosigned by {by}")), None);
+        return (Verdict::new(Answer::NotChecked, format!("the quorum is not reached: cosigned by {by}")), None);
     }
     let by = reached_by(policy, seen, line).filter(|time| *time >= start);
     (Verdict::new(Answer::Yes, format!("the policy's quorum: {listed}")), by)

@@ -12,7 +12,7 @@ use crate::record::canon;
 use crate::record::commit::CommitKind;
 use crate::record::documents::{Close, Format, Genesis, Record, Rotate, SessionDoc};
 use crate::record::note::CosignedNote;
-use crate::record::opening::{Document, Entry, HeaderAt, More, OpeningFile, Stamp};
+use crate::record::opening::{Document, Entry, HeaderAt, More, OpeningFile};
 use crate::record::proof::Inclusions;
 use crate::record::tree::leaf;
 use crate::store::sqlite::Sqlite;
@@ -20,8 +20,9 @@ use crate::store::{CommitRow, Find, Read, SessionRow};
 use crate::verify::{Trust, check_opening};
 
 use super::head::{self, Believed, Needed, file};
+use super::found::Found;
 use super::stamp;
-use super::{Found, Stop, because, broken};
+use super::{Stop, because, broken};
 
 /// Lines that are read at a time.
 const PORTION: u64 = 4096;

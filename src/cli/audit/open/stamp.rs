@@ -7,7 +7,7 @@ use crate::ledger::read::Repository;
 use crate::record::block::{Header, Network};
 use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
-use crate::record::opening::{Stamp, Stamped, one_path};
+use crate::record::opening::{Attested, Stamp, one_path};
 use crate::record::ots::Proof;
 use crate::record::tree::parse_note;
 use crate::store::Read;
@@ -44,12 +44,13 @@ pub(super) fn find(place: &Place<'_>) -> Result<(Option<(Stamp, u64)>, Vec<Strin
             Err(why) => unusable.push(of(why)),
             // Pending still.
             Ok(None) => {}
-            Ok(Some((_, stamped))) if stamped.digest != Hash32::digest(checkpoint.as_bytes()) => {
+            Ok(Some((ots, block))) => {
+                let stamp = Stamp { header: header(place, &block)?, ots, checkpoint };
+                let own = Hash32::digest(stamp.checkpoint.as_bytes());
+                if stamp.read().is_some_and(|stamped| stamped.digest == own) {
+                    return Ok((Some((stamp, size)), Vec::new()));
+                }
                 unusable.push(of("it is of another tree head".to_owned()));
-            }
-            Ok(Some((ots, stamped))) => {
-                let header = header(place, &stamped)?;
-                return Ok((Some((Stamp { checkpoint, header, ots }, size)), Vec::new()));
             }
         }
     }
@@ -57,10 +58,10 @@ pub(super) fn find(place: &Place<'_>) -> Result<(Option<(Stamp, u64)>, Vec<Strin
 }
 
 /// The attested block's header, if this home has it.
-fn header(place: &Place<'_>, stamped: &Stamped) -> Result<Option<Header>, Stop> {
-    let kept = HeadersStore::open(place.headers, place.network, &[stamped.height]).map_err(broken)?;
-    let kept = kept.and_then(|kept| kept.header(stamped.height));
-    let known = place.store.blocks_at(stamped.height)?.into_iter().filter_map(|anchor| anchor.header);
-    let fits = |header: &Header| header.fields().merkle_root == stamped.merkle_root;
+fn header(place: &Place<'_>, block: &Attested) -> Result<Option<Header>, Stop> {
+    let kept = HeadersStore::open(place.headers, place.network, &[block.height]).map_err(broken)?;
+    let kept = kept.and_then(|kept| kept.header(block.height));
+    let known = place.store.blocks_at(block.height)?.into_iter().filter_map(|anchor| anchor.header);
+    let fits = |header: &Header| header.fields().merkle_root == block.merkle_root;
     Ok(kept.into_iter().chain(known).find(fits))
 }
