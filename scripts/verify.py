@@ -3096,12 +3096,12 @@ RECORDED = {"genesis": "genesis.json", "key_rotate": "rotate.json", "session_sta
 
 class Shown:
     """One line of an opening file: its place in the log, its parts, and what proves it."""
-    __slots__ = ("index", "text", "line", "path", "more", "document", "opened")
+    __slots__ = ("index", "text", "line", "path", "more", "document", "opened", "beside")
 
     def __init__(self, entry, line):
         self.index, self.text, self.path = entry[:3]
         self.more = entry[3] if len(entry) == 4 else None
-        self.line, self.document, self.opened = line, None, False
+        self.line, self.document, self.opened, self.beside = line, None, False, False
 
 
 class CheckOpening:
@@ -3243,6 +3243,7 @@ class CheckOpening:
                 needed.add(one.index)
             elif own and event in ("response_fail", "denied") and one.line.int("seq") in turns - answered:
                 needed.add(one.index)
+                one.beside = True
             else:
                 self.find("consistent", "line %d" % one.index, "no line that is not needed", "a %s line" % event)
         first = self.shown[0] if self.shown else None
@@ -3460,6 +3461,9 @@ class CheckOpening:
             self.words["cosigned_by"] = ("yes", ", ".join(names))
             latest = max([carrier.line.time for _, carrier in self.pairs if carrier], default=0)
             self.witnessed = self.policy.reached_at(times, latest)
+            begun = int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little") if self.start_seen else 0
+            if self.witnessed is not None and self.witnessed < begun:
+                self.witnessed = None
         elif whole:
             self.words["cosigned_by"] = ("not checked", "the tree head has not the cosignatures that the policy asks for (it has: %s)" % (
                 ", ".join(names) or "none"))
@@ -3517,7 +3521,7 @@ class CheckOpening:
     def not_after(self):
         self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
         for one in self.shown:
-            wants = self.file["stamp"] is not None and one.line and (one.opened or one.index == 0 or one is self.start)
+            wants = self.file["stamp"] is not None and one.line and (one.opened or one.beside or one.index == 0 or one is self.start)
             rotation = one.line and one.line.event == "key_rotate"
             if one.more is not None and not wants and not rotation:
                 self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
@@ -3548,7 +3552,8 @@ class CheckOpening:
             if own and own[2] == note[2] and own[3] != note[3]:
                 self.find("consistent+not_after", "stamp", "root " + own[3].hex(), "root " + note[3].hex())
         for one in self.shown:
-            if one.line and (one.opened or one.index == 0 or one is self.start):
+            # An outcome beside its prompt may be under the stamped root, and need not.
+            if one.line and (one.opened or one.index == 0 or one is self.start or one.beside and one.more is not None):
                 path = one.more if is_path(one.more) else None
                 if path is None or not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
                                                 [bytes.fromhex(node) for node in path], note[3]):
@@ -3596,7 +3601,7 @@ class CheckOpening:
                           carrier.line.stamp)
         if self.start_seen:
             begun = int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")
-            if height < self.start_seen[0] or seconds + AHEAD < begun:
+            if height < self.start_seen[0] or seconds < begun:
                 self.find("not_after", "stamp", "no block before the session's, %s" % self.named(*self.start_seen), self.named(height, header))
         known = self.height("not_after", "stamp", header, height)
         answer = "not checked" if known in ("cheap", "beyond") else "yes"

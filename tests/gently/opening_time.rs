@@ -1,6 +1,5 @@
 //! When an opened text was made: blocks, timestamps and cosignatures that travel with it.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -8,7 +7,6 @@ use gently::anchor::headers_store::HeadersStore;
 use gently::record::block::{Header, Network};
 use gently::record::hash::Hash32;
 use gently::record::note::{CosignedNote, KeyKind, NoteSignature, VerifierKey};
-use gently::record::opening::MAX_AROUND;
 use gently::record::ots::{Attestation, FileHash, Op, Proof, Tree};
 use gently::record::signature::PublicKey;
 use gently::record::time::Seconds;
