@@ -4,13 +4,17 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::cli::action::quotes_withheld;
 use crate::cli::find;
 use crate::cli::wire::Opened;
+use crate::record::canon;
 use crate::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
 use crate::record::documents::Format;
 use crate::record::entry::Line;
+use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
-use crate::recorder::tombstone_of;
+use crate::recorder::{ACTION, tombstone_of};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, ExchangeRow, Find, Outcome, Read, SessionRow};
 use crate::verify::exchange_document;
@@ -47,7 +51,7 @@ pub(super) fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop
         let around = opened.store.sessions_like(&row.session.to_string(), 1)?.pop();
         let Some(around) = around else { return because("the session of this turn is not in the database") };
         for role in &roles {
-            found.pieces.push(find_turn(opened, &around, &row, *role)?);
+            found.pieces.push(find_turn(opened, &around, &row, (*role, args.withheld))?);
         }
         found.session = Some(around);
     }
@@ -56,9 +60,17 @@ pub(super) fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop
     Ok(found)
 }
 
-fn find_turn(opened: &Opened, around: &SessionRow, row: &ExchangeRow, asked: TurnRole) -> Result<Piece, Stop> {
+fn find_turn(
+    opened: &Opened,
+    around: &SessionRow,
+    row: &ExchangeRow,
+    (asked, withheld): (TurnRole, bool),
+) -> Result<Piece, Stop> {
     let (store, seq) = (&opened.store, row.seq);
     let (role, commitment, line) = place(row, asked, seq)?;
+    if role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
+        return because(format!("the answer is {WITHHELD}; --withheld opens it all the same"));
+    }
     let Some(salt) = &row.salt else { return because(erased(store, row)?) };
     let scheme = opened.genesis.commitments;
     let text = match asked {
@@ -135,7 +147,7 @@ pub(super) fn find_artifacts(opened: &Opened, args: &OpenArgs) -> Result<Found, 
     }
     let mut pieces = Vec::new();
     for id in &args.artifact {
-        pieces.push(find_artifact(opened, id, args.line)?);
+        pieces.push(find_artifact(opened, id, args)?);
     }
     pieces.sort_by_key(|piece| piece.line);
     pieces.dedup_by_key(|piece| piece.line);
@@ -148,7 +160,8 @@ pub(super) fn find_artifacts(opened: &Opened, args: &OpenArgs) -> Result<Found, 
     Ok(Found { pieces, session })
 }
 
-fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Piece, Stop> {
+fn find_artifact(opened: &Opened, id: &str, args: &OpenArgs) -> Result<Piece, Stop> {
+    let line = args.line;
     let rows = opened.store.artifacts_called(id)?;
     let rows: Vec<ArtifactRow> = rows.into_iter().filter(|row| line.is_none_or(|line| line == row.line + 1)).collect();
     let row = match rows.as_slice() {
@@ -167,6 +180,12 @@ fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Piece, 
         }
         return because(format!("'{id}' was erased: nobody can open it any more"));
     };
+    let quoted = canon::parse::<ArtifactDoc>(document.as_bytes()).ok();
+    if let Some(quoted) = quoted.filter(|_| row.kind == ACTION && !args.withheld)
+        && quotes_withheld(&Withheld::of(&opened.store), &quoted.content)?
+    {
+        return because(format!("'{id}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"));
+    }
     let text = opened.store.lines(row.line, row.line + 1)?.pop();
     let parsed = text.and_then(|text| Line::parse(text.as_bytes()).ok());
     let Some(parsed) = parsed else { return because(format!("log line {} can't be read", row.line + 1)) };

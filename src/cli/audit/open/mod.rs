@@ -48,6 +48,9 @@ pub struct OpenArgs {
     /// Which of the artifact's lines, as `gently log` numbers them, when it has several
     #[arg(long, value_name = "N", requires = "artifact")]
     pub line: Option<u64>,
+    /// Open it even if it is an answer that is withheld, or quotes one
+    #[arg(long)]
+    pub withheld: bool,
     /// A new file to write; standard output when not given
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
