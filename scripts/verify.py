@@ -3658,8 +3658,8 @@ def print_opening(report, out):
 
 # ---------------------------------------------------------------- receipts, section 11
 
-RECEIPT = {"chain_entry": or_null(is_hash), "format": FORMAT, "line": is_hash, "log_head": is_hash, "origin": is_text,
-           "root": is_hash, "seq": is_count, "session_id": is_hash, "signature": is_text, "tree_size": is_count}
+RECEIPT = {"chain_entry": or_null(is_hash), "checkpoint": is_text, "format": FORMAT, "line": is_hash, "log_head": is_hash,
+           "seq": is_count, "session_id": is_hash, "signature": is_text}
 ARMOR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n\Z")
 
 
@@ -3679,12 +3679,18 @@ class Receipt:
         self.key = signed[0]
         statement = jcs({key: value for key, value in self.says.items() if key != "signature"})
         message = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(statement).digest())
-        if not Ed25519().verify(self.key, message, signed[1]):
+        note = read_note(self.says["checkpoint"].encode("utf-8"))
+        if note is None or note[2] == 0:
+            raise CannotLook("%s is no receipt: its tree head is none" % path)
+        text, self.origin, self.size, root, ident, signature = note
+        self.root = root.hex()
+        own = ident == key_id(self.origin, LOG_KEY, self.key) and Ed25519().verify(self.key, text, signature)
+        if not own or not Ed25519().verify(self.key, message, signed[1]):
             raise CannotLook("%s: its signature does not hold: the receipt was changed" % path)
 
     def take(self, check, line):
         """The log after its newest line, which is None when it can't be read."""
-        if check.number == self.says["tree_size"]:
+        if check.number == self.size:
             self.there = (check.head, check.tree.root().hex())
         if line and line.hash == self.says["line"]:
             chain = line.details["chain"] if line.event == "response" else None
@@ -3692,25 +3698,24 @@ class Receipt:
             self.line = (check.number, (line.session, line.int("seq"), chain) if known else None)
 
     def judge(self, check):
-        place, says = "receipt " + self.name, self.says
-        if check.origin is not None and check.origin != says["origin"]:
-            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + says["origin"])
+        place, says, size = "receipt " + self.name, self.says, self.size
+        if check.origin is not None and check.origin != self.origin:
+            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + self.origin)
         if check.first_key is not None:
-            keys = [key for after, key in check.keys_by_line if after <= says["tree_size"]]
-            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else self.key == keys[-1]
+            # A rotation's own line is the last that the old key signs.
+            keys = [key for after, key in check.keys_by_line if after < size]
+            known = self.key in [key for _, key in check.keys_by_line] if size > check.number else self.key == keys[-1]
             if not known:
-                check.find("signed_by", place, "a signature by the key in force at line %d" % says["tree_size"],
-                           "one by " + key_text(self.key))
+                check.find("signed_by", place, "a signature by the key in force at line %d" % size, "one by " + key_text(self.key))
         if self.there is None:
-            check.find("complete", place, "%d lines or more, as its owner has signed" % says["tree_size"],
-                       "%d lines" % check.number)
+            check.find("complete", place, "%d lines or more, as its owner has signed" % size, "%d lines" % check.number)
             return
         head, root = self.there
-        for what, expected, actual in (("HASH", says["log_head"], head), ("root", says["root"], root)):
+        for what, expected, actual in (("HASH", says["log_head"], head), ("root", self.root, root)):
             if expected != actual:
-                check.find("unique", place, "%s %s at line %d" % (what, expected, says["tree_size"]), actual)
+                check.find("unique", place, "%s %s at line %d" % (what, expected, size), actual)
         due = (says["session_id"], says["seq"], says["chain_entry"])
-        if not self.line or self.line[0] > says["tree_size"] or self.line[1] != due:
+        if not self.line or self.line[0] > size or self.line[1] != due:
             check.find("unique", place, "line %s: the outcome of prompt %d of session %s" % (
                 says["line"], says["seq"], says["session_id"]), self.line or "no such line up to there")
 

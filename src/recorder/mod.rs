@@ -64,7 +64,7 @@ use crate::store::{SessionRow, ThreadRow};
 
 pub use actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
-pub use apply::{Paths, check};
+pub use apply::{CHECKPOINT, Paths, check, checkpoint_is_newest};
 pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
 pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstone_of};

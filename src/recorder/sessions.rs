@@ -246,7 +246,7 @@ fn end_commits(
     line: Appended,
 ) -> Result<Oid, RecorderError> {
     let segment = Some(draft.take_segment());
-    let mut files = Files::from([("checkpoint", draft.tree_head()?), ("close.json", bytes)]);
+    let mut files = Files::from([("checkpoint", draft.tree_head()?.into_bytes()), ("close.json", bytes)]);
     if let Some(header) = anchor.header {
         files.insert("btc_header", format!("{header}\n").into_bytes());
     }

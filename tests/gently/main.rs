@@ -16,6 +16,7 @@ mod bitcoind;
 mod bracket;
 mod by_hand;
 mod calendar_server;
+mod checkpoint;
 mod cli;
 mod company;
 mod concurrency;
