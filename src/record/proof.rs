@@ -397,10 +397,7 @@ mod tests {
             let paths = made_at_once.finish().unwrap();
             assert_eq!(paths.len(), some.len());
             for ((index, size), path) in some.iter().zip(paths) {
-                let own = made(
-                    ProofMaker::inclusion(*index, *size).unwrap(),
-                    &all[..usize::try_from(*size).unwrap()],
-                );
+                let own = made(ProofMaker::inclusion(*index, *size).unwrap(), &all[..usize::try_from(*size).unwrap()]);
                 assert_eq!(path, own, "{index} of {size}");
             }
         }

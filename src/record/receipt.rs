@@ -154,9 +154,7 @@ mod tests {
         let secret = |seed: u8| SigningKey::from_bytes(&[seed; 32]);
         let public = |key: &SigningKey| PublicKey::from_bytes(key.verifying_key().to_bytes());
         let other = secret(head_by);
-        let sign = |body: &[u8]| {
-            Ok::<_, std::convert::Infallible>(Signature::from_bytes(other.sign(body).to_bytes()))
-        };
+        let sign = |body: &[u8]| Ok::<_, std::convert::Infallible>(Signature::from_bytes(other.sign(body).to_bytes()));
         let statement = Statement {
             chain_entry,
             checkpoint: note("gently/é", size, hash(3), &public(&other), &sign).unwrap(),

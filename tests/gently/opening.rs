@@ -166,7 +166,9 @@ fn what_has_no_answer_opens_what_it_has_and_says_the_rest() {
                     "response_fail"
                 };
                 assert_eq!(line.split('|').nth(3), Some(event), "{line}");
-                assert!(document(&file)["documents"].as_array().unwrap().iter().all(|one| one["chain_entry"].is_null()));
+                assert!(
+                    document(&file)["documents"].as_array().unwrap().iter().all(|one| one["chain_entry"].is_null())
+                );
             }
         }
         person.gently(&["session", "close"]);

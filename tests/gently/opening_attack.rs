@@ -310,11 +310,9 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
     file.stamp = None;
     costs(&file, &[About::Consistent]);
     // By another key, of another origin, no tree head at all.
-    for checkpoint in [
-        forge.signed(9, 1),
-        note_by(&forge.keys[0], "gently/elsewhere", 9, root(&forge, 9)),
-        "rubbish".to_owned(),
-    ] {
+    for checkpoint in
+        [forge.signed(9, 1), note_by(&forge.keys[0], "gently/elsewhere", 9, root(&forge, 9)), "rubbish".to_owned()]
+    {
         let mut file = forge.file(&[(1, Role::Response)]);
         forge.stamp_of(&mut file, checkpoint, 9, (102, NOW + 3000));
         costs(&file, &both);

@@ -8,9 +8,7 @@ use gently::record::block::{Block, Header, Network, Source};
 use gently::record::canon;
 use gently::record::chain::{chain_entry, session_close_hash, session_id};
 use gently::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
-use gently::record::documents::{
-    AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags,
-};
+use gently::record::documents::{AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags};
 use gently::record::entry::{Event, Line};
 use gently::record::hash::Hash32;
 use gently::record::opening::{Document, Entry, HeaderAt, More, OpeningFile, Stamp};
@@ -140,8 +138,7 @@ impl Forge {
             tier: 2,
         };
         let record = canon::digest(&document).unwrap();
-        let event =
-            Event::SessionStart { btc: block.height, branch: block.branch(), block: block.hash, auth, record };
+        let event = Event::SessionStart { btc: block.height, branch: block.branch(), block: block.hash, auth, record };
         let n = self.line(time, Some(self.session), event, Some(Document::Session(document)));
         self.headers.extend(anchor.map(|(header, height, _)| (n, HeaderAt(height, header))));
         self
@@ -165,8 +162,7 @@ impl Forge {
     pub fn turn(&mut self, prompt: &str, response: Option<&str>, time: u64) -> &mut Self {
         let seq = self.turns.len() as u64 + 1;
         let salt = Salt::new([u8::try_from(seq).unwrap(); 32]);
-        self.turns
-            .insert(seq, Turn { prompt: prompt.to_owned(), response: response.map(str::to_owned), salt });
+        self.turns.insert(seq, Turn { prompt: prompt.to_owned(), response: response.map(str::to_owned), salt });
         let session = Some(self.session);
         self.line(time, session, Event::Prompt { hash: self.commitment(seq, Role::Prompt), seq }, None);
         let (exchange, model) = (self.commitment(seq, Role::Exchange), self.model.clone());
@@ -175,8 +171,7 @@ impl Forge {
             self.line(time, session, event, None);
             return self;
         }
-        let (prompt_hash, response_hash) =
-            (self.commitment(seq, Role::Prompt), self.commitment(seq, Role::Response));
+        let (prompt_hash, response_hash) = (self.commitment(seq, Role::Prompt), self.commitment(seq, Role::Response));
         let chain = chain_entry(self.chain, prompt_hash, response_hash, at(time));
         let document = Record {
             asked_at: at(time),
@@ -225,13 +220,8 @@ impl Forge {
         };
         self.height = block.height;
         let record = canon::digest(&document).unwrap();
-        let event = Event::SessionEnd {
-            btc: block.height,
-            interactions: self.answers,
-            block: block.hash,
-            close: hash,
-            record,
-        };
+        let event =
+            Event::SessionEnd { btc: block.height, interactions: self.answers, block: block.hash, close: hash, record };
         let n = self.line(time, Some(self.session), event, Some(Document::Close(document)));
         self.headers.extend(anchor.map(|(header, height, _)| (n, HeaderAt(height, header))));
         self
@@ -302,18 +292,15 @@ impl Forge {
             Event::Genesis { .. } | Event::KeyRotate { .. } => true,
             Event::SessionStart { .. } | Event::SessionEnd { .. } => line.session == Some(self.session),
             Event::Response { seq, .. } | Event::ResponseFail { seq, .. } => openings.iter().any(|(of, _)| of == seq),
-            Event::Prompt { seq, .. } => {
-                self.turns[seq].response.is_none() && openings.contains(&(*seq, Role::Prompt))
-            }
+            Event::Prompt { seq, .. } => self.turns[seq].response.is_none() && openings.contains(&(*seq, Role::Prompt)),
             _ => false,
         };
         let (mut lines, mut documents, mut headers) = (Vec::new(), Vec::new(), Vec::new());
         for (index, line) in (0..).zip(&self.log).filter(|(_, line)| needed(line)) {
             let more = match line.event {
-                Event::KeyRotate { .. } => More::Rotation {
-                    checkpoint: self.tree_head(index + 1),
-                    proof: self.proof(index, index + 1),
-                },
+                Event::KeyRotate { .. } => {
+                    More::Rotation { checkpoint: self.tree_head(index + 1), proof: self.proof(index, index + 1) }
+                }
                 _ => More::Nothing,
             };
             lines.push(Entry { index, text: line.text(), proof: self.proof(index, size), more });

@@ -85,8 +85,7 @@ fn guessed(file: &Value) -> BTreeSet<String> {
     let session: Hash32 = file["openings"][0]["session_id"].as_str().unwrap().parse().unwrap();
     let seq = file["openings"][0]["seq"].as_u64().unwrap();
     // What a chain or a line can follow: values that the file gives as hashes of their own.
-    let texts: Vec<&str> =
-        file["lines"].as_array().unwrap().iter().map(|line| line[1].as_str().unwrap()).collect();
+    let texts: Vec<&str> = file["lines"].as_array().unwrap().iter().map(|line| line[1].as_str().unwrap()).collect();
     let shown: Vec<(Hash32, &str)> = texts.iter().map(|text| (text[..64].parse().unwrap(), *text)).collect();
     // A prompt's line follows one of these, or one that nobody has.
     let before: BTreeSet<(Hash32, u64)> =

@@ -172,8 +172,7 @@ fn name_of(opening: &Opening) -> String {
 
 /// Each opening with its line: the outcome's, where the file has it.
 fn opened(file: &OpeningFile) -> impl Iterator<Item = (&Opening, Option<Line>)> {
-    let lines: Vec<Line> =
-        file.lines.iter().filter_map(|entry| Line::parse(entry.text.as_bytes()).ok()).collect();
+    let lines: Vec<Line> = file.lines.iter().filter_map(|entry| Line::parse(entry.text.as_bytes()).ok()).collect();
     let mut artifacts = 0;
     file.openings.iter().map(move |opening| {
         let carries = |line: &&Line| match (&line.event, opening.role) {

@@ -36,9 +36,9 @@ impl Height {
     /// Why nothing is shown by a header at this height; none when something is.
     pub const fn lacks(self) -> Option<&'static str> {
         match self {
-            Height::Cheap => Some(
-                "cheap work, less than a sixteenth of what the built-in table ends with: bring headers, --headers",
-            ),
+            Height::Cheap => {
+                Some("cheap work, less than a sixteenth of what the built-in table ends with: bring headers, --headers")
+            }
             Height::Beyond => Some("the kept headers do not reach it: gently anchor sync"),
             Height::Proven | Height::Orphaned | Height::Claimed | Height::Elsewhere => None,
         }

@@ -19,8 +19,8 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, Find, Read, SessionRow};
 use crate::verify::{Trust, check_opening};
 
-use super::head::{self, Believed, Needed, file};
 use super::found::Found;
+use super::head::{self, Believed, Needed, file};
 use super::stamp;
 use super::{Stop, because, broken};
 

@@ -67,7 +67,8 @@ pub(super) fn choose(
     let read = |line: &crate::record::note::NoteSignature| line.signature.len() == COSIGNATURE;
     let unread: Vec<String> = note.others.iter().filter(|line| !read(line)).map(|line| line.name.clone()).collect();
     note.others.retain(read);
-    let left = (!unread.is_empty()).then(|| format!("signature lines that nobody here reads: of {}", unread.join(", ")));
+    let left =
+        (!unread.is_empty()).then(|| format!("signature lines that nobody here reads: of {}", unread.join(", ")));
     Ok((note, left.into_iter().collect()))
 }
 

@@ -226,4 +226,3 @@ async fn record(opened: &Opened, found: &Found, key: Hash32) -> Result<(Vec<Reco
     };
     Ok(opened.recorder.artifacts_with_head(new, allowed).await?)
 }
-
