@@ -21,13 +21,16 @@ const MOST: u64 = 16 * 1024;
 pub(super) struct Replaced {
     file: File,
     path: PathBuf,
+    /// There was none before.
+    is_first: bool,
 }
 
 impl Replaced {
-    /// Waits until the file and its name are on the disk.
+    /// Waits until the file is on the disk; the name of the first one, too. That a later one has taken its place need
+    /// not be: the one before it is as whole, and every start looks.
     pub(super) fn sync(&self) -> std::io::Result<()> {
-        self.file.sync_all()?;
-        sync_directory_of(&self.path)
+        self.file.sync_data()?;
+        if self.is_first { sync_directory_of(&self.path) } else { Ok(()) }
     }
 }
 
@@ -76,6 +79,7 @@ pub(super) fn replace(head: &Head, path: &Path) -> Result<Option<Replaced>, Reco
     let Some(text) = &head.checkpoint else { return Ok(None) };
     let failed = |e: std::io::Error| unapplied("writing audit.checkpoint")(e);
     let beside = path.with_extension("checkpoint.new");
+    let is_first = std::fs::symlink_metadata(path).is_err();
     let mut file = match create(&beside) {
         // What a process left that died while it wrote.
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
@@ -88,7 +92,7 @@ pub(super) fn replace(head: &Head, path: &Path) -> Result<Option<Replaced>, Reco
         let _ = std::fs::remove_file(&beside);
         return Err(failed(e));
     }
-    Ok(Some(Replaced { file, path: path.to_owned() }))
+    Ok(Some(Replaced { file, path: path.to_owned(), is_first }))
 }
 
 fn create(path: &Path) -> std::io::Result<File> {

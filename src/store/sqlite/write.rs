@@ -182,10 +182,13 @@ impl Write for Tx<'_> {
 
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError> {
         let Some(header) = anchor.header else { return Ok(()) };
+        let (hash, height) = (anchor.block.hash.to_string(), anchor.block.height);
+        self.change("forget a lie", "DELETE FROM block WHERE hash = ?1 AND height <> ?2", params![hash, height])?;
         self.change(
             "remember a block",
-            "INSERT INTO block VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-            params![anchor.block.hash.to_string(), anchor.block.height, header.to_string(), block_text(anchor)?],
+            "INSERT INTO block VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET header = excluded.header, document = excluded.document",
+            params![hash, height, header.to_string(), block_text(anchor)?],
         )
         .map(|_| ())
     }
