@@ -151,11 +151,15 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Whether text and key give the commitment, compared in constant time.
-    pub fn holds(&self) -> bool {
-        let found = match self.key {
-            Some(key) => commit_with_key(key, self.text.as_bytes()),
-            None => Hash32::digest(self.text.as_bytes()),
+    /// Whether text and key give the commitment under the ledger's scheme, compared in constant time.
+    ///
+    /// A key where the scheme has none, and none where it has one, opens nothing: else one commitment could be opened
+    /// as a short text with its key, and as whatever else has that SHA-256 without one.
+    pub fn holds(&self, scheme: Scheme) -> bool {
+        let found = match (scheme, self.key) {
+            (Scheme::HmacSha256, Some(key)) => commit_with_key(key, self.text.as_bytes()),
+            (Scheme::Sha256, None) => Hash32::digest(self.text.as_bytes()),
+            (Scheme::HmacSha256, None) | (Scheme::Sha256, Some(_)) => return false,
         };
         bool::from(found.as_bytes().ct_eq(self.commitment.as_bytes()))
     }
@@ -190,9 +194,32 @@ mod tests {
             serde_json::from_str(include_str!("../../tests/vectors/ledgers/honest/openings.json")).unwrap();
         assert!(!openings.is_empty());
         for mut opening in openings {
-            assert!(opening.holds());
+            assert!(opening.holds(Scheme::HmacSha256) && !opening.holds(Scheme::Sha256));
             opening.text.push(' ');
-            assert!(!opening.holds());
+            assert!(!opening.holds(Scheme::HmacSha256));
+        }
+    }
+
+    /// Whatever bytes a commitment is, they are the SHA-256 of nothing that can be named, and the key says so.
+    #[test]
+    fn a_commitment_opens_under_its_ledgers_scheme_alone() {
+        let salt = Salt::new([7; 32]);
+        for (own, other) in [(Scheme::HmacSha256, Scheme::Sha256), (Scheme::Sha256, Scheme::HmacSha256)] {
+            let opening = Opening {
+                commitment: commit(own, &salt, Role::Prompt, b"yes"),
+                format: crate::record::documents::Format,
+                key: (own == Scheme::HmacSha256).then(|| opening_key(&salt, Role::Prompt)),
+                role: Role::Prompt,
+                seq: Some(1),
+                session_id: "-".to_owned(),
+                text: "yes".to_owned(),
+            };
+            assert!(opening.holds(own) && !opening.holds(other));
+            let swapped = match own {
+                Scheme::HmacSha256 => Opening { key: None, ..opening.clone() },
+                Scheme::Sha256 => Opening { key: Some(Hash32::ZERO), ..opening.clone() },
+            };
+            assert!(!swapped.holds(own));
         }
     }
 }

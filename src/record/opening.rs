@@ -1,22 +1,23 @@
-//! A file that opens one text to somebody who has no ledger: the opening with all that it takes to check it.
+//! A file that opens one or more texts of one session to somebody who has no ledger (format, section 11.1).
 //!
 //! ```text
-//! {"close":…,"format":"gently/1","head":{…},"line":{…},"opening":{…},"record":…,"stamp":…,"start":…}   one line, JCS
+//! {"documents":[…],"format":"gently/1","head":"…","headers":[…],"lines":[…],"openings":[…],"stamp":…}   one line, JCS
 //! ```
 //!
-//! | key | what | for |
-//! |---|---|---|
-//! | `opening` | the document of format, section 10, byte for byte | the text and its key |
-//! | `line` | the log line that carries the commitment, and the HASH before it | every opening |
-//! | `head` | the ledger's key, and a tlog-proof of that line with the signed tree head and its cosignatures | every opening |
-//! | `record` | `record.json` and its commit | an answered turn |
-//! | `start` | `session.json`, its commit, the block's header | a line inside a session |
-//! | `close` | `close.json`, its commit on `main`, the turns between | a session that is closed |
-//! | `stamp` | an OpenTimestamps proof with one Bitcoin attestation, and that block's header | where there is one |
+//! | key | what |
+//! |---|---|
+//! | `openings` | the documents of format, section 11, in the order of their lines |
+//! | `head` | the signed tree head under which every line is proven |
+//! | `lines` | genesis, every rotation, the session's start, the opened lines, the session's end: each with its proof |
+//! | `documents` | what those lines' `record:` names, in the order of the lines |
+//! | `headers` | of the blocks of start and end |
+//! | `stamp` | a stamped tree head of `main`, its OpenTimestamps proof, the block's header |
 //!
-//! Commits are given by what their document does not say: tree, parents, signature. The rest of them has one
-//! spelling (format, section 5), so the signed bytes are made again. The same is true of the lines `session_start`
-//! and `session_end`.
+//! One signed root holds scheme, network, keys, times and texts together: no part of the file says anything that a
+//! line under that root does not commit to. The types here hold what has the right form; whether it is right is asked
+//! by `verify::check_opening`.
+
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -24,20 +25,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::block::Header;
 use super::canon::{self, CanonError};
-use super::chain::{chain_entry, line_hash};
-use super::commit::{AUTHOR_EMAIL, AUTHOR_NAME, Message, Subject};
-use super::commitment::Opening;
-use super::documents::{Close, Format, Record, SessionDoc};
-use super::entry::{Event, Line};
+use super::commitment::{Opening, Role};
+use super::documents::{Close, Format, Genesis, Record, Rotate, SessionDoc};
 use super::hash::Hash32;
-use super::ots::{Attestation, FileHash, Op, Proof, Tree};
-use super::signature::{PublicKey, Signature, signed_data};
-use super::time::Seconds;
+use super::ots::{Attestation, FileHash, Leaf, Op, Proof, Tree};
+use super::proof::MAX_HASHES;
 
-/// Largest file that is read, in bytes: a prompt of 16 MiB whose every byte is escaped, and what stands around it.
+/// Largest file that is read, in bytes: some prompts of 16 MiB whose every byte is escaped, and what stands around.
 pub const MAX_FILE: usize = 100 << 20;
-/// What stands around the text has at most so many bytes, if the names in it are not unusually long.
-pub const MAX_AROUND: usize = 8192;
+/// What stands around the texts has at most so many bytes,
+pub const MAX_AROUND: usize = 64 * 1024;
+/// and so many more for each opening and each rotation.
+pub const MAX_EACH: usize = 8 * 1024;
+/// Most bytes outside of strings: what a small file unfolds to in memory hangs on these, and texts have none of them.
+const MAX_STRUCTURE: usize = 4 << 20;
 
 /// Why bytes are no opening file.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,22 @@ pub enum OpeningFault {
     TooLarge {
         /// Bytes found.
         actual: usize,
+    },
+    /// More around the texts than there may be.
+    #[error("{actual} bytes beside its texts; for so many openings and rotations there are at most {most}")]
+    TooMuch {
+        /// Most bytes around the texts.
+        most: usize,
+        /// Bytes found.
+        actual: usize,
+    },
+    /// A value that no such file has.
+    #[error("{what}: expected {expected}")]
+    Form {
+        /// Which part.
+        what: &'static str,
+        /// What it should be.
+        expected: &'static str,
     },
     /// It does not end with its one newline.
     #[error("an opening file is one line of JSON and its newline; this does not end so")]
@@ -60,110 +77,129 @@ pub enum OpeningFault {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpeningFile {
-    /// The session's end.
-    pub close: Option<ClosePart>,
+    /// What the lines' `record:` names, in the order of the lines.
+    pub documents: Vec<Document>,
     /// `gently/1`.
     pub format: Format,
-    /// Key, proof and tree head.
-    pub head: HeadPart,
-    /// The line.
-    pub line: LinePart,
-    /// The opened text.
-    pub opening: Opening,
-    /// The answered turn.
-    pub record: Option<RecordPart>,
-    /// The time of a Bitcoin block.
-    pub stamp: Option<StampPart>,
-    /// The session's start.
-    pub start: Option<StartPart>,
+    /// A signed note, with cosignatures behind its own line.
+    pub head: String,
+    /// Of the start's block and of the end's, where they are not local.
+    pub headers: Vec<HeaderAt>,
+    /// By index.
+    pub lines: Vec<Entry>,
+    /// In the order of their lines; those of one line as prompt, response, exchange.
+    pub openings: Vec<Opening>,
+    /// Evidence of a time by which the lines were there.
+    pub stamp: Option<Stamp>,
 }
 
-/// A commit, but for what follows from its document.
+/// A document of one of the kinds that a file has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CommitPart {
-    /// In their order.
-    pub parents: Vec<ObjectName>,
-    /// Ed25519 over the commit as git signs it.
-    #[serde(with = "plain_signature")]
-    pub signature: Signature,
-    /// Its tree.
-    pub tree: ObjectName,
+#[serde(untagged)]
+pub enum Document {
+    /// `genesis.json`.
+    Genesis(Genesis),
+    /// `session.json`.
+    Session(SessionDoc),
+    /// `record.json`.
+    Record(Record),
+    /// `rotate.json`.
+    Rotate(Rotate),
+    /// `close.json`.
+    Close(Close),
+    /// No document of these kinds: no line's `record:` leads to it.
+    Other(BTreeMap<String, serde_json::Value>),
 }
 
-/// A git object's name: 40 lower-case hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct ObjectName(String);
-
-/// The ledger's key, and the proof that the line is in the tree whose head that key has signed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HeadPart {
-    /// In force at the line, and what everything here is signed with.
-    pub key: PublicKey,
-    /// A c2sp tlog-proof, as text.
-    pub proof: String,
+impl Document {
+    /// The name of its file in the ledger.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Document::Genesis(_) => "genesis.json",
+            Document::Session(_) => "session.json",
+            Document::Record(_) => "record.json",
+            Document::Rotate(_) => "rotate.json",
+            Document::Close(_) => "close.json",
+            Document::Other(_) => "a document of no known kind",
+        }
+    }
 }
 
-/// A line, and the HASH of the line before it.
+/// `[height, 160HEX]`: a header, and the height that a document claims for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeaderAt(pub u32, #[serde(with = "header_digits")] pub Header);
+
+/// A line of the log and its proof under the head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinePart {
-    /// 64 digits; the genesis hash before the first line.
-    pub prev: Hash32,
+#[serde(from = "Spelled", into = "Spelled")]
+pub struct Entry {
+    /// From 0.
+    pub index: u64,
     /// Without its newline.
     pub text: String,
+    /// From the leaf up.
+    pub proof: Vec<Hash32>,
+    /// What stands behind these.
+    pub more: More,
 }
 
-/// An answered turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecordPart {
-    /// The interaction's.
-    pub commit: CommitPart,
-    /// `record.json`.
-    pub document: Record,
+/// The last member of an entry, where it has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum More {
+    /// None.
+    Nothing,
+    /// Of a rotation: its own tree head, which the old key has signed, and the line's proof under that.
+    Rotation {
+        /// A signed note.
+        checkpoint: String,
+        /// From the leaf up.
+        proof: Vec<Hash32>,
+    },
+    /// The line's proof under the stamped root.
+    Stamped(Vec<Hash32>),
 }
 
-/// A session's start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StartPart {
-    /// The start's.
-    pub commit: CommitPart,
-    /// `session.json`.
-    pub document: SessionDoc,
-    /// Of the document's block; null for a local one.
-    #[serde(with = "header_digits")]
-    pub header: Option<Header>,
+/// The three lists that an entry is spelled as.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Spelled {
+    Plain(u64, String, Vec<Hash32>),
+    Rotation(u64, String, Vec<Hash32>, (String, Vec<Hash32>)),
+    Stamped(u64, String, Vec<Hash32>, Vec<Hash32>),
 }
 
-/// A session's end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClosePart {
-    /// The close on `main`.
-    pub commit: CommitPart,
-    /// `close.json`.
-    pub document: Close,
-    /// What the chain has between this turn and the session's end: commitments to prompt and answer, and the time, of
-    /// each later answer; null when it is left out, or the turn has no answer.
-    pub later: Option<Vec<(Hash32, Hash32, Seconds)>>,
-    /// HASH of the line before `session_end`.
-    pub prev: Hash32,
+impl From<Spelled> for Entry {
+    fn from(spelled: Spelled) -> Entry {
+        let (index, text, proof, more) = match spelled {
+            Spelled::Plain(index, text, proof) => (index, text, proof, More::Nothing),
+            Spelled::Rotation(index, text, proof, (checkpoint, own)) => {
+                (index, text, proof, More::Rotation { checkpoint, proof: own })
+            }
+            Spelled::Stamped(index, text, proof, own) => (index, text, proof, More::Stamped(own)),
+        };
+        Entry { index, text, proof, more }
+    }
 }
 
-/// A timestamp of a later head of the log.
+impl From<Entry> for Spelled {
+    fn from(Entry { index, text, proof, more }: Entry) -> Spelled {
+        match more {
+            More::Nothing => Spelled::Plain(index, text, proof),
+            More::Rotation { checkpoint, proof: own } => Spelled::Rotation(index, text, proof, (checkpoint, own)),
+            More::Stamped(own) => Spelled::Stamped(index, text, proof, own),
+        }
+    }
+}
+
+/// A timestamp of a tree head of `main`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StampPart {
+pub struct Stamp {
+    /// The stamped file: a signed note, byte for byte.
+    pub checkpoint: String,
     /// Of the attested block; null when it was not at hand.
-    #[serde(with = "header_digits")]
+    #[serde(with = "optional_header")]
     pub header: Option<Header>,
-    /// The lines after this one up to the stamped one, each behind its first `|`; null when the stamped line is the
-    /// session's end and `later` leads there.
-    pub lines: Option<Vec<String>>,
     /// The detached proof.
     #[serde(with = "base64_bytes")]
     pub ots: Vec<u8>,
@@ -180,156 +216,129 @@ impl OpeningFile {
         if bytes.len() > MAX_FILE {
             return Err(OpeningFault::TooLarge { actual: bytes.len() });
         }
-        Ok(canon::parse(bytes.strip_suffix(b"\n").ok_or(OpeningFault::Newline)?)?)
+        let structure = outside_strings(bytes);
+        if structure > MAX_STRUCTURE {
+            return Err(OpeningFault::TooMuch { most: MAX_STRUCTURE, actual: structure });
+        }
+        let file: OpeningFile = canon::parse(bytes.strip_suffix(b"\n").ok_or(OpeningFault::Newline)?)?;
+        let (actual, most) = (file.around_of(bytes.len())?, file.most_around());
+        if actual > most { Err(OpeningFault::TooMuch { most, actual }) } else { file.formed() }
     }
 
-    /// How many of the file's bytes are not the text's, as JSON spells it.
+    /// What no type says: that there is something to check, and in the form of the openings.
+    fn formed(self) -> Result<OpeningFile, OpeningFault> {
+        let openable = [Role::Prompt, Role::Response, Role::Exchange, Role::Artifact];
+        let is_session = |id: &str| id == "-" || id.parse::<Hash32>().is_ok();
+        let short = |entry: &Entry| {
+            let more = match &entry.more {
+                More::Nothing => 0,
+                More::Rotation { proof, .. } | More::Stamped(proof) => proof.len(),
+            };
+            entry.proof.len().max(more) <= MAX_HASHES
+        };
+        for (good, what, expected) in [
+            (!self.openings.is_empty(), "openings", "one or more"),
+            (!self.lines.is_empty(), "lines", "one or more"),
+            (!self.documents.is_empty(), "documents", "one or more"),
+            (self.lines.iter().all(short), "lines", "at most 64 hashes in a proof"),
+            (
+                self.openings.iter().all(|opening| openable.contains(&opening.role)),
+                "role",
+                "prompt, response, exchange or artifact",
+            ),
+            (self.openings.iter().all(|opening| is_session(&opening.session_id)), "session_id", "64 digits, or '-'"),
+        ] {
+            if !good {
+                return Err(OpeningFault::Form { what, expected });
+            }
+        }
+        Ok(self)
+    }
+
+    /// How many of the file's bytes are not the texts', as JSON spells them.
     pub fn around(&self) -> Result<usize, CanonError> {
-        let text = canon::print(&self.opening.text)?;
-        Ok(self.print()?.len().saturating_sub(text.len()))
+        self.around_of(self.print()?.len())
+    }
+
+    fn around_of(&self, whole: usize) -> Result<usize, CanonError> {
+        let texts = self.openings.iter().map(|opening| Ok(canon::print(&opening.text)?.len()));
+        Ok(whole.saturating_sub(texts.sum::<Result<usize, CanonError>>()?))
+    }
+
+    /// How many there may be, with so many openings and rotations.
+    pub fn most_around(&self) -> usize {
+        let rotations = self.lines.iter().filter(|entry| entry.text.contains("|key_rotate|")).count();
+        MAX_AROUND + MAX_EACH * (self.openings.len() + rotations)
     }
 }
 
-impl CommitPart {
-    /// What is signed: the commit without its signature.
-    pub fn payload(&self, message: &Message, time: Seconds) -> String {
-        let parents: String = self.parents.iter().map(|parent| format!("parent {}\n", parent.0)).collect();
-        let who = format!("{AUTHOR_NAME} <{AUTHOR_EMAIL}> {} +0000", time.get());
-        format!("tree {}\n{parents}author {who}\ncommitter {who}\n\n{}", self.tree.0, message.render())
+/// How many bytes of a JSON text stand outside of its strings; quotes are outside.
+fn outside_strings(bytes: &[u8]) -> usize {
+    let (mut outside, mut inside, mut escaped) = (0_usize, false, false);
+    for byte in bytes {
+        match (inside, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (true, b'"') => {
+                inside = false;
+                outside += 1;
+            }
+            (true, _) => {}
+            (false, byte) => {
+                inside = *byte == b'"';
+                outside += 1;
+            }
+        }
     }
-
-    /// Whether the signature is `key`'s over the commit of that message and time.
-    #[must_use = "an unchecked signature proves nothing"]
-    pub fn is_signed_by(&self, key: &PublicKey, message: &Message, time: Seconds) -> bool {
-        key.verifies(&signed_data(self.payload(message, time).as_bytes()), &self.signature)
-    }
+    outside
 }
 
-impl RecordPart {
-    /// The commit's message; `line` is the HASH of the `response` line.
-    pub fn message(&self, line: Hash32) -> Result<Message, CanonError> {
-        let Record { session_id: session, seq, chain_entry: chain, .. } = self.document;
-        Ok(Message {
-            subject: Subject::Interaction { session, seq, chain },
-            record: canon::digest(&self.document)?,
-            log: line,
-        })
-    }
-}
-
-impl StartPart {
-    /// The `session_start` line that the document gives.
-    pub fn line(&self) -> Result<Line, CanonError> {
-        let SessionDoc { block, branch, auth_key_hash, opened_at, prev_log, session_id, .. } = &self.document;
-        let event = Event::SessionStart {
-            btc: block.height,
-            branch: branch.clone(),
-            block: block.hash,
-            auth: *auth_key_hash,
-            record: canon::digest(&self.document)?,
-        };
-        Ok(Line::new(*prev_log, block.height, *opened_at, Some(*session_id), event))
-    }
-
-    /// The commit's message.
-    pub fn message(&self) -> Result<Message, CanonError> {
-        let subject = Subject::SessionStart { session: self.document.session_id, height: self.document.block.height };
-        Ok(Message { subject, record: canon::digest(&self.document)?, log: self.line()?.hash })
-    }
-}
-
-impl ClosePart {
-    /// The `session_end` line that document and `prev` give.
-    pub fn line(&self) -> Result<Line, CanonError> {
-        let Close { block, closed_at, interactions, session_close_hash, session_id, .. } = &self.document;
-        let event = Event::SessionEnd {
-            btc: block.height,
-            interactions: *interactions,
-            block: block.hash,
-            close: *session_close_hash,
-            record: canon::digest(&self.document)?,
-        };
-        Ok(Line::new(self.prev, block.height, *closed_at, Some(*session_id), event))
-    }
-
-    /// The message of the close on `main`.
-    pub fn message(&self) -> Result<Message, CanonError> {
-        let Close { session_id: session, session_close_hash: close, .. } = self.document;
-        let subject = Subject::Close { session, close };
-        Ok(Message { subject, record: canon::digest(&self.document)?, log: self.line()?.hash })
-    }
-
-    /// The session's last chain entry, by the turns after one with this entry; none when they are left out.
-    pub fn end_of_chain(&self, entry: Hash32) -> Option<Hash32> {
-        let later = self.later.as_ref()?.iter();
-        Some(later.fold(entry, |prev, (prompt, response, time)| chain_entry(prev, *prompt, *response, *time)))
-    }
-}
-
-impl StampPart {
-    /// HASH of the last of `lines`, the first of which follows a line of this HASH; none when there are no `lines`.
-    pub fn end_of_lines(&self, from: Hash32) -> Option<Hash32> {
-        Some(self.lines.as_ref()?.iter().fold(from, |prev, rest| line_hash(prev, rest.as_bytes())))
-    }
-
-    /// What the proof says, if it is one path of the three operations that calendars use to one Bitcoin block.
+impl Stamp {
+    /// What the proof says; none when it is no proof of a SHA-256 digest.
     pub fn read(&self) -> Option<Stamped> {
-        let proof = Proof::read(&self.ots).ok().filter(|proof| proof.print() == self.ots)?;
-        stamped(&proof).filter(|_| proof.tree.attestations.len() + proof.tree.branches.len() == 1)
+        let proof = Proof::read(&self.ots).ok().filter(|proof| proof.file_hash == FileHash::Sha256)?;
+        let digest = Hash32::from_bytes(<[u8; 32]>::try_from(proof.digest.as_slice()).ok()?);
+        Some(Stamped { digest, blocks: proof.leaves().ok()?.iter().filter_map(attested).collect() })
     }
 }
 
-/// What a timestamp with one attestation says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a timestamp says.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamped {
-    /// The HASH that was stamped.
+    /// SHA-256 of what was stamped.
     pub digest: Hash32,
-    /// The block's Merkle root, in the order that headers are shown in.
-    pub merkle_root: Hash32,
+    /// The Bitcoin blocks that it leads to; none while it is pending.
+    pub blocks: Vec<Attested>,
+}
+
+/// A block that a timestamp leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attested {
     /// The block's height, as the proof claims it.
     pub height: u32,
+    /// The block's Merkle root, in the order that headers are shown in.
+    pub merkle_root: Hash32,
 }
 
-fn stamped(proof: &Proof) -> Option<Stamped> {
-    let leaves = proof.leaves().ok().filter(|_| proof.file_hash == FileHash::Sha256)?;
-    let [leaf] = leaves.as_slice() else { return None };
+fn attested(leaf: &Leaf<'_>) -> Option<Attested> {
     let Attestation::Bitcoin { height } = leaf.attestation else { return None };
-    let common = |op: &&Op| matches!(op, Op::Sha256 | Op::Append(_) | Op::Prepend(_));
-    let mut root = <[u8; 32]>::try_from(leaf.message.as_slice()).ok().filter(|_| leaf.path.iter().all(common))?;
+    let mut root = <[u8; 32]>::try_from(leaf.message.as_slice()).ok()?;
     root.reverse();
-    Some(Stamped {
-        digest: Hash32::from_bytes(<[u8; 32]>::try_from(proof.digest.as_slice()).ok()?),
-        merkle_root: Hash32::from_bytes(root),
-        height: u32::try_from(*height).ok()?,
-    })
+    Some(Attested { height: u32::try_from(*height).ok()?, merkle_root: Hash32::from_bytes(root) })
 }
 
-/// The shortest way of a proof to its earliest Bitcoin block, as a proof of its own; none when there is none that an
-/// opening file can hold.
-pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, Stamped)> {
+/// The shortest way of a proof to its earliest Bitcoin block, as a proof of its own, and that block; none when it leads
+/// to none by the operations that calendars use.
+pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, Attested)> {
     let leaves = proof.leaves().ok()?;
-    let paths = leaves.iter().filter_map(|leaf| {
-        let Attestation::Bitcoin { .. } = leaf.attestation else { return None };
+    let common = |op: &&Op| matches!(op, Op::Sha256 | Op::Append(_) | Op::Prepend(_));
+    let paths = leaves.iter().filter(|leaf| leaf.path.iter().all(common)).filter_map(|leaf| {
+        let attested = attested(leaf)?;
         let tree = Tree::chain(leaf.path.iter().map(|op| (*op).clone()), leaf.attestation.clone());
         let alone = Proof { file_hash: proof.file_hash, digest: proof.digest.clone(), tree };
-        Some((alone.print(), stamped(&alone)?))
+        Some((alone.print(), attested))
     });
-    paths.min_by_key(|(bytes, stamped)| (stamped.height, bytes.len()))
-}
-
-impl ObjectName {
-    /// Reads 40 lower-case hexadecimal digits.
-    pub fn parse(text: &str) -> Option<Self> {
-        let good = text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        good.then(|| ObjectName(text.to_owned()))
-    }
-}
-
-impl<'de> Deserialize<'de> for ObjectName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        ObjectName::parse(&text).ok_or_else(|| serde::de::Error::custom("an object's name has 40 lower-case digits"))
-    }
+    paths.min_by_key(|(bytes, attested)| (attested.height, bytes.len()))
 }
 
 mod base64_bytes {
@@ -344,20 +353,19 @@ mod base64_bytes {
     }
 }
 
-mod plain_signature {
+mod header_digits {
     use super::*;
 
-    pub fn serialize<S: Serializer>(signature: &Signature, to: S) -> Result<S::Ok, S::Error> {
-        base64_bytes::serialize(signature.as_bytes(), to)
+    pub fn serialize<S: Serializer>(header: &Header, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&header.to_string())
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Signature, D::Error> {
-        let bytes = <[u8; 64]>::try_from(base64_bytes::deserialize(from)?);
-        bytes.map(Signature::from_bytes).map_err(|_| serde::de::Error::custom("a signature has 64 bytes"))
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Header, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
-mod header_digits {
+mod optional_header {
     use super::*;
 
     pub fn serialize<S: Serializer>(header: &Option<Header>, to: S) -> Result<S::Ok, S::Error> {

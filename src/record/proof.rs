@@ -1,8 +1,8 @@
 //! Merkle proofs over the log's tree: that a line is in it, and that one tree continues another.
 //!
 //! RFC 6962, section 2.1; the roots are those of [`super::tree`]. A proof is made in one pass over leaf hashes,
-//! with at most 64 running subtrees; that one tree continues another takes only the lines since, and the
-//! smaller tree's [`Frontier`].
+//! with at most 64 running subtrees; several are made in the same pass by [`Inclusions`]. That one tree continues
+//! another takes only the lines since, and the smaller tree's [`Frontier`].
 //!
 //! An inclusion proof travels as a c2sp tlog-proof:
 //!
@@ -13,6 +13,7 @@
 //!                                                   an empty line, then the signed tree head as it is
 //! ```
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -73,21 +74,7 @@ pub struct ProofMaker {
 impl ProofMaker {
     /// For the proof that entry `index` is in a tree of `size`; takes all leaves from 0.
     pub fn inclusion(index: u64, size: u64) -> Result<Self, ProofError> {
-        if index >= size {
-            return Err(ProofError::Range { what: "entry", part: index, size });
-        }
-        let (mut from, mut to, mut ranges) = (0, size, Vec::new());
-        while to - from > 1 {
-            let middle = from + split(to - from);
-            if index < middle {
-                ranges.push(middle..to);
-                to = middle;
-            } else {
-                ranges.push(from..middle);
-                from = middle;
-            }
-        }
-        ranges.reverse();
+        let ranges = inclusion_ranges(index, size)?;
         Ok(ProofMaker { roots: vec![Frontier::new(); ranges.len()], ranges, next: 0, size })
     }
 
@@ -129,6 +116,94 @@ impl ProofMaker {
         }
         Ok(self.roots.iter().map(Frontier::root).collect())
     }
+}
+
+/// Several inclusion proofs, each of an entry in the tree of a size of its own, made while all leaves pass by once.
+///
+/// A leaf is hashed into one tree, however many proofs there are; a root that a proof asks for is kept as it comes by.
+#[derive(Debug, Default)]
+pub struct Inclusions {
+    /// The subtrees of each proof, in its order.
+    asked: Vec<Vec<Range<u64>>>,
+    /// Beginnings of the subtrees that end behind a leaf, and their roots once they are known; by that end.
+    ends: BTreeMap<u64, BTreeMap<u64, Option<Hash32>>>,
+    /// Roots of complete subtrees, largest first, and where they begin.
+    peaks: Vec<(u64, Hash32)>,
+    next: u64,
+    size: u64,
+}
+
+impl Inclusions {
+    /// For these pairs of an entry's index and a tree's size.
+    pub fn of(pairs: &[(u64, u64)]) -> Result<Self, ProofError> {
+        let mut all = Inclusions::default();
+        for (index, size) in pairs {
+            let ranges = inclusion_ranges(*index, *size)?;
+            for range in &ranges {
+                all.ends.entry(range.end).or_default().insert(range.start, None);
+            }
+            all.asked.push(ranges);
+            all.size = all.size.max(*size);
+        }
+        Ok(all)
+    }
+
+    /// How many leaves there have to be: the largest size.
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Takes the next leaf hash; behind the largest size more are passed over.
+    pub fn push(&mut self, leaf: Hash32) {
+        let (mut from, mut hash, end) = (self.next, leaf, self.next + 1);
+        let mut due = self.ends.get_mut(&end);
+        let mut keep = |from: u64, hash: Hash32| {
+            if let Some(root) = due.as_mut().and_then(|due| due.get_mut(&from)) {
+                *root = Some(hash);
+            }
+        };
+        keep(from, hash);
+        for _ in 0..self.next.trailing_ones() {
+            let Some((start, left)) = self.peaks.pop() else { break };
+            (from, hash) = (start, node(left, hash));
+            keep(from, hash);
+        }
+        self.peaks.push((from, hash));
+        // What ends here and is no complete subtree is the edge of a tree of this size.
+        for (start, root) in due.into_iter().flatten().filter(|(_, root)| root.is_none()) {
+            let mut edge = self.peaks.iter().rev().take_while(|(from, _)| from >= start).map(|(_, hash)| *hash);
+            *root = edge.next().map(|last| edge.fold(last, |right, left| node(left, right)));
+        }
+        self.next = end;
+    }
+
+    /// The proofs, in the order in which they were asked for, when all leaves were there.
+    pub fn finish(self) -> Result<Vec<Vec<Hash32>>, ProofError> {
+        let short = ProofError::Leaves { expected: self.size, actual: self.next };
+        let known = |range: &Range<u64>| self.ends.get(&range.end)?.get(&range.start).copied().flatten();
+        let paths: Option<_> = self.asked.iter().map(|ranges| ranges.iter().map(known).collect()).collect();
+        paths.ok_or(short)
+    }
+}
+
+/// Subtrees of an inclusion proof, in its order.
+fn inclusion_ranges(index: u64, size: u64) -> Result<Vec<Range<u64>>, ProofError> {
+    if index >= size {
+        return Err(ProofError::Range { what: "entry", part: index, size });
+    }
+    let (mut from, mut to, mut ranges) = (0, size, Vec::new());
+    while to - from > 1 {
+        let middle = from + split(to - from);
+        if index < middle {
+            ranges.push(middle..to);
+            to = middle;
+        } else {
+            ranges.push(from..middle);
+            from = middle;
+        }
+    }
+    ranges.reverse();
+    Ok(ranges)
 }
 
 /// Subtrees of a consistency proof, in its order; `0 < old < size`.
@@ -310,6 +385,26 @@ mod tests {
             }
         }
         assert!(ProofMaker::inclusion(3, 3).is_err());
+    }
+
+    #[test]
+    fn several_proofs_of_one_pass_are_those_of_one_each() {
+        let all = leaves(40);
+        let pairs: Vec<(u64, u64)> = (1..40).flat_map(|size| (0..size).map(move |index| (index, size))).collect();
+        for some in [&pairs[..], &pairs[700..], &[(0, 1)], &[(38, 39), (0, 39), (38, 39)], &[]] {
+            let mut made_at_once = Inclusions::of(some).unwrap();
+            all.iter().take(usize::try_from(made_at_once.size()).unwrap()).for_each(|leaf| made_at_once.push(*leaf));
+            let paths = made_at_once.finish().unwrap();
+            assert_eq!(paths.len(), some.len());
+            for ((index, size), path) in some.iter().zip(paths) {
+                let own = made(ProofMaker::inclusion(*index, *size).unwrap(), &all[..usize::try_from(*size).unwrap()]);
+                assert_eq!(path, own, "{index} of {size}");
+            }
+        }
+        assert!(Inclusions::of(&[(0, 3), (3, 3)]).is_err());
+        let mut short = Inclusions::of(&[(0, 3)]).unwrap();
+        all[..2].iter().for_each(|leaf| short.push(*leaf));
+        assert_eq!(short.finish(), Err(ProofError::Leaves { expected: 3, actual: 2 }));
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! A receipt: what whoever asked keeps, so that the ledger can't lose or change the turn unnoticed.
 //!
 //! ```text
-//! {"chain_entry":HASH|null,"format":"gently/1","line":HASH,"log_head":HASH,"origin":NAME,"root":HASH,
-//!  "seq":N,"session_id":HASH,"signature":"-----BEGIN SSH SIGNATURE-----\n…","tree_size":N}            one line, JCS
+//! {"chain_entry":HASH|null,"checkpoint":"…","format":"gently/1","line":HASH,"log_head":HASH,
+//!  "seq":N,"session_id":HASH,"signature":"-----BEGIN SSH SIGNATURE-----\n…"}                          one line, JCS
 //! ```
 //!
-//! It says: this ledger's log had `tree_size` lines, the last of them with HASH `log_head`; their Merkle tree has
-//! this `root`; among them is the outcome of prompt `seq`, the line with HASH `line`, with that chain entry. The
-//! signature is an SSH signature in namespace `git`, as commits have, by the key in force behind those lines, over the
-//! same document without its key `signature`. So `ssh-keygen -Y verify` checks it with the ledger's `allowed_signers`.
+//! It says: `checkpoint` is the signed tree head that stood beside the log, byte for byte; the last line under it has
+//! HASH `log_head`; among its lines is the outcome of prompt `seq`, the line with HASH `line`, with that chain entry.
+//! The signature is an SSH signature in namespace `git`, as commits have, by the key that has signed the tree head, over
+//! the same document without its key `signature`. So `ssh-keygen -Y verify` checks it with the ledger's
+//! `allowed_signers`, and the tree head by itself can be held against any copy of the ledger.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ use super::canon::{self, CanonError};
 use super::documents::Format;
 use super::hash::Hash32;
 use super::signature::{PublicKey, Signature, SignatureError, armor, parse_armor, signed_data};
+use super::tree::{SignedNote, parse_note};
 
 /// Largest file that is read, in bytes; real ones have about a thousand.
 pub const MAX_RECEIPT: usize = 64 * 1024;
@@ -38,7 +40,10 @@ pub enum ReceiptFault {
     /// The signature is spelled otherwise.
     #[error("signature: {0}")]
     Armor(#[from] SignatureError),
-    /// The signature is not the named key's over this.
+    /// The tree head is none, or of no line.
+    #[error("its tree head: {0}")]
+    Head(String),
+    /// The signature, or the tree head's, is not the named key's.
     #[error("its signature does not hold: the receipt was changed")]
     Signature,
 }
@@ -49,22 +54,18 @@ pub enum ReceiptFault {
 pub struct Statement {
     /// The turn's chain entry; none when it has no answer.
     pub chain_entry: Option<Hash32>,
+    /// The signed tree head, as `audit.checkpoint` held it.
+    pub checkpoint: String,
     /// `gently/1`.
     pub format: Format,
     /// HASH of the line of the turn's outcome.
     pub line: Hash32,
-    /// HASH of the last line.
+    /// HASH of the last line under it.
     pub log_head: Hash32,
-    /// The ledger's name.
-    pub origin: String,
-    /// The Merkle root over all lines (format, section 9).
-    pub root: Hash32,
     /// The prompt's number in its session.
     pub seq: u64,
     /// The session.
     pub session_id: Hash32,
-    /// Number of lines.
-    pub tree_size: u64,
 }
 
 /// A signed statement, as a file holds it.
@@ -72,22 +73,22 @@ pub struct Statement {
 #[serde(deny_unknown_fields)]
 struct Signed {
     chain_entry: Option<Hash32>,
+    checkpoint: String,
     format: Format,
     line: Hash32,
     log_head: Hash32,
-    origin: String,
-    root: Hash32,
     seq: u64,
     session_id: Hash32,
     signature: String,
-    tree_size: u64,
 }
 
-/// A receipt whose signature holds.
+/// A receipt whose signatures hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// What it says.
     pub statement: Statement,
+    /// Its tree head.
+    pub head: SignedNote,
     /// Who signed it; whose key that is, is the ledger's matter.
     pub key: PublicKey,
     signature: Signature,
@@ -99,18 +100,24 @@ impl Statement {
         Ok(signed_data(canon::print(self)?.as_bytes()))
     }
 
-    /// The receipt, with `key`'s signature over [`Statement::to_be_signed`].
-    pub fn signed(self, key: PublicKey, signature: Signature) -> Receipt {
-        Receipt { statement: self, key, signature }
+    /// The receipt, with `key`'s signature over [`Statement::to_be_signed`]; both signatures are checked.
+    pub fn signed(self, key: PublicKey, signature: Signature) -> Result<Receipt, ReceiptFault> {
+        let head = parse_note(&self.checkpoint).map_err(|e| ReceiptFault::Head(e.to_string()))?;
+        if head.size == 0 {
+            return Err(ReceiptFault::Head("it is of no line".to_owned()));
+        }
+        if !head.verify(&key) || !key.verifies(&self.to_be_signed()?, &signature) {
+            return Err(ReceiptFault::Signature);
+        }
+        Ok(Receipt { statement: self, head, key, signature })
     }
 }
 
 impl Receipt {
     fn signed(&self) -> Signed {
-        let Statement { chain_entry, format, line, log_head, origin, root, seq, session_id, tree_size } =
-            self.statement.clone();
+        let Statement { chain_entry, checkpoint, format, line, log_head, seq, session_id } = self.statement.clone();
         let signature = armor(&self.key, &self.signature) + "\n";
-        Signed { chain_entry, format, line, log_head, origin, root, seq, session_id, signature, tree_size }
+        Signed { chain_entry, checkpoint, format, line, log_head, seq, session_id, signature }
     }
 
     /// The receipt as a JSON value; its canonical print and a newline are the file.
@@ -123,47 +130,54 @@ impl Receipt {
         canon::print(&self.signed()).map(|text| text + "\n")
     }
 
-    /// Reads what [`Receipt::print`] writes, and checks the signature with the key that it names.
+    /// Reads what [`Receipt::print`] writes, and checks both signatures with the key that it names.
     pub fn parse(bytes: &[u8]) -> Result<Receipt, ReceiptFault> {
         if bytes.len() > MAX_RECEIPT {
             return Err(ReceiptFault::TooLarge { actual: bytes.len() });
         }
         let signed: Signed = canon::parse(bytes.strip_suffix(b"\n").ok_or(ReceiptFault::Newline)?)?;
-        let Signed { chain_entry, format, line, log_head, origin, root, seq, session_id, signature, tree_size } =
-            signed;
+        let Signed { chain_entry, checkpoint, format, line, log_head, seq, session_id, signature } = signed;
         let armored = signature.strip_suffix('\n').ok_or(ReceiptFault::Signature)?;
         let (key, signature) = parse_armor(armored)?;
-        let statement = Statement { chain_entry, format, line, log_head, origin, root, seq, session_id, tree_size };
-        if key.verifies(&statement.to_be_signed()?, &signature) {
-            Ok(Receipt { statement, key, signature })
-        } else {
-            Err(ReceiptFault::Signature)
-        }
+        Statement { chain_entry, checkpoint, format, line, log_head, seq, session_id }.signed(key, signature)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::tree::note;
     use ed25519_dalek::{Signer as _, SigningKey};
 
-    fn receipt(chain_entry: Option<Hash32>) -> Receipt {
+    fn made(chain_entry: Option<Hash32>, size: u64, head_by: u8) -> Result<Receipt, ReceiptFault> {
         let hash = |n: u8| Hash32::digest(&[n]);
+        let secret = |seed: u8| SigningKey::from_bytes(&[seed; 32]);
+        let public = |key: &SigningKey| PublicKey::from_bytes(key.verifying_key().to_bytes());
+        let other = secret(head_by);
+        let sign = |body: &[u8]| Ok::<_, std::convert::Infallible>(Signature::from_bytes(other.sign(body).to_bytes()));
         let statement = Statement {
             chain_entry,
+            checkpoint: note("gently/é", size, hash(3), &public(&other), &sign).unwrap(),
             format: Format,
             line: hash(1),
             log_head: hash(2),
-            origin: "gently/é".to_owned(),
-            root: hash(3),
             seq: 7,
             session_id: hash(4),
-            tree_size: 58,
         };
-        let key = SigningKey::from_bytes(&[0x33; 32]);
-        let public = PublicKey::from_bytes(key.verifying_key().to_bytes());
+        let key = secret(0x33);
         let signature = Signature::from_bytes(key.sign(&statement.to_be_signed().unwrap()).to_bytes());
-        statement.signed(public, signature)
+        statement.signed(public(&key), signature)
+    }
+
+    fn receipt(chain_entry: Option<Hash32>) -> Receipt {
+        made(chain_entry, 58, 0x33).unwrap()
+    }
+
+    #[test]
+    fn one_key_has_signed_receipt_and_tree_head() {
+        assert_eq!(receipt(None).head.size, 58);
+        assert!(matches!(made(None, 58, 0x34), Err(ReceiptFault::Signature)));
+        assert!(matches!(made(None, 0, 0x33), Err(ReceiptFault::Head(_))));
     }
 
     #[test]

@@ -1,66 +1,68 @@
 //! What the ledger signs for somebody outside: receipts, and the tree head of an opening.
 
-use crate::record::canon;
-use crate::record::documents::{Format, Genesis};
+use crate::record::documents::Format;
 use crate::record::entry::Line;
+use crate::record::hash::Hash32;
 use crate::record::receipt::{Receipt, Statement};
-use crate::record::tree::Frontier;
+use crate::record::tree::parse_note;
 use crate::store::Read;
 
 use super::artifacts::{NewArtifact, RecordedArtifact, put};
 use super::{Recorder, RecorderError, TurnIds};
 
 impl Recorder {
-    /// Signs for whoever asked where the log stands behind the turn's outcome.
+    /// Signs for whoever asked that the turn's outcome is under the tree head that stands beside the log.
     ///
-    /// `store` is read as it stands: lines that others have recorded since are under the signature, too. Writes
-    /// nothing and waits for no disk; with an SSH agent it is one more signature.
+    /// `store` is read as it stands: lines that others have recorded since are under the head, too. Writes nothing and
+    /// waits for no disk; with an SSH agent it is one more signature.
     pub fn receipt(&self, store: &dyn Read, ids: &TurnIds) -> Result<Receipt, RecorderError> {
-        let unrecordable = |what: &'static str, reason: String| RecorderError::Unrecordable { what, reason };
+        let unrecordable = |reason: String| RecorderError::Unrecordable { what: "a receipt", reason };
         let head = store.head()?;
-        let genesis: Genesis =
-            canon::parse(store.genesis()?.as_bytes()).map_err(|e| unrecordable("head.genesis", e.to_string()))?;
         if head.signer != self.key.public() {
             let (expected, actual) = (head.signer.to_string(), self.key.public().to_string());
             return Err(RecorderError::WrongSigner { expected, actual });
         }
-        let frontier =
-            Frontier::from_bytes(&head.frontier).map_err(|e| unrecordable("head.frontier", e.to_string()))?;
+        let hash_of = |n: u64| -> Result<Hash32, RecorderError> {
+            let line = store.lines(n, n + 1)?.pop().and_then(|line| Line::parse(line.as_bytes()).ok());
+            line.map(|line| line.hash).ok_or_else(|| unrecordable(format!("log line {} can't be read", n + 1)))
+        };
         let outcome = store.exchange(ids.exchange)?.and_then(|row| row.outcome);
-        let outcome = outcome.ok_or_else(|| unrecordable("a receipt", "the turn has no outcome".to_owned()))?;
-        let n = outcome.outcome_line;
-        let line = store.lines(n, n + 1)?.pop().and_then(|line| Line::parse(line.as_bytes()).ok());
-        let line = line.ok_or_else(|| unrecordable("a receipt", format!("log line {} can't be read", n + 1)))?;
+        let outcome = outcome.ok_or_else(|| unrecordable("the turn has no outcome".to_owned()))?;
+        let checkpoint = head.checkpoint.ok_or_else(|| unrecordable("no tree head is signed yet".to_owned()))?;
+        let size = parse_note(&checkpoint).map_err(|e| unrecordable(e.to_string()))?.size;
+        let last = size.checked_sub(1).filter(|last| outcome.outcome_line <= *last);
+        let last = last.ok_or_else(|| unrecordable("the signed tree head is not over the outcome yet".to_owned()))?;
         let statement = Statement {
             chain_entry: outcome.chain_entry,
+            checkpoint,
             format: Format,
-            line: line.hash,
-            log_head: head.hash,
-            origin: genesis.origin,
-            root: frontier.root(),
+            line: hash_of(outcome.outcome_line)?,
+            log_head: hash_of(last)?,
             seq: ids.seq,
             session_id: ids.session,
-            tree_size: head.lines,
         };
-        let bytes = statement.to_be_signed().map_err(|e| unrecordable("a receipt", e.to_string()))?;
-        Ok(statement.signed(self.key.public(), self.key.sign(&bytes)?))
+        let bytes = statement.to_be_signed().map_err(|e| unrecordable(e.to_string()))?;
+        let receipt = statement.signed(self.key.public(), self.key.sign(&bytes)?);
+        receipt.map_err(|e| unrecordable(e.to_string()))
     }
 
-    /// Puts an artifact on record, as [`Recorder::artifact`] does, and with `signed` gives the signed tree head over
-    /// all lines up to its own.
-    pub async fn artifact_with_head(
+    /// Puts artifacts on record in one step, as [`Recorder::artifact`] does one, and gives the signed tree head over all
+    /// lines up to theirs.
+    pub async fn artifacts_with_head(
         &self,
-        new: NewArtifact,
-        signed: bool,
+        new: Vec<NewArtifact>,
         mut allowed: impl FnMut(&dyn Read) -> Result<Option<String>, RecorderError> + Send + 'static,
-    ) -> Result<(RecordedArtifact, Option<String>), RecorderError> {
-        self.record(new.now, move |draft| {
+    ) -> Result<(Vec<RecordedArtifact>, String), RecorderError> {
+        let Some(now) = new.iter().map(|new| new.now).max() else {
+            let reason = "there are none".to_owned();
+            return Err(RecorderError::Unrecordable { what: "artifacts", reason });
+        };
+        self.record(now, move |draft| {
             if let Some(reason) = allowed(&*draft.tx)? {
                 return Err(RecorderError::NotAllowed { reason });
             }
-            let recorded = put(draft, new.clone())?;
-            let head = if signed { Some(draft.tree_head()?) } else { None };
-            Ok((recorded, head))
+            let recorded = new.iter().map(|new| put(draft, new.clone())).collect::<Result<_, _>>()?;
+            Ok((recorded, draft.tree_head()?))
         })
         .await
     }

@@ -36,6 +36,8 @@ pub trait Find: Read {
     fn artifact_of_line(&self, line: u64) -> Result<Option<ArtifactRow>, StoreError>;
     /// The commits that belong to a log line, in the order of application.
     fn commits_of_line(&self, line: u64) -> Result<Vec<CommitRow>, StoreError>;
+    /// The commits of key rotations, oldest first.
+    fn rotations(&self) -> Result<Vec<CommitRow>, StoreError>;
     /// A session's start commit, looked for backwards from a line at or after it (its first prompt's).
     fn start_commit(&self, session: &SessionRow, from_line: u64) -> Result<Option<CommitRow>, StoreError>;
     /// A session's end commit on its branch, looked for forwards from its start commit's number.

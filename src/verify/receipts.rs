@@ -44,7 +44,7 @@ impl Receipts {
     pub fn take(&mut self, number: u64, line: Option<&Line>, head: Hash32, tree: &Frontier) {
         for met in &mut self.0 {
             let says = &met.kept.receipt.statement;
-            if says.tree_size == number {
+            if met.kept.receipt.head.size == number {
                 met.there = Some((head, tree.root()));
             }
             if let Some(line) = line.filter(|line| line.hash == says.line) {
@@ -81,43 +81,44 @@ impl Checker<'_> {
 
     fn check_receipt(&mut self, met: &Met) {
         let (place, says) = (format!("receipt {}", met.kept.name), &met.kept.receipt.statement);
+        let note = &met.kept.receipt.head;
         let mut find = |question, expected: String, actual: String| {
             self.findings.add(question, None, place.clone(), expected, actual);
         };
         if let Some(genesis) = &self.genesis
-            && genesis.origin != says.origin
+            && genesis.origin != note.origin
         {
-            find(Question::SignedBy, format!("a receipt of {}", genesis.origin), format!("one of {}", says.origin));
+            find(Question::SignedBy, format!("a receipt of {}", genesis.origin), format!("one of {}", note.origin));
         }
-        // Behind a rotation's line its key is the new one; of a log that is too short any of its keys may be.
+        // A rotation's own line is the last that the old key signs; of a log that is too short any key may be in force.
         let count = self.lines.state.count();
         let mut keys = self.keys.iter();
-        let known = if says.tree_size > count {
+        let known = if note.size > count {
             keys.any(|known| known.key == met.kept.receipt.key)
         } else {
-            let in_force = keys.rev().find(|known| known.after.is_some_and(|after| after <= says.tree_size));
+            let in_force = keys.rev().find(|known| known.after.is_some_and(|after| after < note.size));
             in_force.is_some_and(|known| known.key == met.kept.receipt.key)
         };
         if self.genesis.is_some() && !known {
-            let expected = format!("a signature by the key in force at line {}", says.tree_size);
+            let expected = format!("a signature by the key in force at line {}", note.size);
             find(Question::SignedBy, expected, format!("one by {}", met.kept.receipt.key));
         }
         let Some((head, root)) = met.there else {
             let lines = |n: u64| super::report::counted(n, "line");
-            let expected = format!("{} or more, as its owner has signed", lines(says.tree_size));
+            let expected = format!("{} or more, as its owner has signed", lines(note.size));
             return find(Question::Complete, expected, lines(count));
         };
         if head != says.log_head {
-            let expected = format!("line {} with HASH {}", says.tree_size, says.log_head);
+            let expected = format!("line {} with HASH {}", note.size, says.log_head);
             find(Question::Unique, expected, format!("HASH {head}"));
         }
-        if root != says.root {
-            let expected = format!("root {} over the first {} lines", says.root, says.tree_size);
+        if root != note.root {
+            let expected = format!("root {} over the first {} lines", note.root, note.size);
             find(Question::Unique, expected, format!("root {root}"));
         }
         let chain = says.chain_entry.map_or_else(|| "-".to_owned(), |chain| chain.to_string());
         let expected = described(&says.session_id.to_string(), says.seq, &chain);
-        let found = met.line.as_ref().filter(|(number, _)| *number <= says.tree_size).map(|(_, what)| what.clone());
+        let found = met.line.as_ref().filter(|(number, _)| *number <= note.size).map(|(_, what)| what.clone());
         if found.as_ref() != Some(&expected) {
             let actual = found.unwrap_or_else(|| "no such line up to there".to_owned());
             find(Question::Unique, format!("line {}: {expected}", says.line), actual);

@@ -82,20 +82,19 @@ fn guessed(file: &Value) -> BTreeSet<String> {
     // A turn beside the opened one was a few seconds before or after something in the file.
     let around: BTreeSet<u64> = moments.iter().flat_map(|time| time - 1..=time + 1).collect();
     let list: Vec<Hash32> = known.iter().copied().collect();
-    let session: Hash32 = file["opening"]["session_id"].as_str().unwrap().parse().unwrap();
-    let seq = file["opening"]["seq"].as_u64().unwrap();
+    let session: Hash32 = file["openings"][0]["session_id"].as_str().unwrap().parse().unwrap();
+    let seq = file["openings"][0]["seq"].as_u64().unwrap();
     // What a chain or a line can follow: values that the file gives as hashes of their own.
-    let hash =
-        |pointer: &str| file.pointer(pointer).and_then(Value::as_str).map(|text| text.parse::<Hash32>().unwrap());
-    let own: Hash32 = file["line"]["text"].as_str().unwrap()[..64].parse().unwrap();
-    // The next prompt's line follows this one; that before it follows what nobody has, or the line before this one's.
+    let texts: Vec<&str> = file["lines"].as_array().unwrap().iter().map(|line| line[1].as_str().unwrap()).collect();
+    let shown: Vec<(Hash32, &str)> = texts.iter().map(|text| (text[..64].parse().unwrap(), *text)).collect();
+    // A prompt's line follows one of these, or one that nobody has.
     let before: BTreeSet<(Hash32, u64)> =
-        [(Some(own), seq + 1), (hash("/line/prev"), seq), (hash("/close/prev"), seq + 1)]
-            .into_iter()
-            .filter_map(|(start, seq)| Some((start?, seq)))
-            .collect();
+        shown.iter().flat_map(|(hash, _)| [seq - 1, seq, seq + 1].map(|seq| (*hash, seq))).collect();
     let mut starts = BTreeSet::from([session]);
-    starts.extend(["/record/document/prev", "/record/document/chain_entry"].iter().filter_map(|pointer| hash(pointer)));
+    for document in file["documents"].as_array().unwrap() {
+        let hash = |key: &str| document[key].as_str().map(|text| text.parse::<Hash32>().unwrap());
+        starts.extend(["prev", "chain_entry"].iter().filter_map(|key| hash(key)));
+    }
     let mut hits = BTreeSet::new();
     let mut all = Vec::new();
     for word in WORDS {
@@ -103,15 +102,15 @@ fn guessed(file: &Value) -> BTreeSet<String> {
         hits.extend(tried.iter().filter(|value| known.contains(value)).map(|_| format!("{word}, committed")));
         all.push((word, tried));
     }
-    let own_leaf = leaf(file["line"]["text"].as_str().unwrap().as_bytes());
+    let own: Vec<Hash32> = shown.iter().map(|(_, text)| leaf(text.as_bytes())).collect();
     for (word, tried) in &all {
         for (commitment, time) in tried.iter().flat_map(|tried| around.iter().map(move |time| (tried, time))) {
             for (start, seq) in &before {
                 let asked = Event::Prompt { hash: *commitment, seq: *seq };
                 let line = Line::new(*start, 0, Seconds::new(*time).unwrap(), Some(session), asked);
                 let hash = leaf(line.text().as_bytes());
-                let made = [line.hash, hash, node(hash, own_leaf), node(own_leaf, hash)];
-                if made.iter().any(|value| known.contains(value)) {
+                let beside = own.iter().flat_map(|own| [node(hash, *own), node(*own, hash)]);
+                if [line.hash, hash].into_iter().chain(beside).any(|value| known.contains(&value)) {
                     hits.insert(format!("{word}, by its line"));
                 }
             }

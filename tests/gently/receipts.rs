@@ -67,7 +67,10 @@ fn every_ending_has_a_receipt_and_the_ledger_continues_each() {
     }
     assert_eq!((&receipt["line"], &receipt["seq"]), (&facts["response_line"], &facts["seq"]));
     let log = person.log();
-    assert_eq!(receipt["tree_size"], json!(log.len()));
+    // It is under the tree head that stands beside the log, byte for byte.
+    let beside = std::fs::read_to_string(person.at("audit.checkpoint")).unwrap();
+    assert_eq!(receipt["checkpoint"], json!(beside));
+    assert_eq!(beside.lines().nth(1), Some(log.len().to_string().as_str()));
     assert_eq!(receipt["log_head"].as_str().unwrap(), &log.last().unwrap()[..64]);
     // What `jq -c .receipt` prints.
     let third = person.dir.path().join("third");
@@ -82,6 +85,24 @@ fn every_ending_has_a_receipt_and_the_ledger_continues_each() {
     person.gently(&["audit", "verify", "--receipt", third.to_str().unwrap()]).exits(0);
     // Without either flag nothing is signed, and nothing said.
     assert!(!person.ask("Something else").err.contains("receipt"));
+}
+
+/// The tree head in a receipt, by itself, is one that a copy of the ledger is held against.
+#[test]
+fn a_receipts_tree_head_is_evidence_of_its_own() {
+    let (person, _server) = served(Behaviour::Good);
+    let earlier = person.dir.path().join("earlier");
+    person.ask("Before");
+    copy(&person.home(), &earlier);
+    let file = kept(&person, "receipt", "Anything", 0);
+    let receipt: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let head = person.dir.path().join("head");
+    std::fs::write(&head, receipt["checkpoint"].as_str().unwrap()).unwrap();
+    person.gently(&["audit", "verify", "--head", head.to_str().unwrap()]).exits(0);
+    let mut forgetful = Person::with(&[("GENTLY_ANCHOR_MODE", "off")]);
+    forgetful.set("GENTLY_HOME", earlier.to_str().unwrap());
+    let facts = forgetful.gently(&["audit", "verify", "--json", "--head", head.to_str().unwrap()]).exits(1).json();
+    assert_eq!(facts["answers"]["complete"], "no", "{facts}");
 }
 
 /// The signature is one that stock ssh-keygen checks with the ledger's own list of keys.
@@ -108,7 +129,7 @@ fn ssh_keygen_checks_a_receipt() {
             .success()
     };
     assert!(verify(&receipt.to_string()));
-    receipt["tree_size"] = json!(1);
+    receipt["seq"] = json!(2);
     assert!(!verify(&receipt.to_string()));
 }
 

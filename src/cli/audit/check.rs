@@ -1,7 +1,7 @@
-//! `gently audit check FILE`: one opened text, checked without any ledger.
+//! `gently audit check FILE`: opened texts, checked without any ledger.
 //!
-//! Exit codes: 0 nothing is *no* (what was not checked says so); 1 something is, or a required answer is not *yes*;
-//! 2 it could not be looked at.
+//! Exit codes: 0 *consistent*, *commitment* and *tree head* are *yes*, with keys given *signed by* too, and so is what
+//! is required; 1 one of them is not; 2 it could not be looked at.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,8 +11,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::anchor::headers_store::HeadersStore;
-use crate::record::block::Header;
-use crate::record::entry::Line;
+use crate::record::block::{Header, Network};
+use crate::record::commitment::{Opening, Role};
+use crate::record::entry::{Event, Line};
 use crate::record::opening::{MAX_FILE, OpeningFile};
 use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
@@ -27,16 +28,19 @@ use super::{COULD_NOT_LOOK, FINE, FOUND, say, warn};
 pub struct CheckArgs {
     /// What `gently audit open` wrote
     file: PathBuf,
-    /// The key that the ledger must be signed by: 'ssh-ed25519 AAAA…', or a file of one or more, such as allowed_signers
+    /// A key that the ledger may be signed by, the newest last: 'ssh-ed25519 AAAA…', or a file of them (allowed_signers)
     #[arg(long, value_name = "KEY-OR-FILE")]
-    signer: Option<String>,
+    signer: Vec<String>,
     /// The witnesses that count, as a c2sp tlog-policy
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// A folder of kept headers (gently anchor sync): heights are then proven, else they are the file's word
     #[arg(long, value_name = "FOLDER")]
     headers: Option<PathBuf>,
-    /// Answers that must be yes: consistent, commitment, in-tree, tree-head, signed, cosigned, not-before, not-after
+    /// A test network whose blocks are to show times; they prove nothing to anybody else
+    #[arg(long, value_name = "NAME")]
+    network: Option<Network>,
+    /// Answers that must be yes: consistent, commitment, tree-head, signed, cosigned, not-before, not-after
     #[arg(long, value_name = "ANSWER", value_delimiter = ',', value_parser = read_about)]
     require: Vec<About>,
     /// Print one JSON object
@@ -51,7 +55,7 @@ fn read_about(text: &str) -> Result<About, String> {
         other => other.replace('-', "_"),
     };
     About::ALL.into_iter().find(|about| about.name() == name).ok_or_else(|| {
-        format!("'{text}' is no answer: consistent, commitment, in-tree, tree-head, signed, cosigned, not-before or not-after")
+        format!("'{text}' is no answer: consistent, commitment, tree-head, signed, cosigned, not-before or not-after")
     })
 }
 
@@ -61,8 +65,10 @@ pub(super) fn run(args: &CheckArgs, out: &mut dyn std::io::Write, err: &mut dyn 
         Ok(read) => read,
         Err(why) => return warn(err, &format!("gently audit check: {why}\n"), COULD_NOT_LOOK),
     };
-    let trust = Trust { pinned: pinned.as_deref(), policy: policy.as_ref(), chain: chain.as_ref() };
+    let trust =
+        Trust { pinned: pinned.as_deref(), policy: policy.as_ref(), chain: chain.as_ref(), network: args.network };
     let report = check_opening(&file, trust);
+    let signed = pinned.is_none() || report.to(About::SignedBy).answer == Answer::Yes;
     let missing: Vec<String> = args
         .require
         .iter()
@@ -70,7 +76,7 @@ pub(super) fn run(args: &CheckArgs, out: &mut dyn std::io::Write, err: &mut dyn 
         .filter(|(_, answer)| *answer != Answer::Yes)
         .map(|(about, answer)| format!("{} is {}", about.name().replace('_', " "), answer.word()))
         .collect();
-    let code = if report.passes() && missing.is_empty() { FINE } else { FOUND };
+    let code = if report.opens() && signed && missing.is_empty() { FINE } else { FOUND };
     let text = if args.json { format!("{}\n", facts(&file, &report)) } else { words(&file, &report) };
     let code = say(out, &text, code);
     if missing.is_empty() {
@@ -97,7 +103,8 @@ fn read(args: &CheckArgs) -> Result<Given, String> {
     let file = OpeningFile::parse(&std::fs::read(&args.file).map_err(failed)?);
     let file = file.map_err(|e| format!("{place} is no opening file: {e}"))?;
     let told = |e: TargetError| e.to_string();
-    let pinned = args.signer.as_deref().map(read_signers).transpose().map_err(told)?;
+    let pinned = args.signer.iter().map(|text| read_signers(text)).collect::<Result<Vec<_>, _>>().map_err(told)?;
+    let pinned = Some(pinned.concat()).filter(|keys| !keys.is_empty());
     let policy = args.policy.as_deref().map(read_policy).transpose().map_err(told)?;
     let chain = args.headers.as_deref().zip(wanted_headers(&file));
     let chain = chain.map(|(folder, wanted)| kept(folder, &wanted)).transpose()?;
@@ -115,20 +122,18 @@ fn kept(folder: &Path, wanted: &Wanted) -> Result<BTreeMap<u32, Header>, String>
 }
 
 fn words(file: &OpeningFile, report: &OpeningReport) -> String {
-    let opening = &file.opening;
-    let seq = opening.seq.map_or_else(String::new, |seq| format!(" {seq}"));
-    let around = if opening.session_id == "-" {
-        "outside sessions".to_owned()
-    } else {
-        format!("of session {}", opening.session_id)
-    };
     let mut out = String::new();
-    put(&mut out, &format!("Opened: {}{seq} {around}", opening.role.name()));
-    if let Ok(line) = Line::parse(file.line.text.as_bytes()) {
-        put(&mut out, &format!("Recorded: {}, {}", line.time, line.event.name()));
+    if let Some(network) = report.network.filter(|network| *network != Network::Bitcoin) {
+        put(&mut out, &format!("Network: {}, a test network: its blocks are not Bitcoin's", network.name()));
     }
-    if let Some(record) = &file.record {
-        put(&mut out, &format!("Model: {} (as the ledger's owner says)", record.document.model));
+    for (opening, line) in opened(file) {
+        put(&mut out, &format!("Opened: {}", name_of(opening)));
+        if let Some(line) = line {
+            put(&mut out, &format!("Recorded: {}, {}", line.time, line.event.name()));
+            if let Event::Response { model, .. } = &line.event {
+                put(&mut out, &format!("Model: {model} (as the ledger's owner says)"));
+            }
+        }
     }
     put(&mut out, "");
     for about in About::ALL {
@@ -142,13 +147,48 @@ fn words(file: &OpeningFile, report: &OpeningReport) -> String {
         put(&mut out, &format!("  expected: {}", finding.expected));
         put(&mut out, &format!("  actual:   {}", finding.actual));
     }
-    put(&mut out, "");
     let opens = report.to(About::Commitment).answer == Answer::Yes;
-    put(&mut out, if opens { "Text:" } else { "Text, which does not open the commitment:" });
-    for line in opening.text.split('\n') {
-        put(&mut out, &format!("  {line}"));
+    for opening in &file.openings {
+        let of = if file.openings.len() == 1 { String::new() } else { format!(" of {}", name_of(opening)) };
+        put(&mut out, "");
+        put(&mut out, &format!("Text{of}{}:", if opens { "" } else { ", which does not open the commitment" }));
+        for line in opening.text.split('\n') {
+            put(&mut out, &format!("  {line}"));
+        }
     }
     out
+}
+
+/// What is opened, in a few words.
+fn name_of(opening: &Opening) -> String {
+    let seq = opening.seq.map_or_else(String::new, |seq| format!(" {seq}"));
+    let around = if opening.session_id == "-" {
+        "outside sessions".to_owned()
+    } else {
+        format!("of session {}", opening.session_id)
+    };
+    format!("{}{seq} {around}", opening.role.name())
+}
+
+/// Each opening with its line: the outcome's, where the file has it.
+fn opened(file: &OpeningFile) -> impl Iterator<Item = (&Opening, Option<Line>)> {
+    let lines: Vec<Line> = file.lines.iter().filter_map(|entry| Line::parse(entry.text.as_bytes()).ok()).collect();
+    let mut artifacts = 0;
+    file.openings.iter().map(move |opening| {
+        let carries = |line: &&Line| match (&line.event, opening.role) {
+            (Event::Response { .. }, Role::Prompt | Role::Response | Role::Exchange)
+            | (Event::Prompt { .. }, Role::Prompt)
+            | (Event::ResponseFail { .. } | Event::Denied { .. }, Role::Exchange) => line.event.seq() == opening.seq,
+            _ => false,
+        };
+        let line = if opening.role == Role::Artifact {
+            artifacts += 1;
+            lines.iter().filter(|line| matches!(line.event, Event::Artifact { .. })).nth(artifacts - 1)
+        } else {
+            lines.iter().find(carries)
+        };
+        (opening, line.cloned())
+    })
 }
 
 fn put(out: &mut String, line: &str) {
@@ -171,12 +211,28 @@ fn facts(file: &OpeningFile, report: &OpeningReport) -> Value {
             })
         })
         .collect();
-    json!({
+    let openings: Vec<Value> = opened(file)
+        .map(|(opening, line)| {
+            let model = line.as_ref().and_then(|line| match &line.event {
+                Event::Response { model, .. } => Some(model.clone()),
+                _ => None,
+            });
+            json!({
+                "role": opening.role.name(), "session": opening.session_id, "seq": opening.seq, "text": opening.text,
+                "line": line.as_ref().map(Line::text), "model": model,
+            })
+        })
+        .collect();
+    let first = openings.first().cloned().unwrap_or_default();
+    let mut facts = json!({
         "answers": per_question(&|about| report.to(about).answer.word().into()),
         "reasons": per_question(&|about| report.to(about).reason.into()),
-        "findings": findings,
-        "role": file.opening.role.name(), "session": file.opening.session_id, "seq": file.opening.seq,
-        "line": file.line.text, "model": file.record.as_ref().map(|record| record.document.model.clone()),
-        "signer": file.head.key.to_string(), "text": file.opening.text,
-    })
+        "findings": findings, "openings": openings,
+        "network": report.network.map(Network::name), "signer": report.signer.map(|key| key.to_string()),
+    });
+    // Most files have one opening: its parts stand beside the list, too.
+    if let (Value::Object(facts), Value::Object(first)) = (&mut facts, first) {
+        facts.extend(first);
+    }
+    facts
 }

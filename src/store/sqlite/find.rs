@@ -97,6 +97,11 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
         self.list("look up a line's commits", sql, [int(line)], commit)
     }
 
+    fn rotations(&self) -> Result<Vec<CommitRow>, StoreError> {
+        let sql = "SELECT * FROM ledger_commit WHERE ref = ?1 AND kind = 'key_rotate' ORDER BY n";
+        self.list("look up rotations", sql, [crate::record::commit::MAIN], commit)
+    }
+
     fn start_commit(&self, of: &SessionRow, from_line: u64) -> Result<Option<CommitRow>, StoreError> {
         let sql = "SELECT * FROM ledger_commit WHERE ref = ?1 AND kind = 'session_start' AND line <= ?2
                    AND instr(raw, ?3) > 0 ORDER BY n DESC LIMIT 1";

@@ -12,9 +12,9 @@ pub(super) enum Height {
     Proven,
     /// The kept chain has another one there, on top of the same block: it was orphaned, and was real.
     Orphaned,
-    /// Whoever made the file says so; the header shows the work of that height's epoch, or of the table's end.
+    /// Whoever made the file says so; the header shows a sixteenth or more of the work of the table's end.
     Claimed,
-    /// The same, with next to no work: nothing is shown.
+    /// The same with less work: nothing is shown.
     Cheap,
     /// The kept chain does not reach it: whoever keeps headers takes nobody's word for a height.
     Beyond,
@@ -36,13 +36,19 @@ impl Height {
     /// Why nothing is shown by a header at this height; none when something is.
     pub const fn lacks(self) -> Option<&'static str> {
         match self {
-            Height::Cheap => Some(
-                "it shows less than a sixteenth of the work that the built-in table ends with: bring headers, --headers",
-            ),
+            Height::Cheap => {
+                Some("cheap work, less than a sixteenth of what the built-in table ends with: bring headers, --headers")
+            }
             Height::Beyond => Some("the kept headers do not reach it: gently anchor sync"),
             Height::Proven | Height::Orphaned | Height::Claimed | Height::Elsewhere => None,
         }
     }
+}
+
+/// What is said of times on another network.
+pub(super) fn of_no_time(network: Network) -> String {
+    let name = network.name();
+    format!("the ledger is of {name}, whose blocks show no time unless you name it: --network {name}")
 }
 
 impl Check<'_> {
@@ -50,14 +56,13 @@ impl Check<'_> {
     pub(super) fn height(
         &mut self,
         about: About,
-        place: &'static str,
+        place: &str,
         header: &Header,
         height: u32,
         network: Network,
     ) -> Height {
-        let Some(chain) = self.chain else {
-            let cheap = is_cheap(network, header.fields().bits);
-            return if cheap { Height::Cheap } else { Height::Claimed };
+        let Some(chain) = self.trust.chain else {
+            return if is_cheap(network, header.fields().bits) { Height::Cheap } else { Height::Claimed };
         };
         let Some(kept) = chain.get(&height) else { return Height::Beyond };
         if kept == header {
@@ -65,7 +70,8 @@ impl Check<'_> {
         }
         // A start block may have been orphaned; a proof in an orphaned block proves nothing to anybody else.
         let below = height.checked_sub(1).and_then(|below| chain.get(&below));
-        if about == About::NotBefore && below.is_some_and(|below| below.hash() == header.fields().prev) {
+        let on_top = below.is_some_and(|below| below.hash() == header.fields().prev);
+        if about == About::NotBefore && on_top && kept.fields().bits == header.fields().bits {
             return Height::Orphaned;
         }
         let expected = format!("block {} at height {height}, as the kept headers have it", kept.hash());

@@ -1,42 +1,46 @@
-//! One opened text, checked with nothing but its file (format, sections 10 and 11).
+//! Opened texts, checked with nothing but their file (format, sections 11.1 and 12).
 //!
-//! The answers are separate. *consistent*, *commitment*, *in tree* and *tree head* are always *yes* or *no*: a file
-//! without what they need is not read at all. The others are *not checked* where the file, or whoever checks, brings
-//! nothing to check with.
+//! The answers are separate. *consistent*, *commitment* and *tree head* are always *yes* or *no*: a file without what
+//! they need is not read at all. The others are *not checked* where the file, or whoever checks, brings nothing to
+//! check with. Everything hangs on one signed root: lines are under it, documents are those that the lines name, and
+//! what documents say is believed of nothing else.
 
 mod height;
+mod keys;
+mod lines;
+mod openings;
 mod parts;
+mod stamp;
 mod time;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::block::Header;
+use crate::record::block::{Header, Network};
+use crate::record::documents::Genesis;
 use crate::record::note::CosignedNote;
-use crate::record::opening::{OpeningFile, StampPart};
+use crate::record::opening::{Document, OpeningFile, Stamp};
 use crate::record::policy::Policy;
-use crate::record::proof::{TlogProof, includes};
 use crate::record::signature::PublicKey;
-use crate::record::tree::leaf;
 
 use super::proofs::Wanted;
 use super::report::{Answer, Verdict, counted};
 
+use keys::Keys;
+use lines::Shown;
+use openings::Opened;
 use time::not_after;
-use trust::signed_by;
 
-/// What is asked about an opened text.
+/// What is asked about opened texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum About {
     /// Do the parts of the file fit together?
     Consistent,
-    /// Do key and text give the commitment that the ledger carries?
+    /// Do keys and texts give the commitments that the ledger carries?
     Commitment,
-    /// Is the line in the tree?
-    InTree,
-    /// Is the tree head signed by the file's key?
+    /// Is the tree head signed by the key that genesis and rotations lead to?
     TreeHead,
-    /// Is that key, which has signed everything, one that the checker pinned?
+    /// Is that key the newest that the checker pinned?
     SignedBy,
     /// Have the checker's witnesses seen the tree?
     CosignedBy,
@@ -48,10 +52,9 @@ pub enum About {
 
 impl About {
     /// All of them, in the order of screens.
-    pub const ALL: [About; 8] = [
+    pub const ALL: [About; 7] = [
         About::Consistent,
         About::Commitment,
-        About::InTree,
         About::TreeHead,
         About::SignedBy,
         About::CosignedBy,
@@ -64,7 +67,6 @@ impl About {
         match self {
             About::Consistent => "consistent",
             About::Commitment => "commitment",
-            About::InTree => "in_tree",
             About::TreeHead => "tree_head",
             About::SignedBy => "signed_by",
             About::CosignedBy => "cosigned_by",
@@ -80,7 +82,7 @@ pub struct OpeningFinding {
     /// Which answer it turns to *no*.
     pub about: About,
     /// Which part of the file.
-    pub place: &'static str,
+    pub place: String,
     /// What should be there.
     pub expected: String,
     /// What is there.
@@ -93,6 +95,10 @@ pub struct OpeningReport {
     answers: Vec<(About, Verdict)>,
     /// What is wrong.
     pub findings: Vec<OpeningFinding>,
+    /// The ledger's network, by its genesis; none when the file has none that can be believed.
+    pub network: Option<Network>,
+    /// The key that genesis and rotations lead to.
+    pub signer: Option<PublicKey>,
 }
 
 impl OpeningReport {
@@ -102,57 +108,102 @@ impl OpeningReport {
         found.map_or_else(|| Verdict::new(Answer::NotChecked, ""), |(_, verdict)| verdict.clone())
     }
 
-    /// Whether nothing is *no*; what was not checked is not counted, and the first four always are.
-    pub fn passes(&self) -> bool {
-        self.answers.iter().all(|(_, verdict)| verdict.answer != Answer::No)
+    /// Whether the file opens what it says: *consistent*, *commitment* and *tree head*. Whose the key is, when it was
+    /// and who else has seen it are other questions.
+    pub fn opens(&self) -> bool {
+        let needed = [About::Consistent, About::Commitment, About::TreeHead];
+        needed.iter().all(|about| self.to(*about).answer == Answer::Yes)
     }
 }
 
 /// Whom to believe.
 #[derive(Clone, Copy, Default)]
 pub struct Trust<'a> {
-    /// The keys that the ledger may be signed by; none: whichever is in the file.
+    /// The ledger's keys, in the order in which they came into force; none: whichever the file leads to.
     pub pinned: Option<&'a [PublicKey]>,
     /// Which witnesses count.
     pub policy: Option<&'a Policy>,
     /// Headers of a chain that was checked from a built-in block on, each at its height; at least those that
     /// [`wanted_headers`] names, as far as the chain reaches.
     pub chain: Option<&'a BTreeMap<u32, Header>>,
+    /// The test network whose blocks are to show times; none but Bitcoin's do otherwise.
+    pub network: Option<Network>,
 }
 
-/// Which headers whoever keeps a chain of them should bring to a check; none for a line outside of sessions.
+/// Which headers whoever keeps a chain of them should bring to a check; none for a file without a genesis document.
 pub fn wanted_headers(file: &OpeningFile) -> Option<Wanted> {
-    let block = &file.start.as_ref()?.document.block;
-    let attested = file.stamp.as_ref().and_then(StampPart::read).map(|stamped| stamped.height);
-    let named = [Some(block.height), block.height.checked_sub(1)].into_iter().flatten();
-    let named = if block.is_local() { BTreeSet::new() } else { named.collect() };
-    Some(Wanted { network: block.network, attested: attested.into_iter().collect(), named })
+    let network = file.documents.iter().find_map(genesis)?.network;
+    let stamped = file.stamp.as_ref().and_then(Stamp::read);
+    let attested = stamped.iter().flat_map(|stamped| stamped.blocks.iter().map(|block| block.height)).collect();
+    let blocks = file.documents.iter().filter_map(|document| match document {
+        Document::Session(start) => Some(&start.block),
+        Document::Close(end) => Some(&end.block),
+        _ => None,
+    });
+    let heights = blocks.filter(|block| !block.is_local()).map(|block| block.height);
+    let named: BTreeSet<u32> = heights.flat_map(|height| [Some(height), height.checked_sub(1)]).flatten().collect();
+    Some(Wanted { network, attested, named })
+}
+
+fn genesis(document: &Document) -> Option<&Genesis> {
+    match document {
+        Document::Genesis(genesis) => Some(genesis),
+        _ => None,
+    }
+}
+
+/// What a file is of, as far as it can be read.
+struct Read<'a> {
+    /// Its lines; those that can't be read are findings.
+    lines: Vec<Shown<'a>>,
+    opened: Opened,
+    keys: Keys,
+    head: Option<CosignedNote>,
+}
+
+impl<'a> Read<'a> {
+    fn genesis(&self) -> Option<&'a Genesis> {
+        self.lines.first().and_then(|first| first.document).and_then(genesis)
+    }
+
+    /// The lines that carry what is opened, and the outcomes of these turns.
+    fn opened_lines(&self) -> impl Iterator<Item = &Shown<'a>> {
+        self.opened.all.iter().filter_map(|place| self.lines.get(*place))
+    }
 }
 
 /// Checks an opening file; a pure function of the file and whom the caller believes.
 pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
-    let mut check = Check { file, chain: trust.chain, findings: Vec::new() };
-    let line = check.line();
-    check.parts(line.as_ref());
-    check.commitment(line.as_ref());
-    let head = check.head();
-    check.signer(trust.pinned);
-    let not_before = check.not_before();
-    let stamped = check.stamp(line.as_ref());
-    let cosigned = check.cosigned(head.as_ref(), trust.policy, line.as_ref());
-    let mut report = OpeningReport { answers: Vec::new(), findings: Vec::new() };
+    let mut check = Check { file, trust, findings: Vec::new() };
+    let lines = check.lines();
+    let opened = check.openings(&lines);
+    let keys = check.keys(&lines);
+    let mut read = Read { lines, opened, keys, head: None };
+    read.head = check.head(&read);
+    check.parts(&read);
+    check.commitments(&read);
+    check.roots(&read);
+    let signer = check.signer(&read);
+    let (not_before, start) = check.not_before(&read);
+    let stamped = check.stamp(&read, start.as_ref());
+    let (cosigned, seen) = check.cosigned(&read, start.as_ref());
+    let network = read.genesis().map(|genesis| genesis.network);
+    let mut report =
+        OpeningReport { answers: Vec::new(), findings: Vec::new(), network, signer: read.head_key().copied() };
     for about in About::ALL {
+        // Of blocks that show no time nothing is asked, so nothing is wrong with them.
+        let untimed = matches!(about, About::NotBefore | About::NotAfter)
+            && network.is_some_and(|network| !check.shows_time(network));
         let verdict = match about {
-            About::Consistent => Verdict::new(Answer::Yes, check.fits()),
-            About::Commitment => Verdict::new(Answer::Yes, check.opens()),
-            About::InTree => Verdict::new(Answer::Yes, in_tree(head.as_ref())),
-            About::TreeHead => Verdict::new(Answer::Yes, head_words(head.as_ref(), &file.head.key)),
-            About::SignedBy => signed_by(&file.head.key, trust.pinned),
-            About::CosignedBy => cosigned.0.clone(),
+            About::Consistent => Verdict::new(Answer::Yes, fits(&read)),
+            About::Commitment => Verdict::new(Answer::Yes, check.opens(&read)),
+            About::TreeHead => Verdict::new(Answer::Yes, read.head_words()),
+            About::SignedBy => signer.clone(),
+            About::CosignedBy => cosigned.clone(),
             About::NotBefore => not_before.clone(),
-            About::NotAfter => not_after(stamped.clone(), cosigned.1),
+            About::NotAfter => not_after(stamped.clone(), seen.filter(|_| !untimed)),
         };
-        let found = check.count(about);
+        let found = if untimed { 0 } else { check.count(about) };
         let told = counted(u64::try_from(found).unwrap_or(u64::MAX), "finding");
         report.answers.push((about, if found == 0 { verdict } else { Verdict::new(Answer::No, told) }));
     }
@@ -162,17 +213,18 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
 
 struct Check<'a> {
     file: &'a OpeningFile,
-    chain: Option<&'a BTreeMap<u32, Header>>,
+    trust: Trust<'a>,
     findings: Vec<OpeningFinding>,
 }
 
 impl Check<'_> {
-    fn find(&mut self, about: About, place: &'static str, expected: impl ToString, actual: impl ToString) {
-        let (expected, actual) = (expected.to_string(), actual.to_string());
+    fn find(&mut self, about: About, place: impl ToString, expected: impl ToString, actual: impl ToString) {
+        let (place, expected, actual) = (place.to_string(), expected.to_string(), actual.to_string());
         self.findings.push(OpeningFinding { about, place, expected, actual });
     }
 
-    fn same<T: PartialEq + ToString>(&mut self, place: &'static str, what: &str, expected: T, actual: T) {
+    /// A difference between two values that should be the same is inconsistent.
+    fn same<T: PartialEq + ToString>(&mut self, place: &str, what: &str, expected: T, actual: T) {
         if expected != actual {
             let (expected, actual) = (expected.to_string(), actual.to_string());
             self.find(About::Consistent, place, format!("{what} {expected}"), format!("{what} {actual}"));
@@ -183,79 +235,18 @@ impl Check<'_> {
         self.findings.iter().filter(|finding| finding.about == about).count()
     }
 
-    /// The tree head, and the line's place in its tree.
-    fn head(&mut self) -> Option<(u64, CosignedNote)> {
-        let part = &self.file.head;
-        let proof = match TlogProof::parse(&part.proof) {
-            Ok(proof) => proof,
-            Err(error) => {
-                self.find(About::InTree, "head", "a tlog-proof", error);
-                self.find(About::TreeHead, "head", "a tree head", "none that can be read");
-                return None;
-            }
-        };
-        let note = match CosignedNote::parse(&proof.checkpoint) {
-            Ok(note) => note,
-            Err(error) => {
-                self.find(About::InTree, "head", "the root of a tree", "none that can be read");
-                self.find(About::TreeHead, "head", "a tree head", error);
-                return None;
-            }
-        };
-        if !includes(leaf(self.file.line.text.as_bytes()), proof.index, note.head.size, &proof.path, note.head.root) {
-            let expected = format!("the line as entry {} of the {} of {}", proof.index, note.head.size, note.head.root);
-            self.find(About::InTree, "head", expected, "a proof of something else");
-        }
-        if !note.head.verify(&part.key) {
-            self.find(About::TreeHead, "head", format!("a signature by {}", part.key), "a signature that is not");
-        }
-        Some((proof.index, note))
-    }
-
-    fn signer(&mut self, pinned: Option<&[PublicKey]>) {
-        let key = &self.file.head.key;
-        if let Some(pinned) = pinned.filter(|pinned| !pinned.contains(key)) {
-            let names: Vec<String> = pinned.iter().map(ToString::to_string).collect();
-            self.find(About::SignedBy, "head", format!("the pinned {}", names.join(" or ")), key);
-        }
-        if self.count(About::TreeHead) > 0 {
-            self.find(About::SignedBy, "head", "a tree head that the key has signed", "another signature");
-        }
-    }
-
-    fn fits(&self) -> String {
-        let mut parts = vec!["line"];
-        let there = [
-            ("record", self.file.record.is_some()),
-            ("session start", self.file.start.is_some()),
-            ("session close", self.file.close.is_some()),
-        ];
-        parts.extend(there.iter().filter(|(_, there)| *there).map(|(name, _)| *name));
-        let reach = match &self.file.close {
-            Some(close) if close.later.is_some() => "; the close covers this turn",
-            Some(_) => "; how the close covers it is not in the file",
-            None => "",
-        };
-        format!("{} fit together{reach}", parts.join(", "))
-    }
-
-    fn opens(&self) -> String {
-        let role = self.file.opening.role.name();
-        match self.file.opening.key {
-            Some(_) => format!("key and text give the commitment of role {role} that the ledger carries"),
-            None => format!("the text's plain SHA-256 is what the ledger carries for role {role}"),
-        }
+    /// Whether blocks of the ledger's network show times to this checker.
+    fn shows_time(&self, network: Network) -> bool {
+        network == Network::Bitcoin || self.trust.network == Some(network)
     }
 }
 
-fn in_tree(head: Option<&(u64, CosignedNote)>) -> String {
-    head.map_or_else(String::new, |(index, note)| {
-        format!("line {} of the {} that the tree head is over", index.saturating_add(1), note.head.size)
-    })
-}
-
-fn head_words(head: Option<&(u64, CosignedNote)>, key: &PublicKey) -> String {
-    head.map_or_else(String::new, |(_, note)| {
-        format!("{} lines of {}, signed by {key}", note.head.size, note.head.origin)
-    })
+fn fits(read: &Read<'_>) -> String {
+    let lines = counted(u64::try_from(read.lines.len()).unwrap_or(u64::MAX), "line");
+    let closed = if read.lines.iter().any(|shown| matches!(shown.document, Some(Document::Close(_)))) {
+        "; the session is closed"
+    } else {
+        ""
+    };
+    format!("{lines} under one root, and the documents that they name{closed}")
 }

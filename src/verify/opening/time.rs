@@ -1,95 +1,134 @@
-//! Between which blocks an opened text was made.
+//! The blocks that the session started and ended on, and what they show of time.
 
-use crate::record::block::{Block, Header, Network, Source, check_anchor, check_header};
-use crate::record::entry::Line;
+use crate::record::block::{Block, Header, Network, check_anchor};
+use crate::record::documents::Genesis;
+use crate::record::fit::{check_height, line_fits};
 use crate::record::hash::Hash32;
-use crate::record::opening::Stamped;
+use crate::record::opening::Document;
 use crate::record::time::Seconds;
 
 use super::super::report::{Answer, Verdict};
-use super::{About, Check};
+use super::height;
+use super::lines::Shown;
+use super::{About, Check, Read};
 
-impl Check<'_> {
-    /// The block that the session started on.
-    pub(super) fn not_before(&mut self) -> Verdict {
-        let Some(part) = &self.file.start else {
-            return Verdict::new(Answer::NotChecked, "the line is outside any session, so no block is bound to it");
+/// The block that the session started on, if its header shows it.
+pub(super) struct Started {
+    pub height: u32,
+    pub time: Seconds,
+    pub name: String,
+}
+
+/// One of the session's two blocks, and the header that the file has for it.
+struct Anchored<'a> {
+    what: &'static str,
+    shown: &'a Shown<'a>,
+    block: &'a Block,
+    header: Option<Header>,
+}
+
+impl<'a> Check<'a> {
+    /// The block that the session started on. The end's is held against the same rules.
+    pub(super) fn not_before(&mut self, read: &Read<'a>) -> (Verdict, Option<Started>) {
+        let Some(genesis) = read.genesis() else { return (Verdict::new(Answer::NotChecked, "no genesis"), None) };
+        let anchored = self.anchored(read);
+        for anchor in &anchored {
+            self.anchor(anchor, genesis);
+        }
+        if let [start, end] = anchored.as_slice()
+            && start.block.hash == end.block.hash
+        {
+            // One hash at two heights is a lie.
+            self.same("close.json", "one block, and height", start.block.height, end.block.height);
+        }
+        let Some(start) = anchored.first().filter(|anchor| anchor.what == "start") else {
+            let words = "the line is outside any session, so no block is bound to it";
+            return (Verdict::new(Answer::NotChecked, words), None);
         };
-        let block = &part.document.block;
-        if let Err(fault) = check_anchor(part.header.as_ref(), block, block.network) {
-            let expected = format!("a header that shows the work of block {}", block.height);
-            self.find(About::NotBefore, "start", expected, fault);
+        if start.block.is_local() {
+            return (Verdict::new(Answer::NotChecked, "no anchor: the session started on no block"), None);
         }
-        if block.is_local() {
-            return Verdict::new(Answer::NotChecked, "the session started on no block");
+        let Some(header) = start.header else {
+            return (Verdict::new(Answer::NotChecked, "the block has no header"), None);
+        };
+        let name = named(start.block);
+        let height = self.height(About::NotBefore, "headers", &header, start.block.height, genesis.network);
+        let known = (self.count(About::NotBefore) == 0).then(|| Started {
+            height: start.block.height,
+            time: start.block.time,
+            name: name.clone(),
+        });
+        if !self.shows_time(genesis.network) {
+            return (Verdict::new(Answer::NotChecked, height::of_no_time(genesis.network)), known);
         }
-        let name = named(block);
-        let Some(header) = &part.header else { return Verdict::new(Answer::NotChecked, "the block has no header") };
-        let height = self.height(About::NotBefore, "start", header, block.height, block.network);
-        match height.lacks() {
+        let verdict = match height.lacks() {
             Some(why) => Verdict::new(Answer::NotChecked, format!("the session says that it started on {name}: {why}")),
             None => Verdict::new(Answer::Yes, format!("the session started on {name}{}", height.words())),
-        }
-    }
-
-    /// The block that a later head of the log is in; none when no proof is there.
-    pub(super) fn stamp(&mut self, line: Option<&Line>) -> Option<Verdict> {
-        let stamp = self.file.stamp.as_ref()?;
-        let Some(Stamped { digest, merkle_root, height }) = stamp.read() else {
-            let expected = "an OpenTimestamps proof that is one path to one Bitcoin block";
-            self.find(About::NotAfter, "stamp", expected, "another proof");
-            return None;
         };
-        let end = self.stamped_head(line);
-        if end != Some(digest) {
-            let expected =
-                end.map_or_else(|| "a way to the stamped head".to_owned(), |end| format!("a stamp of {end}"));
-            self.find(About::NotAfter, "stamp", expected, digest);
-        }
-        let Some(network) = self.file.start.as_ref().map(|start| start.document.block.network) else {
-            self.find(About::NotAfter, "stamp", "a start, which says which network", "none");
-            return None;
-        };
-        let words = "an OpenTimestamps proof is there, and not its block's header";
-        // Kept headers stand in for one that the file does not bring.
-        let kept = || self.chain.and_then(|chain| chain.get(&height)).copied();
-        let Some(header) = stamp.header.or_else(kept) else { return Some(Verdict::new(Answer::NotChecked, words)) };
-        Some(self.attested(&header, merkle_root, height, network))
+        (verdict, known)
     }
 
-    /// HASH of the line that the stamp is to be of.
-    fn stamped_head(&self, line: Option<&Line>) -> Option<Hash32> {
-        let (stamp, line) = (self.file.stamp.as_ref()?, line?);
-        match (stamp.end_of_lines(line.hash), &self.file.close, &self.file.record) {
-            (Some(end), ..) => Some(end),
-            (None, Some(close), Some(_)) if close.later.is_some() => close.line().ok().map(|line| line.hash),
-            _ => None,
+    /// Gives the file's headers to the blocks of start and end: one to each that is not local, in that order.
+    fn anchored<'r>(&mut self, read: &'r Read<'a>) -> Vec<Anchored<'r>> {
+        let mut headers = self.file.headers.iter();
+        let mut anchored = Vec::new();
+        for shown in &read.lines {
+            let (what, block) = match shown.document {
+                Some(Document::Session(document)) => ("start", &document.block),
+                Some(Document::Close(document)) => ("end", &document.block),
+                _ => continue,
+            };
+            let mut header = None;
+            if !block.is_local() {
+                header = headers.next();
+                let height = header.map_or_else(|| "none".to_owned(), |found| found.0.to_string());
+                self.same("headers", &format!("the {what}'s, of block"), block.height.to_string(), height);
+            }
+            anchored.push(Anchored { what, shown, block, header: header.map(|found| found.1) });
         }
+        if let Some(more) = headers.next() {
+            let expected = "one for each block of start and end that is not local";
+            self.find(About::Consistent, "headers", expected, format!("one more, of {}", more.0));
+        }
+        anchored
     }
 
-    fn attested(&mut self, header: &Header, root: Hash32, height: u32, network: Network) -> Verdict {
-        let fields = header.fields();
-        let block = Block { hash: header.hash(), height, network, source: Source::File, time: fields.time };
-        if fields.merkle_root != root {
-            self.find(About::NotAfter, "stamp", format!("a header with Merkle root {root}"), fields.merkle_root);
+    /// Header, network, and the line's own time.
+    fn anchor(&mut self, anchor: &Anchored<'_>, genesis: &Genesis) {
+        let Anchored { what, shown, block, header } = anchor;
+        if block.network != genesis.network {
+            self.same(&shown.place(), "network", genesis.network.name(), block.network.name());
         }
-        if let Err(fault) = check_header(header, &block, network) {
-            let expected = format!("a header that shows the work of block {height}");
-            self.find(About::NotAfter, "stamp", expected, fault);
+        let local = [block.is_local(), block.height == 0, block.hash == Hash32::ZERO];
+        if local.iter().any(|is| *is) && !local.iter().all(|is| *is) {
+            for about in [About::Consistent, About::NotBefore] {
+                let expected = "hash zero, height 0 and source local together, or none of them";
+                self.find(about, shown.place(), expected, named(block));
+            }
         }
-        // The proof of work shows the time of the header; which height it has, only a chain of headers shows.
-        let name = named(&block);
-        let height = self.height(About::NotAfter, "stamp", header, height, network);
-        match height.lacks() {
-            Some(why) => Verdict::new(Answer::NotChecked, format!("an OpenTimestamps proof names {name}: {why}")),
-            None => Verdict::new(Answer::Yes, format!("a later head of the log is in {name}{}", height.words())),
+        if let Err(fault) = check_anchor(header.as_ref(), block, genesis.network) {
+            let expected = format!("a header that shows the work of block {}, of the session's {what}", block.height);
+            self.find(About::NotBefore, "headers", expected, fault);
+        }
+        let Some(header) = header else { return };
+        let time = header.fields().time;
+        let whose = format!("the header of the session's {what}");
+        self.same(&whose, "block", block.hash, header.hash());
+        self.same(&whose, "time", block.time, time);
+        if !line_fits(shown.line.time, time) {
+            let expected = format!("a line that is not before its block, of {time}");
+            self.find(About::Consistent, shown.place(), expected, shown.line.time);
+        }
+        let claimed = Block { time, ..(*block).clone() };
+        if let Err(fault) = check_height(&claimed) {
+            self.find(About::Consistent, shown.place(), "a block whose height and time belong together", fault);
         }
     }
 }
 
 /// How a block is called.
-fn named(block: &Block) -> String {
-    let test = if block.network == Network::Bitcoin { "" } else { ", a test network, which shows no time" };
+pub(super) fn named(block: &Block) -> String {
+    let test = if block.network == Network::Bitcoin { "" } else { ", a test network" };
     format!("block {} of {} ({}{test})", block.height, block.network.name(), block.time)
 }
 

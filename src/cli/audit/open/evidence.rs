@@ -1,84 +1,234 @@
 //! The parts of an opening file, from database and ledger.
+//!
+//! **Cost.** The proofs take the leaf hash of every line under the head: all lines are read once, in portions, and
+//! hashed into one tree, however many proofs there are. Everything else is looked up by index.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::ledger::Oid;
 use crate::ledger::read::Repository;
 use crate::record::block::Header;
 use crate::record::canon;
-use crate::record::commit::{CommitKind, MAIN};
-use crate::record::documents::Format;
-use crate::record::entry::Line;
-use crate::record::hash::Hash32;
-use crate::record::opening::{
-    ClosePart, CommitPart, HeadPart, LinePart, ObjectName, OpeningFile, RecordPart, StartPart,
-};
+use crate::record::commit::CommitKind;
+use crate::record::documents::{Close, Format, Genesis, Record, Rotate, SessionDoc};
+use crate::record::note::CosignedNote;
+use crate::record::opening::{Document, Entry, HeaderAt, More, OpeningFile};
+use crate::record::proof::Inclusions;
+use crate::record::tree::leaf;
 use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, ExchangeRow, Find, Outcome, Read, SessionRow};
+use crate::store::{CommitRow, Find, Read, SessionRow};
+use crate::verify::{Trust, check_opening};
 
-use super::fit::{Believed, Later, fill};
-use super::head::{Head, file, prove};
+use super::found::Found;
+use super::head::{self, Believed, Needed, file};
 use super::stamp;
-use super::{Found, Stop, because, broken};
+use super::{Stop, because, broken};
 
-/// Puts a file together, and says in sentences what is left out so that it stays small.
-pub(super) fn assemble(
-    store: &Sqlite,
-    repository: &Repository,
-    headers: &Path,
-    found: &Found,
-    (head, believed): (&Head, &Believed),
-) -> Result<(OpeningFile, Vec<String>), Stop> {
-    let answered = found.exchange.as_ref().filter(|row| is_answered(row));
-    let ended = match &found.session {
-        Some(session) => end(store, session, found.line)?,
-        None => None,
+/// Lines that are read at a time.
+const PORTION: u64 = 4096;
+
+/// What an opening is made from.
+pub(super) struct Ledger<'a> {
+    pub store: &'a Sqlite,
+    pub repository: &'a Repository,
+    pub headers: &'a Path,
+    pub genesis: &'a Genesis,
+    pub believed: &'a Believed,
+}
+
+/// What a line of the file has beside its text and its proof under the head.
+#[derive(Default)]
+struct Wanted {
+    document: Option<Document>,
+    /// A rotation's own tree head.
+    rotation: Option<String>,
+    /// Whether it is proven under the stamped tree head.
+    stamped: bool,
+}
+
+/// Puts a file together, under `newest` or an older tree head; and says in sentences what is left out.
+pub(super) fn assemble(ledger: &Ledger<'_>, found: &Found, newest: String) -> Result<(OpeningFile, Vec<String>), Stop> {
+    let store = ledger.store;
+    let mut wanted = BTreeMap::new();
+    let genesis = Some(Document::Genesis(ledger.genesis.clone()));
+    wanted.insert(0, Wanted { document: genesis, stamped: true, ..Wanted::default() });
+    // The outcome of a turn is there always, whichever role of it is opened.
+    let opened = found.pieces.iter().flat_map(|piece| [Some(piece.line), piece.outcome]).flatten();
+    for line in opened {
+        wanted.insert(line, Wanted { document: record(store, line)?, stamped: true, ..Wanted::default() });
+    }
+    let opened = wanted.last_key_value().map_or(0, |(line, _)| *line);
+    let place = stamp::Place {
+        store,
+        repository: ledger.repository,
+        headers: ledger.headers,
+        network: ledger.genesis.network,
+        line: opened,
     };
-    let mut file = OpeningFile {
-        close: ended.as_ref().map(|ended| close(store, repository, ended)).transpose()?,
+    let (stamped, mut left_out) = stamp::find(&place)?;
+    let mut blocks = Vec::new();
+    if let Some(session) = &found.session {
+        blocks = session_lines(store, session, opened, &mut wanted)?;
+    }
+    let last = wanted.last_key_value().map_or(opened, |(line, _)| *line);
+    let rotations = store.rotations()?;
+    let needed = Needed {
+        line: last,
+        rotation: rotations.last().map(|row| row.line),
+        stamped: stamped.as_ref().map_or(0, |(_, size)| *size),
+    };
+    let (head, left) = head::choose(store, ledger.repository, &needed, ledger.believed, newest)?;
+    left_out.extend(left);
+    for row in rotations.iter().filter(|row| row.line < head.head.size) {
+        let document = document::<Rotate>(store, row, CommitKind::KeyRotate.document())?;
+        let rotation = Some(file(store, row, "checkpoint")?);
+        wanted.insert(row.line, Wanted { document: Some(Document::Rotate(document)), rotation, stamped: false });
+    }
+    let (lines, documents) = entries(store, wanted, &head, stamped.as_ref().map(|(_, size)| *size))?;
+    let file = OpeningFile {
+        documents,
         format: Format,
-        head: HeadPart { key: head.key, proof: prove(store, found.line, head)? },
-        line: LinePart { prev: hash_before(store, found.line)?, text: line(store, found.line)? },
-        opening: found.opening.clone(),
-        record: answered.map(|row| record(store, repository, row)).transpose()?,
-        stamp: None,
-        start: found.session.as_ref().map(|session| start(store, repository, session, found.line)).transpose()?,
+        head: head.print(),
+        headers: blocks,
+        lines,
+        openings: found.pieces.iter().map(|piece| piece.opening.clone()).collect(),
+        stamp: stamped.map(|(stamp, _)| stamp),
     };
-    let later = match (answered, &found.session, &file.close) {
-        (Some(row), Some(session), Some(_)) => Some(later(store, session, row)?),
-        _ => None,
-    };
-    let place = stamp::Place { store, repository, headers, found, ended: ended.as_ref() };
-    let stamp = stamp::find(&place, later.is_some(), &mut file)?;
-    let left_out = fill(&mut file, later, stamp, believed)?;
+    settle(file, head, left_out)
+}
+
+/// What does not fit is left out; what does not hold is not given away.
+fn settle(
+    mut file: OpeningFile,
+    mut head: CosignedNote,
+    mut left_out: Vec<String>,
+) -> Result<(OpeningFile, Vec<String>), Stop> {
+    let fits = |file: &OpeningFile| file.around().map(|around| around <= file.most_around()).map_err(broken);
+    if !fits(&file)? && !head.others.is_empty() {
+        left_out.push("cosignatures, with which the file would be too large".to_owned());
+        head.others.clear();
+        file.head = head.print();
+    }
+    if !fits(&file)? && file.stamp.is_some() {
+        left_out.push("the OpenTimestamps proof: with it the file would be too large".to_owned());
+        without_stamp(&mut file);
+    }
+    if !fits(&file)? {
+        return because("names in these lines are so long that no file of an opening may hold them");
+    }
+    let mut report = check_opening(&file, Trust::default());
+    if file.stamp.is_some() && !report.opens() {
+        // A stamp that does not hold costs nothing but itself.
+        left_out.push("the OpenTimestamps proof: it does not hold (gently audit verify)".to_owned());
+        without_stamp(&mut file);
+        report = check_opening(&file, Trust::default());
+    }
+    if !report.opens() {
+        let first = report.findings.first();
+        let why = first.map_or_else(String::new, |first| {
+            format!(": {}: expected {}, found {}", first.place, first.expected, first.actual)
+        });
+        return because(format!(
+            "the ledger's own parts don't fit together, so nothing was written{why}; look with: gently audit verify"
+        ));
+    }
     Ok((file, left_out))
 }
 
-fn is_answered(row: &ExchangeRow) -> bool {
-    row.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Outcome::Answered)
+fn without_stamp(file: &mut OpeningFile) {
+    file.stamp = None;
+    for entry in &mut file.lines {
+        if matches!(entry.more, More::Stamped(_)) {
+            entry.more = More::Nothing;
+        }
+    }
+}
+
+/// The entries with their proofs, made in one pass over the log, and the documents in their order.
+fn entries(
+    store: &Sqlite,
+    wanted: BTreeMap<u64, Wanted>,
+    head: &CosignedNote,
+    stamped: Option<u64>,
+) -> Result<(Vec<Entry>, Vec<Document>), Stop> {
+    let size = head.head.size;
+    let mut asked: Vec<(u64, u64)> = Vec::new();
+    for (line, wanted) in &wanted {
+        asked.push((*line, size));
+        asked.extend(wanted.rotation.as_ref().map(|_| (*line, line + 1)));
+        asked.extend(stamped.filter(|_| wanted.stamped).map(|size| (*line, size)));
+    }
+    let mut proofs = prove(store, &asked)?.into_iter();
+    let (mut entries, mut documents) = (Vec::new(), Vec::new());
+    for (index, wanted) in wanted {
+        let mut proof = || proofs.next().unwrap_or_default();
+        let under_head = proof();
+        let more = match (wanted.rotation, stamped.filter(|_| wanted.stamped)) {
+            (Some(checkpoint), _) => More::Rotation { checkpoint, proof: proof() },
+            (None, Some(_)) => More::Stamped(proof()),
+            (None, None) => More::Nothing,
+        };
+        entries.push(Entry { index, text: line(store, index)?, proof: under_head, more });
+        documents.extend(wanted.document);
+    }
+    Ok((entries, documents))
+}
+
+/// The proofs that entries are in trees of these sizes.
+fn prove(store: &dyn Read, asked: &[(u64, u64)]) -> Result<Vec<Vec<crate::record::hash::Hash32>>, Stop> {
+    let mut proofs = Inclusions::of(asked).map_err(broken)?;
+    let (mut from, size) = (0, proofs.size());
+    while from < size {
+        let to = size.min(from + PORTION);
+        store.lines(from, to)?.iter().for_each(|line| proofs.push(leaf(line.as_bytes())));
+        from = to;
+    }
+    proofs.finish().map_err(broken)
+}
+
+/// The session's start, and its end if there is one; gives the headers of their blocks.
+fn session_lines(
+    store: &Sqlite,
+    session: &SessionRow,
+    opened: u64,
+    wanted: &mut BTreeMap<u64, Wanted>,
+) -> Result<Vec<HeaderAt>, Stop> {
+    let missing = |what: &str| {
+        because::<CommitRow>(format!("the session's {what} is not in the database; look with: gently audit verify"))
+    };
+    let start = store.start_commit(session, opened)?.map_or_else(|| missing("start"), Ok)?;
+    let mut headers = Vec::new();
+    let document_of_start: SessionDoc = document(store, &start, CommitKind::SessionStart.document())?;
+    headers.extend(header(store, &start, document_of_start.block.height)?);
+    let opens = Some(Document::Session(document_of_start));
+    wanted.insert(start.line, Wanted { document: opens, stamped: true, ..Wanted::default() });
+    if session.ended_at.is_some() {
+        let end = store.end_commit(session, start.n)?.map_or_else(|| missing("close"), Ok)?;
+        let close: Close = document(store, &end, CommitKind::SessionEnd.document())?;
+        headers.extend(header(store, &end, close.block.height)?);
+        wanted.insert(end.line, Wanted { document: Some(Document::Close(close)), ..Wanted::default() });
+    }
+    Ok(headers)
+}
+
+/// The header that a commit has; none for a local block.
+fn header(store: &dyn Read, commit: &CommitRow, height: u32) -> Result<Option<HeaderAt>, Stop> {
+    let bytes = store.files(commit.tree_of.unwrap_or(commit.n))?.remove("btc_header");
+    let header = bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().parse::<Header>()).transpose();
+    Ok(header.map_err(broken)?.map(|header| HeaderAt(height, header)))
 }
 
 /// A line of the log.
-pub(super) fn line(store: &dyn Read, n: u64) -> Result<String, Stop> {
+fn line(store: &dyn Read, n: u64) -> Result<String, Stop> {
     let line = store.lines(n, n + 1)?.pop();
     line.map_or_else(|| because(format!("log line {} is not in the database", n + 1)), Ok)
 }
 
-/// HASH of the line before.
-fn hash_before(store: &dyn Read, n: u64) -> Result<Hash32, Stop> {
-    let Some(before) = n.checked_sub(1) else { return Ok(Hash32::GENESIS) };
-    Line::parse(line(store, before)?.as_bytes()).map(|line| line.hash).map_err(broken)
-}
-
-fn commit_part(repository: &Repository, row: &CommitRow) -> Result<CommitPart, Stop> {
-    let id: Oid = row.id.parse().map_err(broken)?;
-    let commit = repository.commit(&id).map_err(broken)?;
-    let name = |id: &Oid| ObjectName::parse(&id.to_string());
-    let parents: Option<Vec<ObjectName>> = commit.parents.iter().map(name).collect();
-    match (parents, name(&commit.tree)) {
-        (Some(parents), Some(tree)) => Ok(CommitPart { parents, signature: commit.signature, tree }),
-        _ => because(format!("commit {} can't be read; look with: gently audit verify", row.id)),
-    }
+/// `record.json` of an answer's line; none for other lines.
+fn record(store: &dyn Read, line: u64) -> Result<Option<Document>, Stop> {
+    let bytes = store.record_of_line(line)?;
+    let record: Option<Record> = bytes.map(|bytes| canon::parse(&bytes)).transpose().map_err(broken)?;
+    Ok(record.map(Document::Record))
 }
 
 fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
@@ -87,77 +237,4 @@ fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
     name: &str,
 ) -> Result<T, Stop> {
     canon::parse(file(store, row, name)?.as_bytes()).map_err(broken)
-}
-
-fn record(store: &Sqlite, repository: &Repository, row: &ExchangeRow) -> Result<RecordPart, Stop> {
-    let line = row.outcome.as_ref().map_or(row.prompt_line, |outcome| outcome.outcome_line);
-    let commits = store.commits_of_line(line)?;
-    let Some(commit) = commits.iter().find(|commit| commit.kind == CommitKind::Interaction) else {
-        return because("the turn's commit is not in the database; look with: gently audit verify");
-    };
-    Ok(RecordPart {
-        commit: commit_part(repository, commit)?,
-        document: document(store, commit, CommitKind::Interaction.document())?,
-    })
-}
-
-fn start_row(store: &Sqlite, session: &SessionRow, line: u64) -> Result<CommitRow, Stop> {
-    let row = store.start_commit(session, line)?;
-    row.map_or_else(|| because("the session's start is not in the database; look with: gently audit verify"), Ok)
-}
-
-fn start(store: &Sqlite, repository: &Repository, session: &SessionRow, line: u64) -> Result<StartPart, Stop> {
-    let row = start_row(store, session, line)?;
-    let header = store.files(row.n)?.remove("btc_header");
-    let header = header.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().parse::<Header>()).transpose();
-    Ok(StartPart {
-        commit: commit_part(repository, &row)?,
-        document: document(store, &row, CommitKind::SessionStart.document())?,
-        header: header.map_err(broken)?,
-    })
-}
-
-/// The session's end on its branch, and the close on `main`; none while it is open.
-pub(super) struct Ended {
-    pub end: CommitRow,
-    pub merge: CommitRow,
-}
-
-fn end(store: &Sqlite, session: &SessionRow, line: u64) -> Result<Option<Ended>, Stop> {
-    if session.ended_at.is_none() {
-        return Ok(None);
-    }
-    let start = start_row(store, session, line)?;
-    let end = store.end_commit(session, start.n)?;
-    let merge = end.as_ref().map(|end| store.commits_of_line(end.line)).transpose()?;
-    let merge = merge.and_then(|found| found.into_iter().find(|commit| commit.reference == MAIN));
-    match end.zip(merge) {
-        Some((end, merge)) => Ok(Some(Ended { end, merge })),
-        None => because("the session's close is not in the database; look with: gently audit verify"),
-    }
-}
-
-fn close(store: &Sqlite, repository: &Repository, ended: &Ended) -> Result<ClosePart, Stop> {
-    Ok(ClosePart {
-        commit: commit_part(repository, &ended.merge)?,
-        document: document(store, &ended.end, CommitKind::SessionEnd.document())?,
-        later: None,
-        prev: hash_before(store, ended.end.line)?,
-    })
-}
-
-/// What the session's chain has behind a turn.
-fn later(store: &Sqlite, session: &SessionRow, row: &ExchangeRow) -> Result<Later, Stop> {
-    let own = row.outcome.as_ref().map_or(0, |outcome| outcome.outcome_line);
-    let mut later = Vec::new();
-    store.each_exchange(Some(session.uuid), &mut |row| {
-        if let Some(outcome) = row.outcome.as_ref().filter(|outcome| outcome.outcome_line > own)
-            && let Some(response) = outcome.response_commitment
-        {
-            later.push((outcome.outcome_line, (row.prompt_commitment, response, outcome.answered_at)));
-        }
-        Ok(())
-    })?;
-    later.sort_by_key(|(line, _)| *line);
-    Ok(later.into_iter().map(|(_, turn)| turn).collect())
 }

@@ -1,69 +1,75 @@
-//! The tree head that covers a line, and the proof that the line is under it.
+//! The tree head that an opening is under.
+//!
+//! The newest one is over everything, and nobody outside has seen it yet. Where witnesses have cosigned an older one
+//! of the key that is still in force, and all that is opened is under that, it is the better one to show.
 
-use crate::ledger::Oid;
 use crate::ledger::read::Repository;
-use crate::record::commit::{CommitKind, MAIN, NOTES_WITNESS};
-use crate::record::note::CosignedNote;
-use crate::record::proof::{ProofMaker, TlogProof};
-use crate::record::signature::PublicKey;
-use crate::record::tree::{leaf, parse_note};
-use crate::store::{CommitRow, Read, StoreError};
+use crate::record::commit::NOTES_WITNESS;
+use crate::record::note::{CosignedNote, VerifierKey};
+use crate::record::tree::parse_note;
+use crate::store::sqlite::Sqlite;
+use crate::store::{CommitRow, Read};
 
-use super::notes::note;
+use super::notes::noted;
 use super::{Stop, because, broken};
 
-/// Rows that are read at a time.
-const PORTION: u64 = 256;
-/// Heads of `main` behind the first that covers a line, among which one with cosignatures is looked for.
-const LOOKED_AT: usize = 64;
+/// Bytes of an Ed25519 cosignature: a time and a signature. Lines of other kinds count for nobody yet.
+const COSIGNATURE: usize = 72;
 
-/// A signed tree head.
-pub(super) struct Head {
-    /// The note, with the cosignatures that there are.
-    pub text: String,
-    /// Whose signature the first is.
-    pub key: PublicKey,
+/// Whose cosignatures the owner believes, and how many of them are enough.
+pub(super) struct Believed {
+    pub keys: Vec<VerifierKey>,
+    pub quorum: usize,
 }
 
-/// The first tree head on `main` over a line that witnesses have cosigned, else the first over it; none when no segment
-/// holds the line yet. It is signed by the key in force at the line.
-pub(super) fn published(store: &dyn Read, repository: &Repository, line: u64) -> Result<Option<Head>, Stop> {
-    let mut first = None;
-    for commit in covering(store, line)? {
-        let text = file(store, &commit, "checkpoint")?;
-        let cosigned = cosigned(repository, &commit, &text);
-        let key = signer(repository, &commit)?;
-        let ends = commit.kind == CommitKind::KeyRotate;
-        match cosigned {
-            Ok(Some(text)) => return Ok(Some(Head { text, key })),
-            _ if first.is_none() => first = Some(Head { text, key }),
-            _ => {}
-        }
-        // Behind a rotation heads are another key's.
-        if ends {
+/// What a tree head has to be over.
+pub(super) struct Needed {
+    /// The last line that has to be under it.
+    pub line: u64,
+    /// The last rotation: a head up to there is another key's.
+    pub rotation: Option<u64>,
+    /// The size of the stamped tree, which is no larger than the head's.
+    pub stamped: u64,
+}
+
+/// The newest cosigned tree head on `main` that will do, one with the quorum first; else `newest` as it is.
+pub(super) fn choose(
+    store: &Sqlite,
+    repository: &Repository,
+    needed: &Needed,
+    believed: &Believed,
+    newest: String,
+) -> Result<(CosignedNote, Vec<String>), Stop> {
+    let newest = CosignedNote::parse(&newest).map_err(broken)?;
+    let all = match noted(store, repository, NOTES_WITNESS)? {
+        Ok(all) => all,
+        Err(why) => return Ok((newest, vec![format!("cosignatures: {why}")])),
+    };
+    let mut best: Option<CosignedNote> = None;
+    for noted in all.iter().rev() {
+        let (from, size) = (noted.commit.line, noted.commit.segment.map_or(0, |(_, to)| to));
+        if size <= needed.line || size < needed.stamped || needed.rotation.is_some_and(|rotation| from <= rotation) {
             break;
         }
+        let text = noted.text(repository).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some(note) = text.and_then(|text| CosignedNote::parse(&text).ok()) else { continue };
+        if Some(&note.head) != parse_note(&file(store, &noted.commit, "checkpoint")?).ok().as_ref() {
+            continue;
+        }
+        let ours = believed.keys.iter().filter(|key| note.cosigned_at(key).is_some()).count();
+        if ours >= believed.quorum.max(1) {
+            best = Some(note);
+            break;
+        }
+        best = best.or(Some(note).filter(|note| !note.others.is_empty()));
     }
-    Ok(first)
-}
-
-/// The head that was signed when the opening was put on record.
-pub(super) fn on_demand(store: &dyn Read, text: String) -> Result<Head, Stop> {
-    Ok(Head { text, key: store.head()?.signer })
-}
-
-/// The note of the witnesses on a commit, if it is about the same head.
-fn cosigned(repository: &Repository, commit: &CommitRow, own: &str) -> Result<Option<String>, String> {
-    let Some(bytes) = note(repository, NOTES_WITNESS, &commit.id)? else { return Ok(None) };
-    let text = String::from_utf8(bytes).map_err(|e| e.to_string())?;
-    let read = CosignedNote::parse(&text).map_err(|e| e.to_string())?;
-    let own = parse_note(own).map_err(|e| e.to_string())?;
-    if read.head == own && !read.others.is_empty() { Ok(Some(text)) } else { Ok(None) }
-}
-
-fn signer(repository: &Repository, commit: &CommitRow) -> Result<PublicKey, Stop> {
-    let id: Oid = commit.id.parse().map_err(broken)?;
-    repository.commit(&id).map(|commit| commit.key).map_err(broken)
+    let mut note = best.unwrap_or(newest);
+    let read = |line: &crate::record::note::NoteSignature| line.signature.len() == COSIGNATURE;
+    let unread: Vec<String> = note.others.iter().filter(|line| !read(line)).map(|line| line.name.clone()).collect();
+    note.others.retain(read);
+    let left =
+        (!unread.is_empty()).then(|| format!("signature lines that nobody here reads: of {}", unread.join(", ")));
+    Ok((note, left.into_iter().collect()))
 }
 
 /// A file of a commit, or of the one whose files it shares.
@@ -71,46 +77,4 @@ pub(super) fn file(store: &dyn Read, commit: &CommitRow, name: &str) -> Result<S
     let bytes = store.files(commit.tree_of.unwrap_or(commit.n))?.remove(name);
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     text.map_or_else(|| because(format!("commit {} has no {name}; look with: gently audit verify", commit.id)), Ok)
-}
-
-/// Commits of `main` whose tree head is over a line, oldest first, at most [`LOOKED_AT`].
-pub(super) fn covering(store: &dyn Read, line: u64) -> Result<Vec<CommitRow>, StoreError> {
-    let count = store.head()?.commits;
-    let mut from = first_at(store, line, count)?;
-    let mut found = Vec::new();
-    while from < count && found.len() < LOOKED_AT {
-        let rows = store.commits(from, from + PORTION)?;
-        from += PORTION;
-        let covers = |row: &CommitRow| row.reference == MAIN && row.segment.is_some_and(|(_, to)| to > line);
-        found.extend(rows.into_iter().filter(covers).take(LOOKED_AT - found.len()));
-    }
-    Ok(found)
-}
-
-/// The number of the first commit whose line is this one or a later one: lines and commits grow together.
-fn first_at(store: &dyn Read, line: u64, count: u64) -> Result<u64, StoreError> {
-    let (mut from, mut to) = (0, count);
-    while from < to {
-        let middle = from + (to - from) / 2;
-        if store.commits(middle, middle + 1)?.first().is_some_and(|row| row.line < line) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    Ok(from)
-}
-
-/// The proof that a line is under a head.
-pub(super) fn prove(store: &dyn Read, line: u64, head: &Head) -> Result<String, Stop> {
-    let size = CosignedNote::parse(&head.text).map_err(broken)?.head.size;
-    let mut maker = ProofMaker::inclusion(line, size).map_err(broken)?;
-    let mut from = 0;
-    while from < size {
-        let to = size.min(from + PORTION * 16);
-        store.lines(from, to)?.iter().for_each(|line| maker.push(leaf(line.as_bytes())));
-        from = to;
-    }
-    let path = maker.finish().map_err(broken)?;
-    Ok(TlogProof { index: line, path, checkpoint: head.text.clone() }.print())
 }

@@ -1,10 +1,10 @@
-//! `gently audit open`: one text with all that somebody without the ledger needs to check it, in one file.
+//! `gently audit open`: texts of one session with all that somebody without the ledger needs to check them, in one file.
 //!
-//! That it was opened is on record before the file is written: an `artifact` line of kind `opening`. Exit codes: 0
-//! written; 2 there is nothing to open, or it can't be opened any more; 3 not recorded, so nothing was written.
+//! That they were opened is on record before the file is written: an `artifact` line of kind `opening` for each. Exit
+//! codes: 0 written; 2 there is nothing to open, or it can't be opened any more; 3 not recorded, so nothing was written.
 
 mod evidence;
-mod fit;
+mod found;
 mod head;
 mod notes;
 mod stamp;
@@ -15,23 +15,17 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::ledger::read::Repository;
-use crate::record::canon;
-use crate::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
-use crate::record::documents::Format;
-use crate::record::entry::Line;
-use crate::record::exchange::ArtifactDoc;
+use crate::record::commitment::{Opening, Scheme};
 use crate::record::hash::Hash32;
-use crate::record::opening::{MAX_AROUND, OpeningFile};
-use crate::recorder::{ACTION, ArtifactId, Field, NewArtifact, RecorderError, tombstone_of};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRow, ExchangeRow, Find, Outcome, Read, SessionRow};
-use crate::verify::exchange_document;
+use crate::record::opening::OpeningFile;
+use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::Read;
 
-use super::super::action::quotes_withheld;
 use super::super::wire::{self, Opened, WireError, fresh_salt};
-use super::super::{FINE, could_not, find, print, program, say};
+use super::super::{FINE, could_not, print, program, say};
+
+use found::{Found, Piece, find_artifacts, find_turns};
 
 /// The kind of the artifact that says what was opened.
 pub const KIND: &str = "opening";
@@ -43,14 +37,14 @@ pub struct OpenArgs {
     /// The session: `last`, or the first digits of its id
     #[arg(requires = "seq")]
     pub session: Option<String>,
-    /// The prompt's number in it
-    pub seq: Option<u64>,
-    /// Which text of the turn
-    #[arg(long, value_enum, default_value = "response")]
-    pub role: TurnRole,
+    /// The prompt's number in it; several are opened in one file
+    pub seq: Vec<u64>,
+    /// Which text of the turn; given again, several of them [default: response]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub role: Vec<TurnRole>,
     /// An artifact instead of a turn: its id, such as ledger:000183
     #[arg(long, value_name = "ID", conflicts_with_all = ["session", "seq", "role"])]
-    pub artifact: Option<String>,
+    pub artifact: Vec<String>,
     /// Which of the artifact's lines, as `gently log` numbers them, when it has several
     #[arg(long, value_name = "N", requires = "artifact")]
     pub line: Option<u64>,
@@ -63,7 +57,7 @@ pub struct OpenArgs {
 }
 
 /// `--role`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum TurnRole {
     /// What was asked, as it was sent
     Prompt,
@@ -71,15 +65,6 @@ pub enum TurnRole {
     Response,
     /// The exchange document: how the turn came about, without its texts
     Exchange,
-}
-
-/// What is opened, and where its line is.
-struct Found {
-    opening: Opening,
-    /// Number of the line, from 0.
-    line: u64,
-    session: Option<SessionRow>,
-    exchange: Option<ExchangeRow>,
 }
 
 /// Why there is nothing to show, or what went wrong.
@@ -118,50 +103,64 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, Stop> {
         return because(format!("{} exists, and is not written over; name a new file", out.display()));
     }
     let key = opened.authorize().await?;
-    let found = match &args.artifact {
-        Some(id) => find_artifact(&opened, id, args)?,
-        None => find_turn(&opened, args)?,
-    };
-    let (store, repository) = (&opened.store, Repository::open(&opened.home.paths().ledger()).map_err(broken)?);
-    let published = head::published(store, &repository, found.line)?;
-    let (recorded, signed) = record(&opened, &found, key, published.is_none()).await?;
-    let head = match (published, signed) {
-        (Some(head), _) => head,
-        (None, Some(text)) => head::on_demand(store, text)?,
-        (None, None) => return because("no tree head covers the line"),
-    };
-    let folder = opened.home.root().join("headers");
+    let found = if args.artifact.is_empty() { find_turns(&opened, args)? } else { find_artifacts(&opened, args)? };
+    let repository = Repository::open(&opened.home.paths().ledger()).map_err(broken)?;
+    let (recorded, newest) = record(&opened, &found, key).await?;
     let witnesses = &opened.config.witness;
     let keys = witnesses.named.values().map(|witness| witness.key.clone()).collect();
-    let believed = fit::Believed { keys, quorum: witnesses.quorum };
-    let (file, notes) = evidence::assemble(store, &repository, &folder, &found, (&head, &believed))?;
+    let ledger = evidence::Ledger {
+        store: &opened.store,
+        repository: &repository,
+        headers: &opened.home.root().join("headers"),
+        genesis: &opened.genesis,
+        believed: &head::Believed { keys, quorum: witnesses.quorum },
+    };
+    let (file, notes) = evidence::assemble(&ledger, &found, newest)?;
     let text = file.print().map_err(|e| Stop::Because(e.to_string()))?;
     let code = match &args.out {
         None => print(&text),
         Some(out) => write(out, &text).map_err(Stop::Because)?,
     };
-    tell(&opened, &file, &notes);
-    let said = format!("on record: {} (log line {})", recorded.document.id, recorded.line + 1);
-    match &args.out {
-        Some(out) if json => {
-            let facts = json!({
-                "file": out.display().to_string(), "bytes": text.len(), "bytes_without_text": file.around().ok(),
-                "sha256": Hash32::digest(text.as_bytes()).to_string(), "opening": recorded.document.id,
-                "log_line": recorded.line + 1, "session": file.opening.session_id, "seq": file.opening.seq,
-                "role": file.opening.role.name(), "left_out": notes,
-            });
-            Ok(code.max(print(&format!("{facts}\n"))))
-        }
-        Some(out) => {
-            say(&said);
-            let checked = format!("{} audit check {}", program(), out.display());
-            Ok(code.max(print(&format!("{}: {} bytes; check it with: {checked}\n", out.display(), text.len()))))
-        }
-        None => {
-            say(&said);
-            Ok(code)
-        }
+    tell(&opened, &notes);
+    let Some(out) = &args.out else {
+        recorded.iter().for_each(|recorded| say(&on_record(recorded)));
+        return Ok(code);
+    };
+    if json {
+        let facts = facts(out, &text, &file, &recorded, &notes);
+        return Ok(code.max(print(&format!("{facts}\n"))));
     }
+    recorded.iter().for_each(|recorded| say(&on_record(recorded)));
+    let checked = format!("{} audit check {}", program(), out.display());
+    Ok(code.max(print(&format!("{}: {} bytes; check it with: {checked}\n", out.display(), text.len()))))
+}
+
+fn on_record(recorded: &RecordedArtifact) -> String {
+    format!("on record: {} (log line {})", recorded.document.id, recorded.line + 1)
+}
+
+fn facts(
+    out: &Path,
+    text: &str,
+    file: &OpeningFile,
+    recorded: &[RecordedArtifact],
+    notes: &[String],
+) -> serde_json::Value {
+    let openings: Vec<serde_json::Value> = file
+        .openings
+        .iter()
+        .zip(recorded)
+        .map(|(opening, recorded)| {
+            json!({
+                "opening": recorded.document.id, "log_line": recorded.line + 1, "session": opening.session_id,
+                "seq": opening.seq, "role": opening.role.name(),
+            })
+        })
+        .collect();
+    json!({
+        "file": out.display().to_string(), "bytes": text.len(), "bytes_without_text": file.around().ok(),
+        "sha256": Hash32::digest(text.as_bytes()).to_string(), "openings": openings, "left_out": notes,
+    })
 }
 
 fn broken(error: impl std::fmt::Display) -> Stop {
@@ -169,11 +168,8 @@ fn broken(error: impl std::fmt::Display) -> Stop {
 }
 
 /// What whoever hands the file on should know of it.
-fn tell(opened: &Opened, file: &OpeningFile, notes: &[String]) {
+fn tell(opened: &Opened, notes: &[String]) {
     notes.iter().for_each(|note| say(&format!("left out: {note}")));
-    if file.around().is_ok_and(|around| around > MAX_AROUND) {
-        say(&format!("around the text the file has more than {MAX_AROUND} bytes: names in it are long"));
-    }
     if opened.genesis.commitments == Scheme::Sha256 {
         say(
             "this ledger commits with plain SHA-256: with the file somebody can try what the turns beside this one said",
@@ -198,162 +194,35 @@ fn write(out: &Path, text: &str) -> Result<u8, String> {
     Ok(FINE)
 }
 
-/// Puts on record what is opened, unless it was erased meanwhile; with a tree head when none covers the line yet.
-async fn record(
-    opened: &Opened,
-    found: &Found,
-    key: Hash32,
-    signed: bool,
-) -> Result<(crate::recorder::RecordedArtifact, Option<String>), Stop> {
-    let Opening { commitment, role, seq, session_id, .. } = &found.opening;
-    let content = vec![
-        ("by", Field::Hash(key)),
-        ("commitment", Field::Hash(*commitment)),
-        ("line", Field::Number(found.line + 1)),
-        ("role", Field::Word(role.name().to_owned())),
-        ("seq", seq.map_or(Field::Null, Field::Number)),
-        ("session_id", Field::Word(session_id.clone())),
-    ];
-    let (id, salt, now) = (ArtifactId::Next { prefix: KIND }, fresh_salt()?, wire::clock()?);
-    let new = NewArtifact { kind: KIND, id, content, session: None, salt, now };
-    let (exchange, line) = (found.exchange.as_ref().map(|row| row.exchange_id), found.line);
+/// Puts on record what is opened, unless it was erased meanwhile; gives the signed tree head over all lines then.
+async fn record(opened: &Opened, found: &Found, key: Hash32) -> Result<(Vec<RecordedArtifact>, String), Stop> {
+    let now = wire::clock()?;
+    let one = |piece: &Piece| -> Result<NewArtifact, Stop> {
+        let Opening { commitment, role, seq, session_id, .. } = &piece.opening;
+        let content = vec![
+            ("by", Field::Hash(key)),
+            ("commitment", Field::Hash(*commitment)),
+            ("line", Field::Number(piece.line + 1)),
+            ("role", Field::Word(role.name().to_owned())),
+            ("seq", seq.map_or(Field::Null, Field::Number)),
+            ("session_id", Field::Word(session_id.clone())),
+        ];
+        let id = ArtifactId::Next { prefix: KIND };
+        Ok(NewArtifact { kind: KIND, id, content, session: None, salt: fresh_salt()?, now })
+    };
+    let new = found.pieces.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let places: Vec<_> = found.pieces.iter().map(|piece| (piece.exchange, piece.line)).collect();
     let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
-        let here = match exchange {
-            Some(id) => store.exchange(id)?.is_some_and(|row| row.salt.is_some()),
-            None => store.artifacts()?.iter().any(|row| row.line == line && row.salt.is_some()),
-        };
-        Ok((!here).then(|| "it was erased just now; nothing is opened".to_owned()))
-    };
-    Ok(opened.recorder.artifact_with_head(new, signed, allowed).await?)
-}
-
-fn find_turn(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
-    let (Some(session), Some(seq)) = (&args.session, args.seq) else { return because("name a session and a number") };
-    let store = &opened.store;
-    let row = find::exchange(store, &format!("{session}/{seq}"))?;
-    let around = store.sessions_like(&row.session.to_string(), 1)?.pop();
-    let Some(around) = around else { return because("the session of this turn is not in the database") };
-    let (role, commitment, line) = place(&row, args.role, seq)?;
-    if role == Role::Response && !args.withheld && Withheld::of(store).answer_of(&row)? {
-        return because(format!("the answer is {WITHHELD}; --withheld opens it all the same"));
-    }
-    let Some(salt) = &row.salt else { return because(erased(store, &row)?) };
-    let scheme = opened.genesis.commitments;
-    let text = match args.role {
-        TurnRole::Prompt => store.turn(row.turn_user)?.and_then(|turn| turn.content),
-        TurnRole::Response => {
-            let turn = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
-            turn.map(|id| store.turn(id)).transpose()?.flatten().and_then(|turn| turn.content)
-        }
-        TurnRole::Exchange => match exchange_document(store, scheme, &around, &row)? {
-            Ok(document) => Some(document),
-            Err(why) => return because(format!("the exchange document can't be put together again: {why}")),
-        },
-    };
-    let Some(text) = text else { return because(erased(store, &row)?) };
-    let Some(opening) = opening(scheme, salt, role, commitment, text, (Some(seq), around.id.to_string())) else {
-        return because(match args.role {
-            TurnRole::Response => {
-                "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
-                 here opens it. --role prompt and --role exchange can be opened"
+        for (exchange, line) in &places {
+            let here = match exchange {
+                Some(id) => store.exchange(*id)?.is_some_and(|row| row.salt.is_some()),
+                None => store.artifacts()?.iter().any(|row| row.line == *line && row.salt.is_some()),
+            };
+            if !here {
+                return Ok(Some("it was erased just now; nothing is opened".to_owned()));
             }
-            TurnRole::Exchange => {
-                "the exchange document does not give its commitment: something that stood before the model is erased, \
-                 or a row was changed (gently audit verify)"
-            }
-            TurnRole::Prompt => "the stored prompt does not give its commitment: it was changed (gently audit verify)",
-        });
-    };
-    Ok(Found { opening, line, session: Some(around), exchange: Some(row) })
-}
-
-/// Commitment and line of a role; answered turns have all roles in one line.
-fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, u64), Stop> {
-    let outcome = row.outcome.as_ref();
-    let answered = outcome.filter(|outcome| outcome.outcome == Outcome::Answered);
-    match (asked, outcome) {
-        (TurnRole::Prompt, _) => {
-            Ok((Role::Prompt, row.prompt_commitment, answered.map_or(row.prompt_line, |outcome| outcome.outcome_line)))
         }
-        (TurnRole::Exchange, Some(outcome)) => Ok((Role::Exchange, outcome.exchange_commitment, outcome.outcome_line)),
-        (TurnRole::Response, Some(outcome)) => match outcome.response_commitment {
-            Some(commitment) => Ok((Role::Response, commitment, outcome.outcome_line)),
-            None => because(format!(
-                "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
-                outcome.outcome.name(),
-                outcome.reason.as_deref().unwrap_or("no reason")
-            )),
-        },
-        (_, None) => because(format!("prompt {seq} has no outcome yet; only --role prompt can be opened")),
-    }
-}
-
-fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
-    let id = row.exchange_id.to_string();
-    let Some((line, stone)) = tombstone_of(store, &id)? else {
-        if row.unkept.is_some() {
-            return Ok(
-                "its text was not kept (store.content was \"none\"): what is on record is a commitment to it, and \
-                       nothing here opens that"
-                    .to_owned(),
-            );
-        }
-        return Ok("its text is not here any more, and no tombstone says why: gently audit verify".to_owned());
+        Ok(None)
     };
-    let at = store.lines(line, line + 1)?.pop().and_then(|line| Line::parse(line.as_bytes()).ok());
-    let at = at.map_or_else(String::new, |line| format!(" at {}", line.time));
-    Ok(format!("it was erased{at} ({}): nobody can open it any more", stone.reason))
-}
-
-fn find_artifact(opened: &Opened, id: &str, args: &OpenArgs) -> Result<Found, Stop> {
-    let line = args.line;
-    let rows = opened.store.artifacts_called(id)?;
-    let rows: Vec<ArtifactRow> = rows.into_iter().filter(|row| line.is_none_or(|line| line == row.line + 1)).collect();
-    let row = match rows.as_slice() {
-        [row] => row,
-        [] => return because(format!("no artifact '{id}' is on record there; gently log shows artifact lines")),
-        several => {
-            let listed: Vec<String> = several.iter().map(|row| format!("{} ({})", row.line + 1, row.kind)).collect();
-            return because(format!("'{id}' has several lines; say which with --line: {}", listed.join(", ")));
-        }
-    };
-    let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
-        if opened.store.tombstone_of(id)?.is_none() {
-            return because(format!(
-                "the text of '{id}' is not here: it was not kept, and nothing here opens its commitment"
-            ));
-        }
-        return because(format!("'{id}' was erased: nobody can open it any more"));
-    };
-    let quoted = canon::parse::<ArtifactDoc>(document.as_bytes()).ok().filter(|_| row.kind == ACTION && !args.withheld);
-    if let Some(quoted) = quoted
-        && quotes_withheld(&Withheld::of(&opened.store), &quoted.content)?
-    {
-        return because(format!("'{id}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"));
-    }
-    let text = opened.store.lines(row.line, row.line + 1)?.pop();
-    let parsed = text.and_then(|text| Line::parse(text.as_bytes()).ok());
-    let Some(parsed) = parsed else { return because(format!("log line {} can't be read", row.line + 1)) };
-    let session = parsed.session.map(|id| opened.store.session(id)).transpose()?.flatten();
-    let named = parsed.session.map_or_else(|| "-".to_owned(), |id| id.to_string());
-    let scheme = opened.genesis.commitments;
-    let opening = opening(scheme, salt, Role::Artifact, row.commitment, document.clone(), (None, named));
-    let Some(opening) = opening else {
-        return because(format!("'{id}' does not give its commitment: it was changed (gently audit verify)"));
-    };
-    Ok(Found { opening, line: row.line, session, exchange: None })
-}
-
-/// The opening, if the text gives the commitment.
-fn opening(
-    scheme: Scheme,
-    salt: &Salt,
-    role: Role,
-    commitment: Hash32,
-    text: String,
-    (seq, session_id): (Option<u64>, String),
-) -> Option<Opening> {
-    let key = (scheme == Scheme::HmacSha256).then(|| opening_key(salt, role));
-    let opens = commit(scheme, salt, role, text.as_bytes()) == commitment;
-    opens.then_some(Opening { commitment, format: Format, key, role, seq, session_id, text })
+    Ok(opened.recorder.artifacts_with_head(new, allowed).await?)
 }

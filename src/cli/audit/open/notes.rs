@@ -1,39 +1,47 @@
 //! Notes on commits of `main`: timestamps and cosignatures, as they stand in the ledger (format, section 1).
 
 use crate::ledger::Oid;
-use crate::ledger::read::{ObjectFault, Repository, Target};
+use crate::ledger::read::{Repository, Target};
+use crate::record::commit::MAIN;
+use crate::store::CommitRow;
+use crate::store::Find;
+use crate::store::sqlite::Sqlite;
 
-/// Folders of a notes tree: git splits 40 digits into pairs as notes grow.
-const MAX_DEPTH: usize = 20;
+use super::{Stop, broken};
 
-/// The note on a commit in one of the notes refs; none when there is none.
-pub(super) fn note(repository: &Repository, reference: &str, commit: &str) -> Result<Option<Vec<u8>>, String> {
-    let refs = repository.refs().map_err(|e| e.to_string())?;
-    let tip = refs.into_iter().find(|found| found.name == reference).map(|found| found.target);
-    let Some(Target::Direct(tip)) = tip else { return Ok(None) };
-    let read = || {
-        let (tree, _) = repository.foreign_commit(&tip)?;
-        match blob(repository, &tree, commit, 0)? {
-            Some(id) => repository.blob(&id).map(Some),
-            None => Ok(None),
-        }
-    };
-    read().map_err(|fault: ObjectFault| format!("{reference}, note of {commit}: {}", fault.actual()))
+/// A commit of `main` that has a note.
+pub(super) struct Noted {
+    pub commit: CommitRow,
+    blob: Oid,
 }
 
-/// The file whose path, without slashes, is `name`.
-fn blob(repository: &Repository, tree: &Oid, name: &str, depth: usize) -> Result<Option<Oid>, ObjectFault> {
-    for entry in repository.tree(tree)? {
-        if entry.name == name && entry.mode == "100644" {
-            return Ok(Some(entry.id));
-        }
-        if let Some(rest) = name.strip_prefix(&entry.name)
-            && entry.mode == "40000"
-            && depth < MAX_DEPTH
-            && let Some(found) = blob(repository, &entry.id, rest, depth + 1)?
-        {
-            return Ok(Some(found));
-        }
+impl Noted {
+    /// What the note says; in words why it can't be read.
+    pub fn text(&self, repository: &Repository) -> Result<Vec<u8>, String> {
+        repository.blob(&self.blob).map_err(|fault| format!("the note of {}: {}", self.commit.id, fault.actual()))
     }
-    Ok(None)
+}
+
+/// The commits of `main` that have a note under a ref, in the order of their lines; in words why there are none that
+/// can be read.
+pub(super) fn noted(
+    store: &Sqlite,
+    repository: &Repository,
+    reference: &str,
+) -> Result<Result<Vec<Noted>, String>, Stop> {
+    let refs = repository.refs().map_err(broken)?;
+    let tip = refs.into_iter().find(|found| found.name == reference).map(|found| found.target);
+    let Some(Target::Direct(tip)) = tip else { return Ok(Ok(Vec::new())) };
+    let notes = match repository.notes(&tip) {
+        Ok(notes) => notes,
+        Err(fault) => return Ok(Err(format!("{reference}: {}", fault.actual()))),
+    };
+    let mut found = Vec::new();
+    for (commit, blob) in notes {
+        // A note on something that the database does not know is nobody's here.
+        let row = store.commits_like(&commit.to_string(), 1)?.pop();
+        found.extend(row.filter(|row| row.reference == MAIN).map(|commit| Noted { commit, blob }));
+    }
+    found.sort_by_key(|noted| noted.commit.n);
+    Ok(Ok(found))
 }

@@ -1,0 +1,196 @@
+//! Which line carries what is opened, that every line is needed, and that keys and texts give the commitments.
+
+use std::collections::BTreeSet;
+
+use crate::record::commitment::{Opening, Role, Scheme};
+use crate::record::entry::{Event, Line};
+use crate::record::hash::Hash32;
+use crate::record::opening::Document;
+
+use super::lines::Shown;
+use super::{About, Check, Read};
+
+/// Which of a file's lines are opened, by their places.
+#[derive(Default)]
+pub(super) struct Opened {
+    /// What carries the commitment of each opening; none when there is no such line.
+    carriers: Vec<Option<usize>>,
+    /// These, and the outcome of each opened turn.
+    pub all: BTreeSet<usize>,
+}
+
+impl Opened {
+    /// Whether the line in this place carries a commitment that is opened.
+    pub fn is_carrier(&self, at: usize) -> bool {
+        self.carriers.contains(&Some(at))
+    }
+}
+
+/// What an opening is called in findings.
+fn place_of(at: usize) -> String {
+    format!("opening {}", at.saturating_add(1))
+}
+
+impl<'a> Check<'a> {
+    /// The line of each opening, and that there is none but those, their outcomes, the genesis, the rotations and the
+    /// session's.
+    pub(super) fn openings(&mut self, lines: &[Shown<'a>]) -> Opened {
+        let openings = &self.file.openings;
+        let Some(first) = openings.first() else {
+            self.find(About::Commitment, "openings", "one or more", "none");
+            return Opened::default();
+        };
+        let session = first.session_id.parse::<Hash32>().ok();
+        let (mut found, mut needed, mut artifacts) = (Vec::new(), BTreeSet::new(), 0);
+        for (at, opening) in openings.iter().enumerate() {
+            self.same(&place_of(at), "session_id", first.session_id.clone(), opening.session_id.clone());
+            let line = carrier(lines, opening, &mut artifacts);
+            if line.is_none() {
+                let what = opening.seq.map_or_else(|| "an artifact".to_owned(), |seq| format!("prompt {seq}"));
+                let expected = format!("a line that carries a commitment of role {} of {what}", opening.role.name());
+                self.find(About::Consistent, place_of(at), expected, "none");
+            }
+            needed.extend(line);
+            needed.extend(outcome(lines, opening));
+            found.push(line);
+        }
+        let order: Vec<_> = found.iter().zip(openings).map(|(line, opening)| (*line, rank(opening.role))).collect();
+        if !order.is_sorted_by(|a, b| a < b) {
+            let expected = "openings in the order of their lines, and prompt, response, exchange, each once";
+            self.find(About::Consistent, "openings", expected, "another order");
+        }
+        self.needed(lines, session, &needed);
+        Opened { carriers: found, all: needed }
+    }
+
+    /// Every line is of the session, or the whole ledger's, and is there for something.
+    fn needed(&mut self, lines: &[Shown<'a>], session: Option<Hash32>, needed: &BTreeSet<usize>) {
+        let (mut starts, mut ends) = (0, 0);
+        let opened = |at: usize| needed.contains(&at);
+        for (at, shown) in lines.iter().enumerate() {
+            let place = shown.place();
+            let (wanted, of_session) = match &shown.line.event {
+                Event::Genesis { .. } => (at == 0, false),
+                Event::KeyRotate { .. } => (true, false),
+                Event::SessionStart { .. } => {
+                    starts += 1;
+                    (starts == 1 && session.is_some() && needed.iter().all(|line| *line > at), true)
+                }
+                Event::SessionEnd { .. } => {
+                    ends += 1;
+                    (ends == 1 && session.is_some() && needed.iter().all(|line| *line < at), true)
+                }
+                _ => (opened(at), true),
+            };
+            if !wanted {
+                let expected = "lines that are needed, from the session's start to its end";
+                self.find(About::Consistent, &place, expected, format!("'{}'", shown.line.event.name()));
+            }
+            let name = |id: Option<Hash32>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
+            if of_session {
+                self.same(&place, "session", name(session), name(shown.line.session));
+            }
+        }
+        if session.is_some() && starts == 0 {
+            self.find(About::Consistent, "lines", "the session's start", "none");
+        }
+    }
+
+    /// Keys and texts give the commitments under the ledger's own scheme, and lines or records carry them.
+    pub(super) fn commitments(&mut self, read: &Read<'a>) {
+        let file = self.file;
+        let Some(genesis) = read.genesis() else {
+            return self.find(About::Commitment, "documents", "a genesis that says how the ledger commits", "none");
+        };
+        for (at, opening) in file.openings.iter().enumerate() {
+            let shown = read.opened.carriers.get(at).copied().flatten().and_then(|line| read.lines.get(line));
+            let carried = shown.and_then(|shown| carried(shown, opening.role));
+            if carried != Some(opening.commitment) {
+                let carried = carried.map_or_else(|| "none".to_owned(), |hash| hash.to_string());
+                self.find(About::Commitment, place_of(at), format!("commitment {carried}"), opening.commitment);
+            }
+            if !opening.holds(genesis.commitments) {
+                let expected = format!("key and text that give {}", opening.commitment);
+                let actual = match (genesis.commitments, opening.key) {
+                    (Scheme::HmacSha256, None) => "no key, where the ledger's scheme has one",
+                    (Scheme::Sha256, Some(_)) => "a key, where the ledger's scheme has none",
+                    _ => "others",
+                };
+                self.find(About::Commitment, place_of(at), expected, actual);
+            }
+        }
+    }
+
+    pub(super) fn opens(&self, read: &Read<'a>) -> String {
+        let names: Vec<&str> = self.file.openings.iter().map(|opening| opening.role.name()).collect();
+        let (names, few) = (names.join(", "), names.len() == 1);
+        let gives = if few { "gives the commitment" } else { "give the commitments" };
+        match read.genesis().map(|genesis| genesis.commitments) {
+            Some(Scheme::Sha256) => {
+                format!("the plain SHA-256 of each text is what the ledger carries ({names})")
+            }
+            _ => format!("key and text of {names} {gives} that the ledger carries"),
+        }
+    }
+}
+
+/// Where the line is that an opening is of: the answer's for every role, else its own; artifacts in their order.
+fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Option<usize> {
+    if opening.role == Role::Artifact {
+        let mut all = lines.iter().enumerate().filter(|(_, shown)| matches!(shown.line.event, Event::Artifact { .. }));
+        let found = all.nth(*artifacts).map(|(at, _)| at);
+        *artifacts += 1;
+        return found.filter(|_| opening.seq.is_none());
+    }
+    opening.seq?;
+    let find = |is: fn(&Event) -> bool| of_turn(lines, opening, is);
+    let answered = find(|event| matches!(event, Event::Response { .. }));
+    match opening.role {
+        Role::Prompt => answered.or_else(|| find(|event| matches!(event, Event::Prompt { .. }))),
+        Role::Response => answered,
+        Role::Exchange => answered.or_else(|| find(is_failure)),
+        _ => None,
+    }
+}
+
+/// Where the outcome of the prompt is that an opening is of, if the file has one.
+fn outcome(lines: &[Shown<'_>], opening: &Opening) -> Option<usize> {
+    opening.seq?;
+    let outcome = |event: &Event| matches!(event, Event::Response { .. }) || is_failure(event);
+    of_turn(lines, opening, outcome)
+}
+
+fn is_failure(event: &Event) -> bool {
+    matches!(event, Event::ResponseFail { .. } | Event::Denied { .. })
+}
+
+fn of_turn(lines: &[Shown<'_>], opening: &Opening, is: impl Fn(&Event) -> bool) -> Option<usize> {
+    let session = opening.session_id.parse::<Hash32>().ok()?;
+    let own = |line: &Line| line.session == Some(session) && line.event.seq() == opening.seq;
+    lines.iter().position(|shown| own(&shown.line) && is(&shown.line.event))
+}
+
+/// In which order those of one line stand.
+const fn rank(role: Role) -> u8 {
+    match role {
+        Role::Prompt => 0,
+        Role::Response => 1,
+        _ => 2,
+    }
+}
+
+/// The commitment of a role that a line, or its `record.json`, carries.
+fn carried(shown: &Shown<'_>, role: Role) -> Option<Hash32> {
+    let record = match shown.document {
+        Some(Document::Record(record)) => Some(record),
+        _ => None,
+    };
+    match (&shown.line.event, role) {
+        (Event::Artifact { hash, .. }, Role::Artifact) | (Event::Prompt { hash, .. }, Role::Prompt) => Some(*hash),
+        (Event::ResponseFail { exchange, .. } | Event::Denied { exchange, .. }, Role::Exchange) => Some(*exchange),
+        (Event::Response { .. }, Role::Prompt) => record.map(|record| record.prompt_hash),
+        (Event::Response { .. }, Role::Response) => record.map(|record| record.response_hash),
+        (Event::Response { .. }, Role::Exchange) => record.map(|record| record.exchange_hash),
+        _ => None,
+    }
+}

@@ -1,0 +1,527 @@
+//! What passed for an opening and must not: each way to cheat has a file, and an answer that it costs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gently::record::block::{Header, Network};
+use gently::record::commitment::{Role, Scheme};
+use gently::record::hash::Hash32;
+use gently::record::opening::{More, OpeningFile};
+use gently::record::signature::PublicKey;
+use gently::verify::{About, Answer, OpeningReport, Trust, check_opening};
+use serde_json::Value;
+
+use crate::opening::both;
+use crate::opening_forge::{Forge, NOW, mined, note_by, ots, public};
+use crate::opening_vectors::vectors;
+
+const DAY: u64 = 86_400;
+
+/// A test ledger with a turn between two blocks of regtest, and lines behind it.
+fn forge(commitments: Scheme) -> Forge {
+    let mut forge = Forge::new(Network::Regtest, commitments, NOW);
+    forge.start(Some((mined([1; 32], NOW - 600), 100, Network::Regtest)), NOW + 10);
+    forge.turn("What is 2+2?", Some("4"), NOW + 20).turn("And 3+3?", Some("6"), NOW + 30);
+    forge.turn("And 4+4?", None, NOW + 35);
+    forge.end(Some((mined([2; 32], NOW + 30), 101, Network::Regtest)), NOW + 40).other(NOW + 50).other(NOW + 60);
+    forge
+}
+
+/// What a checker says who named the network, so that its blocks count.
+fn said(file: &OpeningFile) -> OpeningReport {
+    check_opening(file, Trust { network: Some(Network::Regtest), ..Trust::default() })
+}
+
+fn word(report: &OpeningReport, about: About) -> &'static str {
+    report.to(about).answer.word()
+}
+
+/// Both verifiers on the file: these answers are *no*, and no other is.
+#[track_caller]
+fn costs(file: &OpeningFile, no: &[About]) {
+    let dir = tempfile::tempdir().unwrap();
+    let path: PathBuf = dir.path().join("opening");
+    std::fs::write(&path, file.print().unwrap()).unwrap();
+    let (code, facts) = both(&path, &["--network", "regtest"]);
+    let refuted: Vec<&str> =
+        About::ALL.into_iter().map(About::name).filter(|name| facts["answers"][*name] == "no").collect();
+    let expected: Vec<&str> = no.iter().map(|about| about.name()).collect();
+    assert_eq!(refuted, expected, "{facts:#}");
+    let opens = !no.iter().any(|about| [About::Consistent, About::Commitment, About::TreeHead].contains(about));
+    assert_eq!(code == 0, opens, "{facts:#}");
+}
+
+#[test]
+fn an_honest_file_with_a_stamp_holds_on_a_network_that_was_named_and_on_no_other() {
+    let forge = forge(Scheme::HmacSha256);
+    let openings =
+        [(1, Role::Prompt), (1, Role::Response), (1, Role::Exchange), (3, Role::Prompt), (3, Role::Exchange)];
+    let mut file = forge.file(&openings);
+    forge.stamp(&mut file, 9, (102, NOW + 3000));
+    file = OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap();
+    let report = said(&file);
+    assert!(report.opens(), "{report:#?}");
+    for about in [About::NotBefore, About::NotAfter] {
+        assert_eq!(word(&report, about), "yes", "{report:#?}");
+    }
+    costs(&file, &[]);
+    for network in [None, Some(Network::Signet)] {
+        let report = check_opening(&file, Trust { network, ..Trust::default() });
+        assert!(report.opens());
+        for about in [About::NotBefore, About::NotAfter] {
+            assert_eq!(word(&report, about), "not checked");
+            assert!(report.to(about).reason.contains("regtest"), "{report:#?}");
+        }
+    }
+    // A prompt alone of a turn that failed comes with its outcome, and is stamped with or without it.
+    let mut prompt = forge.file(&[(3, Role::Prompt)]);
+    forge.stamp(&mut prompt, 9, (102, NOW + 3000));
+    assert_eq!(prompt.lines.len(), 5);
+    assert!(said(&prompt).opens());
+    prompt.lines[3].more = More::Nothing;
+    assert!(said(&prompt).opens());
+}
+
+/// A ledger of Bitcoin that calls itself regtest in the session's own document, with blocks made at home.
+#[test]
+fn a_bitcoin_ledger_is_not_regtest_because_a_session_says_so() {
+    let long_ago = 1_370_000_000; // 2013
+    let mut forge = Forge::new(Network::Bitcoin, Scheme::HmacSha256, long_ago);
+    forge.start(Some((mined([1; 32], long_ago), 1, Network::Regtest)), long_ago + 10);
+    forge.turn("Who wins in 2024?", Some("I know it already"), long_ago + 20).other(long_ago + 30);
+    let mut file = forge.file(&[(1, Role::Response)]);
+    forge.stamp(&mut file, 5, (2, long_ago + 3000));
+    for network in [None, Some(Network::Regtest)] {
+        let report = check_opening(&file, Trust { network, ..Trust::default() });
+        for about in [About::Consistent, About::NotBefore, About::NotAfter] {
+            assert_eq!(word(&report, about), "no", "{report:#?}");
+        }
+    }
+    costs(&file, &[About::Consistent, About::NotBefore, About::NotAfter]);
+    // On its own network, and by the genesis itself: a home-made block of 2013 proves nothing of a line of 2024.
+    let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
+    forge.start(None, NOW).turn("Now?", Some("Now"), NOW + 1);
+    let mut file = forge.file(&[(1, Role::Response)]);
+    forge.stamp(&mut file, 4, (2, long_ago));
+    costs(&file, &[About::NotAfter]);
+}
+
+/// The stamped tree has another history: other later answers, another model, other flags.
+#[test]
+fn a_stamp_of_another_history_covers_nothing() {
+    let honest = forge(Scheme::HmacSha256);
+    let mut other = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
+    other.model = "another-70b".to_owned();
+    other.start(Some((mined([1; 32], NOW - 600), 100, Network::Regtest)), NOW + 10);
+    other.turn("What is 2+2?", Some("4"), NOW + 20).turn("And 3+3?", Some("6"), NOW + 30);
+    for size in [5, 6] {
+        // Proofs of either history under the other's root.
+        let mut file = honest.file(&[(1, Role::Response)]);
+        other.stamp(&mut file, size, (102, NOW + 3000));
+        costs(&file, &[About::Consistent, About::NotAfter]);
+        let mut file = honest.file(&[(1, Role::Response)]);
+        honest.stamp_of(&mut file, other.tree_head(size), size, (102, NOW + 3000));
+        costs(&file, &[About::Consistent, About::NotAfter]);
+    }
+    // A proof of something that is not the tree head beside it.
+    let mut file = honest.file(&[(1, Role::Response)]);
+    honest.stamp(&mut file, 9, (102, NOW + 3000));
+    let (elsewhere, root) = ots(other.tree_head(6).as_bytes(), 102);
+    let stamp = file.stamp.as_mut().unwrap();
+    (stamp.ots, stamp.header) = (elsewhere, Some(mined(root, NOW + 3000)));
+    costs(&file, &[About::NotAfter]);
+}
+
+/// One commitment, two texts: as what it is under the key, and as bytes of which it would be the SHA-256.
+#[test]
+fn a_commitment_opens_as_one_text() {
+    for scheme in [Scheme::HmacSha256, Scheme::Sha256] {
+        let forge = forge(scheme);
+        let file = forge.file(&[(1, Role::Prompt)]);
+        assert!(said(&file).opens());
+        let mut changed = file.clone();
+        changed.openings[0].key = match scheme {
+            Scheme::HmacSha256 => None,
+            Scheme::Sha256 => Some(Hash32::ZERO),
+        };
+        costs(&changed, &[About::Commitment]);
+        // By a genesis of the other scheme: the line names another.
+        let other = match scheme {
+            Scheme::HmacSha256 => Scheme::Sha256,
+            Scheme::Sha256 => Scheme::HmacSha256,
+        };
+        let twin = self::forge(other);
+        let mut changed = changed.clone();
+        changed.documents[0] = twin.file(&[(1, Role::Prompt)]).documents[0].clone();
+        let report = said(&changed);
+        assert_eq!(word(&report, About::Consistent), "no");
+        assert!(!report.opens());
+        // With its line, too, under a second root by the same key.
+        changed.lines[0] = twin.file(&[(1, Role::Prompt)]).lines[0].clone();
+        assert_eq!(word(&said(&changed), About::Consistent), "no");
+        // As a second first line beside the first.
+        let mut changed = file.clone();
+        changed.lines.insert(1, changed.lines[0].clone());
+        changed.documents.insert(1, changed.documents[0].clone());
+        assert_eq!(word(&said(&changed), About::Consistent), "no");
+        // Its root stamped: the first line is not under it.
+        let mut changed = file;
+        twin.stamp(&mut changed, 9, (102, NOW + 3000));
+        costs(&changed, &[About::Consistent, About::NotAfter]);
+    }
+}
+
+fn rotated() -> Forge {
+    let mut forge = forge(Scheme::HmacSha256);
+    forge.rotate(0x22, NOW + 100).other(NOW + 2 * 365 * DAY);
+    forge
+}
+
+fn signed_by(file: &OpeningFile, pinned: &[PublicKey]) -> (bool, &'static str) {
+    let report = check_opening(file, Trust { pinned: Some(pinned), ..Trust::default() });
+    (report.opens(), word(&report, About::SignedBy))
+}
+
+/// Whoever has a key that was retired two years before can sign what he likes: the checker who knows the newer key is
+/// told so.
+#[test]
+fn a_retired_key_is_not_the_ledgers_word() {
+    let honest = rotated();
+    let (old, new) = (public(&honest.keys[0]), public(&honest.keys[1]));
+    let file = honest.file(&[(1, Role::Response)]);
+    assert_eq!(signed_by(&file, &[old, new]), (true, "yes"));
+    assert_eq!(signed_by(&file, &[new]), (true, "yes"));
+    assert_eq!(signed_by(&file, &[old]), (true, "no"));
+    assert_eq!(signed_by(&file, &[new, old]), (true, "not checked"));
+    // A history without the rotation, made by the thief of the old key.
+    let mut thief = forge(Scheme::HmacSha256);
+    thief.turn("Did I agree?", Some("Yes"), NOW + 2 * 365 * DAY).other(NOW + 2 * 365 * DAY);
+    let file = thief.file(&[(1, Role::Response)]);
+    assert_eq!(signed_by(&file, &[old, new]), (true, "not checked"));
+    assert_eq!(signed_by(&file, &[new]), (true, "no"));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("opening");
+    std::fs::write(&path, file.print().unwrap()).unwrap();
+    let (code, facts) = both(&path, &["--signer", &old.to_string(), "--signer", &new.to_string()]);
+    assert_eq!((code, facts["answers"]["signed_by"].as_str()), (1, Some("not checked")), "{facts:#}");
+    assert!(facts["reasons"]["signed_by"].as_str().unwrap().contains("retired"), "{facts:#}");
+    // By the old key behind the rotation, with the rotation in the file or without it.
+    let mut late = honest.file(&[(1, Role::Response)]);
+    late.head = honest.signed(honest.size(), 0);
+    costs(&late, &[About::TreeHead]);
+    let mut without = late.clone();
+    let at = without.lines.iter().position(|entry| entry.text.contains("|key_rotate|")).unwrap();
+    without.lines.remove(at);
+    without.documents.pop();
+    assert_eq!(signed_by(&without, &[old, new]), (true, "not checked"));
+    without.head = honest.tree_head(honest.size());
+    costs(&without, &[About::TreeHead]);
+}
+
+#[test]
+fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
+    let forge = rotated();
+    let honest = forge.file(&[(1, Role::Response)]);
+    let at = honest.lines.iter().position(|entry| entry.text.contains("|key_rotate|")).unwrap();
+    let index = honest.lines[at].index;
+    let changed = |more: More| {
+        let mut file = honest.clone();
+        file.lines[at].more = more;
+        file
+    };
+    let rotation = |checkpoint: String, proof: Vec<Hash32>| More::Rotation { checkpoint, proof };
+    costs(&honest, &[]);
+    costs(&changed(More::Nothing), &[About::TreeHead]);
+    // By the new key; of another origin; of another size; with a proof of another line.
+    let proof = forge.proof(index, index + 1);
+    costs(&changed(rotation(forge.signed(index + 1, 1), proof.clone())), &[About::TreeHead]);
+    let both = [About::Consistent, About::TreeHead];
+    costs(&changed(rotation(forge.tree_head(index), forge.proof(index - 1, index))), &both);
+    costs(&changed(rotation(forge.tree_head(index + 1), forge.proof(index - 1, index + 1))), &both);
+    costs(&changed(rotation(forge.tree_head(index + 2), forge.proof(index, index + 2))), &[About::TreeHead]);
+    costs(&changed(rotation("no note".to_owned(), proof.clone())), &both);
+    let elsewhere = note_by(&forge.keys[0], "gently/elsewhere", index + 1, Hash32::ZERO);
+    costs(&changed(rotation(elsewhere, proof)), &both);
+    // A stamp's proof is no rotation's.
+    costs(&changed(More::Stamped(forge.proof(index, index + 1))), &both);
+    // The key that is rotated to was in force before, or the document names another old one.
+    let mut back = rotated();
+    back.rotate(0x11, NOW + 3 * 365 * DAY).other(NOW + 3 * 365 * DAY);
+    costs(&back.file(&[(1, Role::Response)]), &[About::Consistent]);
+}
+
+/// Under a head that ends with the rotation's line, the old key is still the right one.
+#[test]
+fn a_rotations_own_line_is_the_old_keys() {
+    let mut forge = forge(Scheme::HmacSha256);
+    forge.rotate(0x22, NOW + 100);
+    let mut file = forge.file(&[(1, Role::Response)]);
+    let old = public(&forge.keys[0]);
+    assert_eq!(signed_by(&file, &[old]), (true, "yes"));
+    assert_eq!(signed_by(&file, &[old, public(&forge.keys[1])]), (true, "not checked"));
+    file.head = forge.signed(forge.size(), 1);
+    costs(&file, &[About::TreeHead]);
+}
+
+#[test]
+fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_under_it() {
+    let forge = rotated();
+    let size = forge.size();
+    let stamped = |size: u64| {
+        let mut file = forge.file(&[(1, Role::Response)]);
+        forge.stamp(&mut file, size, (102, NOW + 3000));
+        file
+    };
+    costs(&stamped(9), &[]);
+    let both = [About::Consistent, About::NotAfter];
+    // Larger than the head.
+    let mut larger = forge.clone();
+    larger.other(NOW + 2 * 365 * DAY);
+    let mut file = forge.file(&[(1, Role::Response)]);
+    larger.stamp(&mut file, size + 1, (102, NOW + 3000));
+    costs(&file, &both);
+    // Two roots of one size: of the head, and of the rotation's own.
+    let mut twin = self::forge(Scheme::HmacSha256);
+    twin.other(NOW + 100).other(NOW + 2 * 365 * DAY);
+    let index = size - 2;
+    for size in [index + 1, size] {
+        let mut file = forge.file(&[(1, Role::Response)]);
+        let note = note_by(&forge.keys[usize::from(size > index + 1)], &forge.genesis.origin, size, root(&twin, size));
+        twin.stamp_of(&mut file, note, size, (102, NOW + 3000));
+        costs(&file, &both);
+    }
+    // Missing or failing proofs of what has to have one.
+    for at in 0..3 {
+        let mut file = stamped(9);
+        assert!(matches!(file.lines[at].more, More::Stamped(_)), "{at}");
+        file.lines[at].more = More::Nothing;
+        costs(&file, &both);
+        let mut file = stamped(9);
+        let More::Stamped(proof) = &mut file.lines[at].more else { panic!() };
+        proof[0] = Hash32::ZERO;
+        costs(&file, &both);
+    }
+    // One that nothing asks for, at the session's end; and one without any stamp.
+    let mut file = stamped(9);
+    let end = file.lines.iter().position(|entry| entry.text.contains("|session_end|")).unwrap();
+    file.lines[end].more = More::Stamped(forge.proof(file.lines[end].index, 9));
+    costs(&file, &[About::Consistent]);
+    let mut file = stamped(9);
+    file.stamp = None;
+    costs(&file, &[About::Consistent]);
+    // By another key, of another origin, no tree head at all.
+    for checkpoint in
+        [forge.signed(9, 1), note_by(&forge.keys[0], "gently/elsewhere", 9, root(&forge, 9)), "rubbish".to_owned()]
+    {
+        let mut file = forge.file(&[(1, Role::Response)]);
+        forge.stamp_of(&mut file, checkpoint, 9, (102, NOW + 3000));
+        costs(&file, &both);
+    }
+    // From before the opened line.
+    let mut file = forge.file(&[(2, Role::Response)]);
+    forge.stamp(&mut file, 4, (102, NOW + 3000));
+    costs(&file, &both);
+}
+
+fn root(forge: &Forge, size: u64) -> Hash32 {
+    gently::record::tree::parse_note(&forge.tree_head(size)).unwrap().root
+}
+
+#[test]
+fn not_after_is_never_before_not_before_nor_before_the_line() {
+    let forge = forge(Scheme::HmacSha256);
+    let stamped = |height: u32, time: u64| {
+        let mut file = forge.file(&[(1, Role::Response)]);
+        forge.stamp(&mut file, 9, (height, time));
+        file
+    };
+    costs(&stamped(102, NOW + 20), &[]);
+    // The start is on block 100 of NOW - 600.
+    for (height, time) in [(99, NOW + 3000), (102, NOW - 601), (102, NOW - 365 * DAY)] {
+        costs(&stamped(height, time), &[About::NotAfter]);
+    }
+    // A line of after the block that it is said to be in: the clock was fast.
+    let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
+    forge.start(None, NOW).turn("Early", Some("Early"), NOW + 10).turn("Late", Some("Late"), NOW + 10_000);
+    for (seq, no) in [(1, &[][..]), (2, &[About::NotAfter])] {
+        let mut file = forge.file(&[(seq, Role::Response)]);
+        forge.stamp(&mut file, 6, (102, NOW + 100));
+        costs(&file, no);
+    }
+}
+
+#[test]
+fn a_session_is_not_from_before_its_block() {
+    let ahead = |seconds: u64| {
+        let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
+        forge.start(Some((mined([1; 32], NOW + seconds), 100, Network::Regtest)), NOW);
+        forge.turn("When?", Some("Now"), NOW + 1);
+        forge.file(&[(1, Role::Response)])
+    };
+    costs(&ahead(7200), &[]);
+    costs(&ahead(7201), &[About::Consistent]);
+    // One block at two heights.
+    let header = mined([1; 32], NOW);
+    let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
+    forge.start(Some((header, 100, Network::Regtest)), NOW).turn("When?", Some("Now"), NOW + 1);
+    forge.end(Some((header, 101, Network::Regtest)), NOW + 2);
+    costs(&forge.file(&[(1, Role::Response)]), &[About::Consistent]);
+}
+
+/// Real blocks of Bitcoin, at heights and times that are somebody's word.
+#[test]
+fn on_bitcoin_height_time_and_work_belong_together() {
+    let real: Header = "010000006fe28c0ab6f1b372c1a6a246ae63f74f931e8365e15a089c68d6190000000000982051fd1e4ba744bbbe680e1fee14677ba1a3c3540bf7b1cdb606e857233e0e61bc6649ffff001d01e36299".parse().unwrap();
+    let time = real.fields().time.get();
+    let opened = |header: Header, height: u32, time: u64| {
+        let mut forge = Forge::new(Network::Bitcoin, Scheme::HmacSha256, time);
+        forge.start(Some((header, height, Network::Bitcoin)), time + 10).turn("When?", Some("Now"), time + 20);
+        forge.file(&[(1, Role::Response)])
+    };
+    // The block of 2009 in its place: its work is next to nothing today.
+    let report = check_opening(&opened(real, 1, time), Trust::default());
+    assert_eq!((report.opens(), word(&report, About::NotBefore)), (true, "not checked"));
+    assert!(report.to(About::NotBefore).reason.contains("cheap work"), "{report:#?}");
+    // With a chain of headers at hand its height is known, and the work is that of its time.
+    let chain = BTreeMap::from([(1, real)]);
+    let report = check_opening(&opened(real, 1, time), Trust { chain: Some(&chain), ..Trust::default() });
+    assert_eq!(word(&report, About::NotBefore), "yes", "{report:#?}");
+    // Far beyond the table, where nothing was asked of it.
+    let report = check_opening(&opened(real, 1_100_000, NOW), Trust::default());
+    assert_eq!(word(&report, About::Consistent), "no", "{report:#?}");
+    assert_ne!(word(&report, About::NotBefore), "yes");
+    costs(&opened(real, 1_100_000, NOW), &[About::Consistent]);
+}
+
+/// Answers, worse to better.
+fn rank(answer: Answer) -> u8 {
+    match answer {
+        Answer::No => 0,
+        Answer::NotChecked => 1,
+        Answer::Yes | Answer::YesSince => 2,
+    }
+}
+
+/// Another value of the same kind, a few of them.
+fn others(value: &Value) -> Vec<Value> {
+    match value {
+        Value::String(text) => {
+            let mut changed = vec![Value::from("")];
+            for at in [0, text.len() / 3, text.len() / 2, text.len().saturating_sub(1)] {
+                let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+                let Some(old) = text[at..].chars().next() else { continue };
+                let new = if old == '1' { '2' } else { '1' };
+                changed.push(Value::from(format!("{}{new}{}", &text[..at], &text[at + old.len_utf8()..])));
+                changed.push(Value::from(format!("{}{}", &text[..at], &text[at + old.len_utf8()..])));
+            }
+            changed
+        }
+        Value::Number(number) => {
+            let number = number.as_u64().unwrap();
+            vec![Value::from(number + 1), Value::from(number.saturating_sub(1)), Value::from(0)]
+        }
+        Value::Bool(flag) => vec![Value::from(!flag)],
+        Value::Null => vec![Value::from("1"), Value::from(1)],
+        Value::Array(list) => {
+            let mut changed = Vec::new();
+            for at in 0..list.len() {
+                let mut without = list.clone();
+                without.remove(at);
+                let mut twice = list.clone();
+                twice.insert(at, list[at].clone());
+                changed.extend([Value::from(without), Value::from(twice)]);
+                for other in at + 1..list.len() {
+                    let mut swapped = list.clone();
+                    swapped.swap(at, other);
+                    changed.push(Value::from(swapped));
+                }
+            }
+            changed
+        }
+        Value::Object(map) => {
+            let mut changed = vec![Value::Null];
+            for key in map.keys() {
+                let mut without = map.clone();
+                without.remove(key);
+                changed.push(Value::from(without));
+            }
+            changed
+        }
+    }
+}
+
+/// Where every value of a document stands.
+fn pointers(value: &Value, path: &str, found: &mut Vec<String>) {
+    found.push(path.to_owned());
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| pointers(value, &format!("{path}/{key}"), found)),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(n, value)| pointers(value, &format!("{path}/{n}"), found))
+        }
+        _ => {}
+    }
+}
+
+/// What somebody reads out of a file that opens: texts, times, models, flags.
+fn told(file: &OpeningFile, report: &OpeningReport) -> Option<Vec<String>> {
+    if !report.opens() {
+        return None;
+    }
+    let mut told: Vec<String> = Vec::new();
+    for opening in &file.openings {
+        told.push(format!("{opening:?}"));
+    }
+    told.extend(file.lines.iter().map(|entry| format!("{} {}", entry.index, entry.text)));
+    told.extend(file.documents.iter().map(|document| format!("{document:?}")));
+    Some(told)
+}
+
+/// Whatever is changed, dropped, doubled or swapped: nothing else is told, and no answer is better.
+#[track_caller]
+fn is_firm(name: &str, file: &OpeningFile, trust: Trust<'_>) -> usize {
+    let honest = check_opening(file, trust);
+    let known = told(file, &honest).expect(name);
+    let document: Value = serde_json::from_str(&file.print().unwrap()).unwrap();
+    let (mut places, mut opened) = (Vec::new(), 0);
+    pointers(&document, "", &mut places);
+    for place in &places {
+        for other in others(document.pointer(place).unwrap()) {
+            let mut changed = document.clone();
+            *changed.pointer_mut(place).unwrap() = other;
+            if changed == document {
+                continue;
+            }
+            let text = gently::record::canon::print(&changed).unwrap() + "\n";
+            let Ok(read) = OpeningFile::parse(text.as_bytes()) else { continue };
+            let report = check_opening(&read, trust);
+            let what = || format!("{name}{place}: {:?}\n{report:#?}", changed.pointer(place));
+            for about in About::ALL {
+                let (was, is) = (honest.to(about).answer, report.to(about).answer);
+                assert!(rank(is) <= rank(was), "{about:?} is better: {}", what());
+            }
+            if let Some(tale) = told(&read, &report) {
+                // Of several openings some may be left out with what only they need.
+                assert!(tale.iter().all(|one| known.contains(one)), "another tale: {}", what());
+                opened += 1;
+            }
+        }
+    }
+    opened
+}
+
+#[test]
+fn no_mutation_of_an_honest_file_tells_anything_else() {
+    let (files, signers) = vectors();
+    for (name, file) in &files {
+        let trust = Trust { pinned: Some(&signers), ..Trust::default() };
+        assert!(is_firm(name, file, trust) < 40, "{name}");
+    }
+    let forge = rotated();
+    let mut file = forge.file(&[(1, Role::Prompt), (1, Role::Exchange), (3, Role::Prompt)]);
+    forge.stamp(&mut file, 9, (102, NOW + 3000));
+    let keys: Vec<PublicKey> = forge.keys.iter().map(public).collect();
+    for network in [Some(Network::Regtest), None] {
+        let opened = is_firm("stamped", &file, Trust { pinned: Some(&keys), network, ..Trust::default() });
+        assert!(opened > 0, "a file without its stamp still opens");
+    }
+}
