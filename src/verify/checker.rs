@@ -140,8 +140,8 @@ impl<'a> Checker<'a> {
         let mut file = file.transpose()?;
         let main: Vec<Node> = history.on_main().collect();
         // Which commits are behind the one that the caller named is known when the log is.
-        let early = (checker.named_base.is_some() || limit.is_some())
-            .then(|| checker.take_segments(&main, file.as_mut()));
+        let early =
+            (checker.named_base.is_some() || limit.is_some()).then(|| checker.take_segments(&main, file.as_mut()));
         if limit.is_some() {
             checker.take_rest(file.take(), &history)?;
             let lines = &checker.lines;

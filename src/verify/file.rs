@@ -175,7 +175,8 @@ impl LogFile {
     pub fn report_torn(&self) -> Option<(u64, String)> {
         let (number, bytes) = self.torn.as_ref()?;
         let begin = self.reader.offset().saturating_sub(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        (begin < self.noted).then(|| (*number, format!("{} bytes without a newline at the end of the file", bytes.len())))
+        (begin < self.noted)
+            .then(|| (*number, format!("{} bytes without a newline at the end of the file", bytes.len())))
     }
 
     /// Where it was read up to: lines and bytes.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::ledger::Oid;
 use crate::record::block::{Block, Network, Source, check_header};
+use crate::record::entry::{Event, Line};
 use crate::record::epochs::is_cheap;
 use crate::record::fit::check_height;
-use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
 use crate::record::time::Seconds;
@@ -235,7 +235,8 @@ impl Lines {
         }
         let first = *self.heights.entry(block).or_insert(height);
         if first != height {
-            let (expected, actual) = (format!("block {block} at height {first}, as before"), format!("height {height}"));
+            let (expected, actual) =
+                (format!("block {block} at height {first}, as before"), format!("height {height}"));
             findings.add(Question::Consistent, session, place(), expected, actual);
         }
     }

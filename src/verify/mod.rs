@@ -74,7 +74,9 @@ pub use progress::{Progress, Stage};
 pub use proofs::{FindHeaders, Headers, Wanted};
 pub use rebuilt::exchange_document;
 pub use receipts::KeptReceipt;
-pub use report::{Answer, Answers, ClockSet, Extents, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
+pub use report::{
+    Answer, Answers, ClockSet, Extents, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict,
+};
 pub use since::{Saved, Scope};
 pub use witnessed::OutsideHead;
 

@@ -132,7 +132,10 @@ impl Checker<'_> {
         let (mut claims, mut oldest) = (Vec::new(), None);
         for (commit, blob, head, line) in heads {
             let Ok(bytes) = self.repository.blob(&blob) else { continue };
-            match head.ok_or_else(|| "a proof of no checkpoint: the commit has none".to_owned()).and_then(|head| claim(&bytes, head)) {
+            match head
+                .ok_or_else(|| "a proof of no checkpoint: the commit has none".to_owned())
+                .and_then(|head| claim(&bytes, head))
+            {
                 Ok((blocks, _)) if !blocks.is_empty() => claims.push(Claim { line, commit, blocks }),
                 Ok((_, promised)) => {
                     self.proofs.pending += u64::from(promised);
@@ -271,14 +274,18 @@ impl Checker<'_> {
             earliest.insert(proof.line, low.unwrap_or(proof.time));
         }
         let Some((last, _)) = earliest.last_key_value().map(|(line, time)| (*line, *time)) else { return };
-        let main: BTreeMap<u64, Seconds> =
-            self.history.on_main().zip(&self.main_lines).filter_map(|(node, line)| Some(((*line)?, node.time))).collect();
+        let main: BTreeMap<u64, Seconds> = self
+            .history
+            .on_main()
+            .zip(&self.main_lines)
+            .filter_map(|(node, line)| Some(((*line)?, node.time)))
+            .collect();
         let set = self.lines.clock_sets.iter().filter(|set| set.line <= last).map(|set| (set.line - 1, set.before));
         let peaks: Vec<(u64, Seconds)> = main.into_iter().chain(set).collect();
         // Times only rise between the lines that set the clock, so it is enough to look at the ends of such stretches.
-        let late = peaks.iter().any(|(line, time)| {
-            earliest.range(*line..).next().is_some_and(|(_, block)| !proof_fits(*time, *block))
-        });
+        let late = peaks
+            .iter()
+            .any(|(line, time)| earliest.range(*line..).next().is_some_and(|(_, block)| !proof_fits(*time, *block)));
         if late {
             self.name_late_lines(last, &earliest);
         }

@@ -139,7 +139,9 @@ impl Checker<'_> {
             let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
             let unlooked = self.findings.count_unlooked(Question::NotBefore);
             if unlooked > 0 {
-                return no(format!("{unlooked} places where a start, an end or an anchor may be could not be looked at"));
+                return no(format!(
+                    "{unlooked} places where a start, an end or an anchor may be could not be looked at"
+                ));
             }
             let anchors = self.btc_anchors + self.lines.accepted_anchors;
             if anchors == 0 {
@@ -215,9 +217,7 @@ impl Checker<'_> {
             }
             match self.pinned.last() {
                 None => no(format!("unpinned: {how}; pin it with --signer")),
-                Some(newest) if *newest != key => {
-                    no(format!("retired: the newest key of --signer is {newest}; {how}"))
-                }
+                Some(newest) if *newest != key => no(format!("retired: the newest key of --signer is {newest}; {how}")),
                 Some(_) => Verdict::new(Answer::Yes, format!("{how}, pinned{}", self.root_words())),
             }
         })

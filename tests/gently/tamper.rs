@@ -75,7 +75,8 @@ impl Ledger {
         verify(&Evidence {
             repository: &self.path,
             log: Some(&file),
-            pinned: Some(self.sample.pinned()),
+            checkpoint: Some(&self.sample.checkpoint()),
+            signers: &self.sample.signers(),
             database: None,
         })
         .unwrap()

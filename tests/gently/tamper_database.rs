@@ -101,8 +101,13 @@ fn report(home: &Path, pinned: PublicKey) -> Result<Report, String> {
         Ok(store.end_read()?)
     };
     let (repository, log) = (home.join("ledger.git"), home.join("audit.log"));
-    let evidence =
-        Evidence { repository: &repository, log: Some(&log), pinned: Some(pinned), database: Some(&database) };
+    let evidence = Evidence {
+        repository: &repository,
+        log: Some(&log),
+        checkpoint: Some(&log.with_file_name("audit.checkpoint")),
+        signers: &[pinned],
+        database: Some(&database),
+    };
     verify(&evidence).map_err(|e| e.to_string())
 }
 
