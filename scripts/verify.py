@@ -301,9 +301,15 @@ def one_of(*words):
     return lambda value: isinstance(value, str) and value in words
 
 
-def is_origin(value):
+def is_note_name(value):
+    """A name that may stand in a signed note."""
     return isinstance(value, str) and value != "" and "+" not in value and not any(
         c.isspace() or ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 for c in value)
+
+
+def is_origin(value):
+    """A ledger's own name: 1 to 100 printable bytes of ASCII, no blank, no plus."""
+    return isinstance(value, str) and re.match(r"[!-*,-~]{1,100}\Z", value) is not None
 
 
 def fields(value, schema):
@@ -621,7 +627,7 @@ def key_id(name, kind, key):
 def read_vkey(text):
     """(name, kind, key) of NAME+ID+BASE64. ValueError when it is none."""
     parts = text.split("+", 2)
-    if len(parts) != 3 or not is_origin(parts[0]):
+    if len(parts) != 3 or not is_note_name(parts[0]):
         raise ValueError("'%s' is no verifier key NAME+ID+BASE64" % text[:80])
     material = decode_base64(parts[2].encode())
     if material is None or len(material) != 33 or material[0] not in (LOG_KEY, COSIGNER_KEY):
@@ -752,7 +758,7 @@ def read_cosigned_head(raw):
             name = match.group(1).decode()
         except UnicodeDecodeError:
             return None
-        if not is_origin(name):
+        if not is_note_name(name):
             return None
         found.append((name, signed[:4], signed[4:]))
     return head, parts, found
@@ -1004,12 +1010,17 @@ class Git:
         if len(wanted) > self.AT_ONCE:
             # More would fill both pipes, and each side wait for the other.
             return self.read_many(wanted[:self.AT_ONCE]) + self.read_many(wanted[self.AT_ONCE:])
-        refused = self.refusals(wanted)
+        # git would follow a link, and wait for a pipe: of what is no file it is not even asked.
+        links = [want[0] in self.links for want in wanted]
+        asked = iter(self.refusals([want for want, link in zip(wanted, links) if not link]))
+        refused = ["the object's file is no regular file" if link else next(asked) for link in links]
         left = [want for want, why in zip(wanted, refused) if why is None]
         contents = iter(self.contents(left))
         return [next(contents) if why is None else why for why in refused]
 
     def refusals(self, wanted):
+        if not wanted:
+            return []
         for attempt in (1, 2):
             if self.sizes_of is None:
                 self.sizes_of = self.ask("--batch-check")
@@ -1032,8 +1043,6 @@ class Git:
         words = head.decode("utf-8", "replace").split()
         if len(words) != 3:
             return "the object is missing"
-        if name in self.links:
-            return "the object's file is no regular file"
         if words[1] != kind:
             return "the object is a %s, not a %s" % (words[1], kind)
         return None if int(words[2]) <= most else "the %s has %s bytes; a reader takes %d" % (kind, words[2], most)

@@ -36,4 +36,5 @@ pub mod rules;
 pub mod signature;
 pub mod time;
 pub mod tree;
+pub mod unseen;
 mod violation;
