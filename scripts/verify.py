@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 """Checks a gently ledger: a second opinion that shares no code with gently.
 
-    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]…
-                      [--headers FILE] [--json]
+    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--checkpoint FILE] [--signer KEY-OR-FILE]… [--policy FILE] [--head FILE]…
+                      [--headers FILE] [--network NAME] [--require ANSWER,…] [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
-    scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--policy FILE] [--headers FILE] [--json]
-                                                    one opened text, without any ledger
+    scripts/verify.py --opening FILE [--signer KEY-OR-FILE]… [--policy FILE] [--headers FILE] [--network NAME]
+                      [--require ANSWER,…] [--json]
+                                                    opened texts, without any ledger
 
-With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
+The tree head of a log is the file audit.checkpoint beside it, unless --checkpoint names another. Keys are given the newest
+last. With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
 Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
-library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database is not
-looked at, and the answers say so. OpenTimestamps proofs are read, and with --headers (a file of 80
-bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the chain in it.
+library, `git` and `ssh-keygen`. The database is not looked at, and the answers say so. OpenTimestamps proofs are read, and
+with --headers (a file of 80 bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the
+chain in it.
 
-Exit 0: consistent and complete, and nothing is `no`. 1: something was found. 2: could not look.
+Exit 0: consistent and complete, and no line is signed by nobody (an opening: consistent, commitment and tree head are yes,
+and signed by, when keys are given). 1: not so, or an answer that --require names is not yes. 2: nothing could be judged, or
+it was refused.
 
-How it reads: git is asked for raw objects only (`cat-file --batch`) and every object's name is computed
-again here. Every Ed25519 signature is checked here (strictly: canonical S, A and R, no small order);
-`ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one as well, or
-about all of them with --every-signature (some 5 ms each). The log is streamed segment by segment.
+How it reads: git is asked for raw objects only, for their sizes first, and every object's name is computed again here; refs
+are read here, from regular files. Every Ed25519 signature is checked here, by one predicate (s < L, A and R canonical and of
+no small order, sB - hA is R); `ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one
+as well, or about all of them with --every-signature (some 5 ms each). The log is read segment by segment. What takes longer
+than its size allows, or more memory than git is given, is refused.
 """
 import argparse
 import array
@@ -456,6 +461,11 @@ def bits_of(target):
 
 def read_chain(path, network, epochs):
     """{height: header} of a file of kept headers: linked, with work, of the difficulty that is due."""
+    if os.path.isdir(path):
+        inside = [name for name in sorted(os.listdir(path)) if re.match(network + r"-(0|[1-9][0-9]*)\.dat\Z", name)]
+        if not inside:
+            raise CannotLook("--headers %s: no file %s-START.dat in it" % (path, network))
+        path = os.path.join(path, inside[0])
     name = re.match(r"([a-z0-9]+)-(0|[1-9][0-9]*)\.dat\Z", os.path.basename(path))
     if not name or name.group(1) != network:
         raise CannotLook("--headers %s: expected a file %s-START.dat" % (path, network))
@@ -1116,7 +1126,7 @@ class Node:
     __slots__ = ("parents", "log", "kind")
 
     def __init__(self, raw):
-        self.parents = tuple(line[7:].decode() for line in START.match(raw).group(2).splitlines())
+        self.parents = tuple(sys.intern(line[7:].decode()) for line in START.match(raw).group(2).splitlines())
         message = raw.partition(b"\n\n")[2]
         logs = re.findall(rb"^Log: (.*)$", message, re.MULTILINE)
         self.log = logs[0].decode() if len(logs) == 1 and re.match(rb"[0-9a-f]{64}\Z", logs[0]) else None
@@ -1305,7 +1315,7 @@ class Check:
         self.missing, self.missing_of = [], None
         self.times, self.clock_sets, self.heights, self.cheap, self.unproven = array.array("Q"), [], {}, [], []
         self.foreign_refs, self.plain, self.witnessed_line = 0, False, (0, None)
-        self.commits_apart, self.last_time, self.seen_notes = 0, 0, set()
+        self.commits_apart, self.last_time, self.seen_notes, self.late = 0, 0, set(), []
         # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
         self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
         self.named, self.proven, self.orphaned = {}, 0, 0
@@ -2518,6 +2528,7 @@ class Check:
             if line in after:
                 lowest = after[line] if lowest is None else min(lowest, after[line])
             if lowest is not None and self.times[line - 1] > lowest + AHEAD:
+                self.late.append(line)
                 self.find("not_after", "log line %d" % line, "a TIMESTAMP no later than its block's, " + stamp_text(lowest),
                           stamp_text(self.times[line - 1]))
 
@@ -2823,6 +2834,7 @@ class Check:
             "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
             "network": self.network, "signed_through": self.signed_line, "lines_unsigned": 0 if self.newer else self.unsigned,
             "lines_newer": self.unsigned if self.newer else 0, "clock_sets": self.clock_sets, "foreign_refs": self.foreign_refs,
+            "late_lines": sorted(self.late)[:FINDINGS_SHOWN] if len(self.late) == self.counts["not_after"] else [],
             "commits_without_line": self.commits_apart, "pinned": self.pinned is not None and self.first_key in self.pinned,
             "extents": {"complete": self.number, "unique": self.covered, "not_after": self.not_after_line(),
                         "signed_by": self.signed_line},
@@ -3469,6 +3481,9 @@ class CheckOpening:
             self.words["cosigned_by"] = ("yes", ", ".join(names))
             latest = max([carrier.line.time for _, carrier in self.pairs if carrier], default=0)
             self.witnessed = self.policy.reached_at(times, latest)
+            if self.witnessed is not None and self.start_seen and (
+                    self.witnessed < int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")):
+                self.witnessed = None
         elif whole:
             self.words["cosigned_by"] = ("not checked", "the tree head has not the cosignatures that the policy asks for (it has: %s)" % (
                 ", ".join(names) or "none"))
@@ -3526,7 +3541,9 @@ class CheckOpening:
     def not_after(self):
         self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
         for one in self.shown:
-            wants = self.file["stamp"] is not None and one.line and (one.opened or one.index == 0 or one is self.start)
+            # An outcome that stands beside its opened prompt may have one, too.
+            wants = self.file["stamp"] is not None and one.line and (
+                one.opened or one.index == 0 or one is self.start or one.line.event in ("response_fail", "denied"))
             rotation = one.line and one.line.event == "key_rotate"
             if one.more is not None and not wants and not rotation:
                 self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
@@ -3534,7 +3551,7 @@ class CheckOpening:
             self.stamped(self.file["stamp"])
         if self.unnamed_network():
             self.words["not_after"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
-        elif self.witnessed is not None and not self.has("not_after"):
+        elif self.witnessed is not None and self.witnessed <= MAX_TIME and not self.has("not_after"):
             seen = "witnesses saw the tree by " + stamp_text(self.witnessed)
             answer, reason = self.words["not_after"]
             self.words["not_after"] = ("yes", reason + "; " + seen if answer == "yes" else seen)
@@ -3557,7 +3574,8 @@ class CheckOpening:
             if own and own[2] == note[2] and own[3] != note[3]:
                 self.find("consistent+not_after", "stamp", "root " + own[3].hex(), "root " + note[3].hex())
         for one in self.shown:
-            if one.line and (one.opened or one.index == 0 or one is self.start):
+            beside = one.line and one.line.event in ("response_fail", "denied") and one.more is not None
+            if one.line and (one.opened or one.index == 0 or one is self.start or beside):
                 path = one.more if is_path(one.more) else None
                 if path is None or not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
                                                 [bytes.fromhex(node) for node in path], note[3]):
@@ -3605,7 +3623,7 @@ class CheckOpening:
                           carrier.line.stamp)
         if self.start_seen:
             begun = int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")
-            if height < self.start_seen[0] or seconds + AHEAD < begun:
+            if height < self.start_seen[0] or seconds < begun:
                 self.find("not_after", "stamp", "no block before the session's, %s" % self.named(*self.start_seen), self.named(height, header))
         known = self.height("not_after", "stamp", header, height)
         answer = "not checked" if known in ("cheap", "beyond") else "yes"
@@ -3653,8 +3671,8 @@ def print_opening(report, out):
 
 # ---------------------------------------------------------------- receipts, section 11
 
-RECEIPT = {"chain_entry": or_null(is_hash), "format": FORMAT, "line": is_hash, "log_head": is_hash, "origin": is_text,
-           "root": is_hash, "seq": is_count, "session_id": is_hash, "signature": is_text, "tree_size": is_count}
+RECEIPT = {"chain_entry": or_null(is_hash), "checkpoint": is_text, "format": FORMAT, "line": is_hash, "log_head": is_hash,
+           "seq": is_count, "session_id": is_hash, "signature": is_text}
 ARMOR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n\Z")
 
 
@@ -3676,10 +3694,14 @@ class Receipt:
         message = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(statement).digest())
         if not Ed25519().verify(self.key, message, signed[1]):
             raise CannotLook("%s: its signature does not hold: the receipt was changed" % path)
+        note = read_note(self.says["checkpoint"].encode("utf-8"))
+        if note is None or note[4] != key_id(note[1], LOG_KEY, self.key) or not Ed25519().verify(self.key, note[0], note[5]):
+            raise CannotLook("%s: its tree head is not signed by the key that signed the receipt" % path)
+        _, self.origin, self.size, self.root, _, _ = note
 
     def take(self, check, line):
         """The log after its newest line, which is None when it can't be read."""
-        if check.number == self.says["tree_size"]:
+        if check.number == self.size:
             self.there = (check.head, check.tree.root().hex())
         if line and line.hash == self.says["line"]:
             chain = line.details["chain"] if line.event == "response" else None
@@ -3688,24 +3710,22 @@ class Receipt:
 
     def judge(self, check):
         place, says = "receipt " + self.name, self.says
-        if check.origin is not None and check.origin != says["origin"]:
-            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + says["origin"])
+        if check.origin is not None and check.origin != self.origin:
+            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + self.origin)
         if check.first_key is not None:
-            keys = [key for after, key in check.keys_by_line if after <= says["tree_size"]]
-            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else self.key == keys[-1]
+            known = self.key in [key for _, key in check.keys_by_line] if self.size > check.number else (
+                self.key == check.in_force(self.size))
             if not known:
-                check.find("signed_by", place, "a signature by the key in force at line %d" % says["tree_size"],
-                           "one by " + key_text(self.key))
+                check.find("signed_by", place, "a signature by the key in force at line %d" % self.size, "one by " + key_text(self.key))
         if self.there is None:
-            check.find("complete", place, "%d lines or more, as its owner has signed" % says["tree_size"],
-                       "%d lines" % check.number)
+            check.find("complete", place, "%d lines or more, as its owner has signed" % self.size, "%d lines" % check.number)
             return
         head, root = self.there
-        for what, expected, actual in (("HASH", says["log_head"], head), ("root", says["root"], root)):
+        for what, expected, actual in (("HASH", says["log_head"], head), ("root", self.root.hex(), root)):
             if expected != actual:
-                check.find("unique", place, "%s %s at line %d" % (what, expected, says["tree_size"]), actual)
+                check.find("unique", place, "%s %s at line %d" % (what, expected, self.size), actual)
         due = (says["session_id"], says["seq"], says["chain_entry"])
-        if not self.line or self.line[0] > says["tree_size"] or self.line[1] != due:
+        if not self.line or self.line[0] > self.size or self.line[1] != due:
             check.find("unique", place, "line %s: the outcome of prompt %d of session %s" % (
                 says["line"], says["seq"], says["session_id"]), self.line or "no such line up to there")
 
@@ -3763,7 +3783,7 @@ def read_requirements(texts, names):
     for text in ",".join(texts).split(",") if texts else []:
         match = re.match(r"([a-z_-]+)(?::([1-9][0-9]{0,15}))?\Z", text)
         name = match and {"signed": "signed_by", "cosigned": "cosigned_by"}.get(match.group(1), match.group(1).replace("-", "_"))
-        if name not in names or match.group(2) and name not in ("unique", "not_after"):
+        if name not in names or match.group(2) and (name not in ("unique", "not_after") or names is ABOUT):
             raise CannotLook("--require '%s': one of %s; unique and not-after may name a line, not-after:120" % (
                 text, ", ".join(n.replace("_", "-") for n in names)))
         found.append((name, int(match.group(2)) if match.group(2) else None))
@@ -3775,8 +3795,11 @@ def unmet(report, required):
     missing = []
     for name, line in required:
         answer = report["answers"][name]
-        reached = answer in ("yes", "partly") and line is not None and line <= min(
-            report["extents"][name], report["extents"]["complete"]) if line is not None else answer == "yes"
+        reached = answer == "yes"
+        if line is not None:
+            # A line that is younger than the block that attests it says no for itself alone.
+            late = name == "not_after" and answer == "no" and report["late_lines"] and line < report["late_lines"][0]
+            reached = (late or answer in ("yes", "partly")) and line <= min(report["extents"][name], report["extents"]["complete"])
         if not reached:
             missing.append(name.replace("_", "-") + (":%d" % line if line is not None else ""))
     return missing
@@ -3829,7 +3852,7 @@ def main():
     parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
     parser.add_argument("--signer", metavar="KEY-OR-FILE", action="append", default=[],
                         help="a key the ledger may be signed by, the newest last; or a file of them, as allowed_signers is")
-    parser.add_argument("--headers", metavar="FILE", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
+    parser.add_argument("--headers", metavar="FILE-OR-FOLDER", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
     parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique (of an opening: cosigned by) a yes")
     parser.add_argument("--head", metavar="FILE", action="append", default=[], help="a tree head that somebody kept")
     parser.add_argument("--network", metavar="NAME", help="a test network whose blocks are to count")

@@ -109,7 +109,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
     // The last line is signed by the tree head alone; the chain of a line that is hashed anew holds.
     let last = lines.pop().unwrap();
     let prev = lines.last().unwrap().split('|').next().unwrap().to_owned();
-    let rest = last.split_once('|').unwrap().1.replacen("kind:", "kind:x", 1);
+    let rest = last.split_once('|').unwrap().1.replacen("sample_future", "simple_future", 1);
     assert_ne!(rest, last.split_once('|').unwrap().1);
     let hash = gently::record::chain::line_hash(prev.parse().unwrap(), rest.as_bytes());
     lines.push(format!("{hash}|{rest}"));

@@ -96,12 +96,12 @@ def block_at(height, time, network):
             "time": int.from_bytes(bytes.fromhex(header)[68:72], "little")}
 
 
-def mine(bits, time, root=hashlib.sha256(b"home-made").digest()):
+def mine(bits, time, root=hashlib.sha256(b"home-made").digest(), prev=bytes(32)):
     """A header with a target that this machine meets."""
     size, target = bits >> 24, (bits & 0xffffff) << 8 * ((bits >> 24) - 3)
     assert size > 3
     for nonce in range(1 << 20):
-        raw = b"\0" * 3 + b" " + bytes(32) + root + time.to_bytes(4, "little") + bits.to_bytes(
+        raw = b"\0" * 3 + b" " + prev + root + time.to_bytes(4, "little") + bits.to_bytes(
             4, "little") + nonce.to_bytes(4, "little")
         work = hashlib.sha256(hashlib.sha256(raw).digest()).digest()[::-1]
         if int.from_bytes(work, "big") <= target:
@@ -1494,6 +1494,96 @@ def regtest(folder):
     on_blocks((5, 6), network="regtest", made=blocks)(folder)
 
 
+# The first block of every regtest, and what is mined on it: a chain that a checker can keep.
+REGTEST_0 = bytes.fromhex("01000000" + "00" * 32 + "3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a" + "dae5494d"
+                          + "ffff7f20" + "02000000")
+
+
+def mined(chain, time, root=hashlib.sha256(b"nothing").digest()):
+    prev = hashlib.sha256(hashlib.sha256(chain[-1]).digest()).digest()
+    block, header = mine(0x207fffff, time, root, prev)
+    chain.append(bytes.fromhex(header))
+    return {"hash": block, "height": len(chain) - 1, "network": "regtest", "source": "file", "time": time}, header
+
+
+def attested(name, after, *questions, fast=None, commit=None, options=(), **more):
+    """A ledger on regtest whose checkpoint on one commit of main is in a block, mined so many seconds after the last line;
+    `fast` sets the clock ahead before a line and back behind it."""
+    def make(folder):
+        chain, one = [REGTEST_0], Ledger(network="regtest")
+        one.made = {height: mined(chain, START - 900 + height) for height in (1, 2)}
+        one.genesis()
+        first = one.start(1, b"auth 1")
+        one.ask(first)
+        one.end(first, 2)
+        second = one.start(2, b"auth 2")
+        if fast:
+            one.time += fast
+        one.ask(second)
+        if fast:
+            one.time -= fast
+            one.line("clock_set", None, [("to", one.stamp())])
+        one.end(second, 2)
+        oid = one.main if commit is None else parent(one, one.main)
+        digest = h(one.objects[blob_of(one, oid, "checkpoint")].split(b"\0", 1)[1])
+        mined(chain, one.time + after, bytes.fromhex(digest))
+        noted(lambda one: [oid], note=lambda one, oid: ots(digest, 3))(one)
+        put(os.path.join(folder, "headers", "regtest-0.dat"), b"".join(chain))
+        one.write(folder)
+    add(name, make, questions, signers=[FIRST.text], options=["--network", "regtest", "--headers", "headers", *options], **more)
+
+
+A_, Z_ = "not_after", "not_before"
+attested("stamped_through_the_last_line", 600, yes=[A_, Z_], options=["--require", "not-after,not-before"])
+attested("stamped_through_an_older_line", 600, A_, commit=1)
+attested("stamped_through_an_older_line_required", 600, A_, commit=1, options=["--require", "not-after"], code=1)
+attested("stamped_through_the_line_required", 600, A_, commit=1, options=["--require", "not-after:7"])
+attested("stamped_through_a_line_before_the_required", 600, A_, commit=1, options=["--require", "not-after:12"], code=1)
+attested("stamped_hours_before", -7300, A_)
+attested("stamped_by_a_fast_clock", 600, A_, fast=9000)
+attested("stamped_by_a_fast_clock_required_before", 600, A_, fast=9000, options=["--require", "not-after:7"])
+attested("stamped_by_a_fast_clock_required_behind", 600, A_, fast=9000, options=["--require", "not-after:13"], code=1)
+
+WITNESS, WITNESS_KEY = "witness.invalid/one", Key(b"\x44" * 32)
+
+
+def cosigned(name, change, *questions, at=0, seconds=60, options=(), **more):
+    """A ledger with a cosigned tree head on a commit of main, so many before the newest, and a policy that asks one witness."""
+    def make(folder):
+        one = scenario()
+        oid = one.main
+        for _ in range(at):
+            oid = parent(one, oid)
+        note = one.objects[blob_of(one, oid, "checkpoint")].split(b"\0", 1)[1]
+        material, moment = b"\x04" + WITNESS_KEY.public, one.time + seconds
+        ident = hashlib.sha256(WITNESS.encode() + b"\n" + material).digest()[:4]
+        text = note.split(b"\n\n")[0] + b"\n"
+        signature = WITNESS_KEY.sign(b"cosignature/v1\ntime %d\n" % moment + text)
+        note, signature = change(note, signature)
+        line = "\u2014 %s %s\n" % (WITNESS, base64.b64encode(ident + moment.to_bytes(8, "big") + signature).decode())
+        tree = one.tree({oid: note + line.encode()})
+        raw = "tree %s\nauthor n <n@n> 1707113500 +0000\ncommitter n <n@n> 1707113500 +0000\n\nnotes\n" % tree
+        one.refs["refs/notes/witness"] = one.put("commit", raw.encode())
+        vkey = "%s+%s+%s" % (WITNESS, ident.hex(), base64.b64encode(material).decode())
+        put(os.path.join(folder, "policy"), ("witness one %s\nquorum one\n" % vkey).encode())
+        one.write(folder)
+    add(name, make, questions, options=["--policy", "policy", *options], **more)
+
+
+def as_it_is(note, signature):
+    return note, signature
+
+
+# The scenario has an open session behind its last segment, so nothing is cosigned through the last signed line.
+cosigned("cosigned_newest_head", as_it_is, "unique", "not_after")
+cosigned("cosigned_newest_head_required", as_it_is, "unique", options=["--require", "unique"], code=1)
+cosigned("cosigned_line_required", as_it_is, "unique", options=["--require", "unique:40,not-after:40"])
+cosigned("cosigned_older_head_required", as_it_is, "unique", at=2, options=["--require", "unique:45"], code=1)
+cosigned("cosigned_by_nobody", lambda note, signature: (note, bytes(64)), "unique")
+cosigned("cosigned_r_with_a_part_of_order_2", lambda note, signature: (note, Bent(WITNESS_KEY, 4).sign(b"something else")), "unique")
+cosigned("cosigned_malleable", lambda note, sig: (note, sig[:32] + (int.from_bytes(sig[32:], "little") + V.L).to_bytes(32, "little")), "unique")
+
+
 add("regtest_ledger", regtest, (N, "not_after"), signers=[FIRST.text])
 add("regtest_ledger_required", regtest, (N,), signers=[FIRST.text], options=["--require", "not-before"], code=1)
 add("regtest_ledger_named", regtest, (), signers=[FIRST.text], options=["--require", "not-before", "--network", "regtest"], yes=[N])
@@ -1858,6 +1948,26 @@ opening("bitcoin_that_calls_itself_regtest", home_made_block("regtest", "bitcoin
 opening("bitcoin_that_calls_itself_regtest_and_the_checker_too", home_made_block("regtest", "bitcoin"), CONSISTENT, "not_before",
         options=["--network", "regtest"])
 opening("bitcoin_of_a_home_made_block", home_made_block("bitcoin", "bitcoin"), CONSISTENT, "not_before")
+
+
+def home_made_both():
+    """The block of the session and that of the stamp were made at home, and the ledger is one of bitcoin."""
+    made = {}
+
+    def hook(on, name, value):
+        if (on, name) == ("block", "session_start#1"):
+            made["block"], made["header"] = regtest_block(value["height"], 1363000000)
+            return {**made["block"], "network": "regtest", "height": value["height"]}
+        return made["header"] if (on, name) == ("header", "session_start#1") else value
+    one = teller(hook=hook)
+    file = Opened(one, one.first, ONE, stamp=stamped(one, 15, HEIGHTS[0] + 5, one.time + 600))
+    file.file["headers"][0][1] = made["header"]
+    return file.bytes()
+
+
+opening("bitcoin_stamped_at_home", home_made_both, CONSISTENT, "not_before", "not_after", options=["--require", "not-after"])
+opening("bitcoin_stamped_at_home_as_regtest", home_made_both, CONSISTENT, "not_before", "not_after",
+        options=["--require", "not-after", "--network", "regtest"])
 opening("regtest_required", home_made_block("regtest", "regtest"), "not_before", "not_after", options=["--require", "not-before"], code=1)
 opening("regtest_named", home_made_block("regtest", "regtest"), yes=GOOD + ("not_before",),
         options=["--require", "not-before", "--network", "regtest"])
@@ -1876,6 +1986,11 @@ def stamp_is(make, session="first", wanted=ONE, change=None, **kinds):
     return build
 
 
+def one_line(one, event):
+    """How many lines are before an event's."""
+    return find(one, event)
+
+
 REGTEST = ["--network", "regtest"]
 ENOUGH = 15                     # lines: all of the first session's opened ones are among them
 
@@ -1886,6 +2001,12 @@ def with_stamp(name, make, *questions, yes=(), options=REGTEST, **more):
 
 with_stamp("honest_stamp", lambda one: stamped(one, ENOUGH, 9, one.time + 600), yes=GOOD + ("not_before", "not_after"))
 with_stamp("honest_stamp_of_the_head", lambda one: stamped(one, len(one.lines), 9, one.time + 600), yes=GOOD + ("not_before", "not_after"))
+with_stamp("honest_stamp_of_a_failure", lambda one: stamped(one, len(one.lines), 9, one.time + 600), yes=GOOD + ("not_before", "not_after"),
+           wanted=[(3, "prompt")])
+with_stamp("honest_stamp_before_the_outcome", lambda one: stamped(one, one_line(one, "response_fail"), 9, one.time + 600),
+           yes=GOOD + ("not_before", "not_after"), wanted=[(3, "prompt")], change=lambda file: file.at("response_fail").pop() and None)
+with_stamp("stamp_of_an_outcome_that_fails", lambda one: stamped(one, len(one.lines), 9, one.time + 600), "not_after", CONSISTENT,
+           wanted=[(3, "prompt")], change=lambda file: file.at("response_fail")[3].__setitem__(0, ZERO))
 with_stamp("stamp_on_regtest", lambda one: stamped(one, ENOUGH, 9, one.time + 600), "not_before", "not_after", yes=GOOD, options=[])
 with_stamp("stamp_without_a_header", lambda one: stamped(one, ENOUGH, 9, one.time + 600, header=False), "not_after", yes=GOOD)
 with_stamp("stamp_before_the_start", lambda one: stamped(one, ENOUGH, 4, one.time + 600), "not_after")
@@ -1962,8 +2083,10 @@ def main():
         function(path)
         # The exit code speaks of consistent and complete, and of lines that nobody signed.
         code = 1 if {C, S, "complete"} & set(questions) else 0
-        index.append({"name": name, "not_yes": list(questions), "log": log, "yes": [], "options": [], "code": code,
-                      "signers": [FIRST.text, SECOND.text], **more})
+        entry = {"name": name, "not_yes": list(questions), "log": log, "yes": [], "options": [], "code": code,
+                 "signers": [FIRST.text, SECOND.text], **more}
+        entry["options"] = [os.path.join(os.path.abspath(path), word) if word in ("headers", "policy") else word for word in entry["options"]]
+        index.append(entry)
     put(os.path.join(folder, "index.json"), json.dumps({"signers": [FIRST.text, SECOND.text], "ledgers": index,
                                                              "openings": write_openings(folder, sys.argv[2:])}).encode())
 
