@@ -12,6 +12,7 @@ mod artifacts;
 mod at_hand;
 mod auth;
 mod backup;
+mod beside;
 mod bitcoind;
 mod bracket;
 mod by_hand;

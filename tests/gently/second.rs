@@ -119,7 +119,6 @@ fn samples() -> Vec<(String, Value, [Vec<String>; 2])> {
 }
 
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn the_script_gives_the_sample_ledgers_what_their_readme_says() {
     let samples = samples();
     let asked: Vec<_> = samples.iter().flat_map(|(_, _, asked)| asked.clone()).collect();
@@ -142,7 +141,6 @@ fn the_script_gives_the_sample_ledgers_what_their_readme_says() {
 }
 
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn the_sample_ledgers_get_the_same_answers() {
     let mut results = Vec::new();
     for (name, _, [with_log, bare]) in samples() {
@@ -154,7 +152,6 @@ fn the_sample_ledgers_get_the_same_answers() {
 
 /// Nobody signed it, and git would do what it says.
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn what_the_config_says_is_nothing_to_either() {
     let folder = tempfile::tempdir().unwrap();
     let bundle = root().join("tests/vectors/ledgers/honest/ledger.bundle");
@@ -296,7 +293,6 @@ fn the_script_gives_every_attack_what_its_comment_says() {
 }
 
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn tampered_ledgers_get_the_same_answers_and_none_passes() {
     let (dir, index) = tampered();
     let mut results = Vec::new();
@@ -319,7 +315,6 @@ fn tampered_ledgers_get_the_same_answers_and_none_passes() {
 
 /// Opening files: `gently audit check` and the script.
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn opening_files_get_the_same_answers() {
     let (dir, index) = tampered();
     let mut results = Vec::new();
@@ -397,7 +392,6 @@ fn the_script_reads_traps_under_a_budget() {
 }
 
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn gently_reads_traps_under_a_budget() {
     let (dir, names) = resources();
     for (name, opening) in names {
@@ -444,7 +438,6 @@ fn the_script_reads_a_plain_clone_and_refuses_a_shallow_one() {
 }
 
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn a_plain_clone_gets_the_same_answers() {
     clones(|repository| {
         let (says, ours) = both(repository, None, None);
@@ -485,7 +478,6 @@ fn asking(home: &Path, words: &[&str]) -> Output {
 }
 
 #[test]
-#[ignore = "until both verifiers read the second edition"]
 fn a_ledger_of_the_real_binary_gets_the_same_answers() {
     let dir = tempfile::tempdir().unwrap();
     let home: PathBuf = dir.path().join("home");
