@@ -250,7 +250,7 @@ fn signers_of(repository: &Repository, newest_first: &[(Oid, Commit)]) -> Result
 fn file_of(repository: &Repository, commit: &Commit, name: &str) -> Result<Option<Vec<u8>>, String> {
     let tree = repository.tree(&commit.tree).map_err(|e| e.actual())?;
     let entry = tree.into_iter().find(|entry| entry.name == name);
-    entry.map(|entry| repository.blob(&entry.id).map_err(|e| format!("{name}: {}", e.actual()))).transpose()
+    entry.map(|entry| repository.file(&entry).map_err(|e| format!("{name}: {}", e.actual()))).transpose()
 }
 
 fn prepare_dir(dir: &Path) -> Result<(), String> {

@@ -10,6 +10,7 @@ use crate::ledger::Oid;
 use crate::record::block::{Header, Network};
 use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
+use crate::record::limits;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 
@@ -110,7 +111,8 @@ impl Checker<'_> {
     fn read_proofs(&mut self) -> Vec<Claim> {
         let tip = self.history.notes.iter().find(|(name, _)| name == NOTES_OTS).map(|(_, tip)| *tip);
         // What can't be read was named when the notes were walked.
-        let Some(notes) = tip.and_then(|tip| self.repository.notes(&tip).ok()) else { return Vec::new() };
+        let most = if self.saved_base() { limits::NOTE_OBJECTS } else { self.main_lines.len() };
+        let Some(notes) = tip.and_then(|tip| self.repository.notes_within(&tip, most).ok()) else { return Vec::new() };
         let mut heads = Vec::new();
         for (node, line) in self.history.on_main().zip(&self.main_lines) {
             if let (Some(blob), Some(head), Some(line)) = (notes.get(&node.id), node.log, line) {
@@ -121,7 +123,11 @@ impl Checker<'_> {
         for (commit, blob, head, line) in heads {
             let Ok(bytes) = self.repository.blob(&blob) else { continue };
             match claim(&bytes, head) {
-                Ok((blocks, _)) if !blocks.is_empty() => claims.push(Claim { line, commit, blocks }),
+                Ok((blocks, _)) if !blocks.is_empty() => {
+                    let kept = u64::try_from(blocks.len()).unwrap_or(u64::MAX).saturating_mul(256);
+                    self.repository.budget().keep(|| format!("{NOTES_OTS}, object {blob}"), kept);
+                    claims.push(Claim { line, commit, blocks });
+                }
                 Ok((_, promised)) => {
                     self.proofs.pending += u64::from(promised);
                     oldest = oldest.or(promised.then_some(commit));

@@ -2,9 +2,7 @@
 
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, Repository, Target};
-
-/// Folders of a notes tree: git splits 40 digits into pairs as notes grow.
-const MAX_DEPTH: usize = 20;
+use crate::record::limits;
 
 /// The note on a commit in one of the notes refs; none when there is none.
 pub(super) fn note(repository: &Repository, reference: &str, commit: &str) -> Result<Option<Vec<u8>>, String> {
@@ -29,7 +27,7 @@ fn blob(repository: &Repository, tree: &Oid, name: &str, depth: usize) -> Result
         }
         if let Some(rest) = name.strip_prefix(&entry.name)
             && entry.mode == "40000"
-            && depth < MAX_DEPTH
+            && depth < limits::NOTES_DEPTH
             && let Some(found) = blob(repository, &entry.id, rest, depth + 1)?
         {
             return Ok(Some(found));
