@@ -41,6 +41,9 @@ use crate::store::{Read, StoreError};
 /// The file that says what a turn may refer to.
 pub const CONTEXT: &str = "context.json";
 
+/// What only its owner may touch, and the widest mode it may have; keys are looked at where they are read.
+pub const PRIVATE: [(&str, u32); 4] = [("", 0o700), ("gently.db", 0o600), (config::FILE, 0o600), (CONTEXT, 0o600)];
+
 /// Why a home can't be found, made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
@@ -60,6 +63,19 @@ pub enum HomeError {
         path: PathBuf,
         /// What is missing.
         part: &'static str,
+    },
+    /// Others can read or change what is private.
+    #[error(
+        "{} has mode {mode:04o}: others than its owner can read or change it, so nothing is recorded. \
+         chmod {widest:o} {}", path.display(), path.display()
+    )]
+    Wide {
+        /// What.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+        /// The widest it may have.
+        widest: u32,
     },
     /// An origin that the format does not allow.
     #[error("'{origin}' can't be a ledger's name: it must not be empty, nor hold white space or '+'")]
@@ -203,6 +219,22 @@ impl Home {
         made.map(|()| Home { root: root.to_owned() })
     }
 
+    /// Refuses when others than its owner may read, or change, what is in it.
+    ///
+    /// For whatever records: a text that others read, or a configuration that others write, is no secret and no guard.
+    pub fn is_private(&self) -> Result<(), HomeError> {
+        for (name, widest) in PRIVATE {
+            let path = if name.is_empty() { self.root.clone() } else { self.root.join(name) };
+            // What is missing is told by whoever needs it.
+            let Ok(found) = std::fs::metadata(&path) else { continue };
+            let mode = mode_of(&found);
+            if mode & !widest & 0o777 != 0 {
+                return Err(HomeError::Wide { path, mode, widest });
+            }
+        }
+        Ok(())
+    }
+
     /// The home's directory.
     pub fn root(&self) -> &Path {
         &self.root
@@ -281,10 +313,20 @@ impl Home {
     }
 }
 
+#[cfg(unix)]
+fn mode_of(found: &std::fs::Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(found) & 0o777
+}
+
+#[cfg(not(unix))]
+fn mode_of(_: &std::fs::Metadata) -> u32 {
+    0
+}
+
 /// Takes the lock of whoever makes a home; the file that is locked is the one at that path.
 fn lock_init(path: &Path) -> Result<File, HomeError> {
     loop {
-        let lock = File::create(path).map_err(|e| io("make", path, &e))?;
+        let lock = crate::os::open_private(path).map_err(|e| io("make", path, &e))?;
         lock.lock().map_err(|e| io("lock", path, &e))?;
         if is_at(&lock, path) {
             return Ok(lock);
@@ -353,7 +395,7 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     let config = root.join(config::FILE);
     let context = root.join(CONTEXT);
     for (path, text) in [(&config, config::genesis_file(options.network)), (&context, GENESIS_CONTEXT.to_owned())] {
-        std::fs::write(path, text).and_then(|()| File::open(path)?.sync_all()).map_err(|e| io("write", path, &e))?;
+        crate::os::replace_file(path, text.as_bytes(), 0o600).map_err(|e| io("write", path, &e))?;
     }
     let genesis = genesis(options, &signing, now)?;
     let kernel = Kernel::genesis();

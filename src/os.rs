@@ -60,6 +60,24 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     if found.is_file() { File::open(path) } else { Err(not_regular(kind_of(found.file_type()))) }
 }
 
+/// Opens a file of mode 0600 as it is, and makes an empty one where there is none; no link is followed, nothing is cut.
+///
+/// For locks: whoever put a link there would have it lock, make or empty a file of his choice.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    let opened = {
+        use rustix::fs::{Mode, OFlags, open};
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        open(path, flags, Mode::RUSR | Mode::WUSR).map(File::from)
+    };
+    #[cfg(not(unix))]
+    let opened = std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    match (opened, std::fs::symlink_metadata(path)) {
+        (_, Ok(found)) if !found.is_file() => Err(not_regular(kind_of(found.file_type()))),
+        (opened, _) => Ok(opened?),
+    }
+}
+
 /// Reads a regular file that has at most so many bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
@@ -121,6 +139,27 @@ pub fn no_core_dump() {
     }
 }
 
+/// Ends the process when something takes too long, unless it is dropped before.
+#[derive(Debug)]
+pub struct Deadline {
+    /// Dropped with it, which ends the wait.
+    _ended: std::sync::mpsc::Sender<()>,
+}
+
+impl Deadline {
+    /// From now on; `late` is run just before the process ends with this exit code.
+    pub fn start(within: std::time::Duration, code: i32, late: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+        let (ended, end) = std::sync::mpsc::channel();
+        std::thread::Builder::new().name("deadline".to_owned()).spawn(move || {
+            if end.recv_timeout(within) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                late();
+                std::process::exit(code);
+            }
+        })?;
+        Ok(Deadline { _ended: ended })
+    }
+}
+
 /// Bounds the address space of this process, unless it is bounded closer already.
 pub fn bound_memory(bytes: u64) {
     #[cfg(unix)]
@@ -166,9 +205,14 @@ mod tests {
         ] {
             assert!(why(open_regular(&at(name))).starts_with(what), "{name}: {}", why(open_regular(&at(name))));
             assert!(why(replace_file(&at(name), b"new", 0o600)).starts_with(what), "{name}");
+            assert!(why(open_private(&at(name))).starts_with(what), "{name}");
         }
         assert!(why(open_regular(Path::new("/dev/zero"))).starts_with("a device"));
         assert_eq!(open_regular(&at("gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(std::fs::read(at("file")).unwrap(), b"text");
+        drop(open_private(&at("file")).unwrap());
+        drop(open_private(&at("lock")).unwrap());
+        assert_eq!(std::fs::metadata(at("lock")).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read(at("file")).unwrap(), b"text");
     }
 

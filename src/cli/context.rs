@@ -234,6 +234,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     let database = home.paths().database();
     let store = Sqlite::open_to_read(&database)?;
     let kernel = Home::kernel(&store)?;
+    let config = config.on_host(kernel.host_role());
     let declared = args.refs.declared(&config, &store)?;
     let none = choose::CallArgs::default();
     let model = choose::choose(args.model.as_deref(), &none, &config, &database).await?.model;

@@ -44,6 +44,11 @@ impl Budget {
         Budget(Arc::new(Spent { objects, inflated, kept, allowed: OnceLock::new(), refused: OnceLock::new() }))
     }
 
+    /// How many bytes of objects are on the disk.
+    pub fn on_disk(&self) -> u64 {
+        folder::bytes_of(&self.0.objects)
+    }
+
     /// What was too much, if something was.
     pub fn refused(&self) -> Option<&Refusal> {
         self.0.refused.get()
