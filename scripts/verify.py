@@ -1,48 +1,65 @@
 #!/usr/bin/env python3
 """Checks a gently ledger: a second opinion that shares no code with gently.
 
-    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--signer KEY-OR-FILE] [--policy FILE] [--head FILE]…
-                      [--headers FILE] [--json]
+    scripts/verify.py REPO-OR-BUNDLE [--log FILE] [--checkpoint FILE] [--signer KEY-OR-FILE]… [--policy FILE] [--head FILE]…
+                      [--headers FILE] [--network NAME] [--require ANSWER,…] [--json]
     scripts/verify.py --log FILE                    judges the lines of a log alone
-    scripts/verify.py --opening FILE [--signer KEY-OR-FILE] [--policy FILE] [--headers FILE] [--json]
-                                                    one opened text, without any ledger
+    scripts/verify.py --opening FILE [--signer KEY-OR-FILE]… [--policy FILE] [--headers FILE] [--network NAME]
+                      [--require ANSWER,…] [--json]
+                                                    opened texts, without any ledger
 
-With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
+The tree head of a log is the file audit.checkpoint beside it, unless --checkpoint names another. Keys are given the newest
+last. With --receipt FILE (as often as wanted) the ledger must continue what its owner once signed.
 
 Written from docs/format.md; "section" below is a section of that page. Needs Python 3.9, its standard
-library, `git` and `ssh-keygen`. It checks steps 1 to 5 of section 12: the database is not
-looked at, and the answers say so. OpenTimestamps proofs are read, and with --headers (a file of 80
-bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the chain in it.
+library, `git` and `ssh-keygen`. The database is not looked at, and the answers say so. OpenTimestamps proofs are read, and
+with --headers (a file of 80 bytes a block, called NETWORK-START.dat, as `gently anchor sync` keeps it) held against the
+chain in it.
 
-Exit 0: consistent and complete, and nothing is `no`. 1: something was found. 2: could not look.
+Exit 0: consistent and complete, and no line is signed by nobody (an opening: consistent, commitment and tree head are yes,
+and signed by, when keys are given). 1: not so, or an answer that --require names is not yes. 2: nothing could be judged, or
+it was refused.
 
-How it reads: git is asked for raw objects only (`cat-file --batch`) and every object's name is computed
-again here. Every Ed25519 signature is checked here (strictly: canonical S, A and R, no small order);
-`ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one as well, or
-about all of them with --every-signature (some 5 ms each). The log is streamed segment by segment.
+How it reads: git is asked for raw objects only, for their sizes first, and every object's name is computed again here; refs
+are read here, from regular files. Every Ed25519 signature is checked here, by one predicate (s < L, A and R canonical and of
+no small order, sB - hA is R); `ssh-keygen -Y verify` is asked about the 1st, 2nd, 4th, 8th … signed commit and the last one
+as well, or about all of them with --every-signature (some 5 ms each). The log is read segment by segment. What takes longer
+than its size allows, or more memory than git is given, is refused.
 """
 import argparse
+import array
 import base64
 import binascii
 import datetime
+import errno
 import hashlib
 import hmac
 import json
 import os
 import re
+import resource
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 GENESIS = "39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69"
 ZERO = "0" * 64
 QUESTIONS = ("consistent", "complete", "unique", "not_before", "not_after", "signed_by")
-MAX_LINE = 65535                # section "Format questions", 24
+MAX_LINE = 65535
 MAX_NUMBER = 2 ** 64 - 1        # numbers in the log; heights below
 MAX_HEIGHT = 2 ** 32 - 1
 MAX_JSON_NUMBER = 2 ** 53 - 1
-MAX_OBJECT = 64 << 20           # "Format questions", 42
+# How many bytes an object may have, by what it is for; a larger one is unreadable, and is not inflated.
+MAX_COMMIT = MAX_TREE = MAX_HEAD = 16 << 10
+MAX_DOCUMENT = MAX_NOTE = 64 << 10
+MAX_SEGMENT = 64 << 20
+MAX_FILE = {"prompt_hash": 65, "response_hash": 65, "chain_entry": 65, "session": 65, "btc_header": 161,
+            "checkpoint": MAX_HEAD, "audit.log": MAX_SEGMENT}
+MAX_PACKED_REFS = 64 << 20
+SHORTEST_LINE = 90              # 64 digits of HASH, a time, and what must be between the bars
 MAX_TIME = 253402300799         # the last second of the year 9999
 FINDINGS_SHOWN = 100
 HEX64 = re.compile(r"[0-9a-f]{64}\Z")
@@ -96,20 +113,40 @@ def add_points(p, q):
     return (e * f % P, g * h % P, f * g % P, e * h % P)
 
 
-def small_order(p):
-    for _ in range(3):
-        p = add_points(p, p)
-    return p[0] % P == 0 and (p[1] - p[2]) % P == 0
+def double_and_add(n, point):
+    total = IDENTITY
+    while n:
+        if n & 1:
+            total = add_points(total, point)
+        point, n = add_points(point, point), n >> 1
+    return total
+
+
+def encode(point):
+    z = pow(point[2], P - 2, P)
+    x, y = point[0] * z % P, point[1] * z % P
+    return (y | (x & 1) << 255).to_bytes(32, "little")
+
+
+def torsion():
+    """The eight points of small order, as multiples of one of order 8."""
+    for y in range(2, 99):
+        point = decompress(y.to_bytes(32, "little"))
+        eighth = double_and_add(L, point) if point else IDENTITY
+        points = [double_and_add(n, eighth) for n in range(8)]
+        if len({encode(one) for one in points}) == 8:
+            return points
+    raise AssertionError
 
 
 class Multiples:
-    """n·16^i·Q for n < 16 and i < 64, each as (y+x, y-x, 2dxy): one addition for four bits."""
+    """n·2^(bits·i)·Q for each digit n, each as (y+x, y-x, 2dxy): one addition for each digit."""
 
-    def __init__(self, point):
-        rows, flat = [], []
-        for _ in range(64):
+    def __init__(self, point, bits=4):
+        rows, flat, count, places = [], [], (1 << bits) - 1, 256 // bits
+        for _ in range(places):
             row = [point]
-            for _ in range(14):
+            for _ in range(count - 1):
                 row.append(add_points(row[-1], point))
             flat.extend(row)
             point = add_points(row[-1], point)
@@ -123,16 +160,17 @@ class Multiples:
             zi, inverse = inverse * prefix[i] % P, inverse * z % P
             x, y = x * zi % P, y * zi % P
             flat[i] = ((y + x) % P, (y - x) % P, 2 * D * x * y % P)
-        for i in range(64):
-            rows.append([None] + flat[15 * i:15 * i + 15])
-        self.rows = rows
+        for i in range(places):
+            rows.append([None] + flat[count * i:count * i + count])
+        self.rows, self.bits = rows, bits
 
     def add_times(self, n, p):
         """p + n·Q."""
         x1, y1, z1, t1 = p
+        mask, bits = (1 << self.bits) - 1, self.bits
         for row in self.rows:
-            q = row[n & 15]
-            n >>= 4
+            q = row[n & mask]
+            n >>= bits
             if q is None:
                 continue
             a, b = (y1 - x1) * q[1] % P, (y1 + x1) * q[0] % P
@@ -143,27 +181,38 @@ class Multiples:
 
 
 class Ed25519:
-    """Checks signatures; keeps the multiples of every key it has seen."""
+    """The one predicate: s < L, A and R canonical and of no small order, and the encoding of sB − hA is R byte for
+    byte. Keeps the multiples of every key it has seen, and larger tables of a key that signed much."""
+
+    MANY = 150
 
     def __init__(self):
         y = 4 * pow(5, P - 2, P) % P
-        self.base = Multiples(decompress(y.to_bytes(32, "little")))
-        self.keys = {}
+        self.base_point = decompress(y.to_bytes(32, "little"))
+        self.base, self.small = Multiples(self.base_point), {encode(point) for point in torsion()}
+        self.keys, self.seen = {}, {}
+
+    def table(self, key):
+        if key not in self.keys:
+            point = None if key in self.small else decompress(key)
+            self.keys[key] = point and Multiples((-point[0] % P, point[1], 1, -point[3] % P))
+        seen = self.seen[key] = self.seen.get(key, 0) + 1
+        if seen == self.MANY and self.keys[key]:
+            point = decompress(key)
+            self.keys[key] = Multiples((-point[0] % P, point[1], 1, -point[3] % P), 8)
+            if self.base.bits == 4:
+                self.base = Multiples(self.base_point, 8)
+        return self.keys[key]
 
     def verify(self, key, message, signature):
-        if key not in self.keys:
-            point = decompress(key)
-            good = point is not None and not small_order(point)
-            self.keys[key] = Multiples((-point[0] % P, point[1], 1, -point[3] % P)) if good else None
-        minus_key = self.keys[key]
         r, s = signature[:32], int.from_bytes(signature[32:], "little")
-        if minus_key is None or len(signature) != 64 or s >= L:
+        if len(key) != 32 or len(signature) != 64 or s >= L or r in self.small:
+            return False
+        minus_key = self.table(key)
+        if minus_key is None:
             return False
         h = int.from_bytes(hashlib.sha512(r + key + message).digest(), "little") % L
-        q = minus_key.add_times(h, self.base.add_times(s, IDENTITY))
-        z = pow(q[2], P - 2, P)
-        x, y = q[0] * z % P, q[1] * z % P
-        return (y | (x & 1) << 255).to_bytes(32, "little") == r and not small_order(q)
+        return encode(minus_key.add_times(h, self.base.add_times(s, IDENTITY))) == r
 
 
 # ---------------------------------------------------------------- spellings
@@ -257,9 +306,15 @@ def one_of(*words):
     return lambda value: isinstance(value, str) and value in words
 
 
-def is_origin(value):
+def is_note_name(value):
+    """A name that may stand in a signed note."""
     return isinstance(value, str) and value != "" and "+" not in value and not any(
         c.isspace() or ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 for c in value)
+
+
+def is_origin(value):
+    """A ledger's own name: 1 to 100 printable bytes of ASCII, no blank, no plus."""
+    return isinstance(value, str) and re.match(r"[!-*,-~]{1,100}\Z", value) is not None
 
 
 def fields(value, schema):
@@ -376,12 +431,25 @@ def header_faults(header, block_hash, height, time, network, epochs):
                 faults.append("bits %08x are not those of epoch %d" % (bits, epoch))
             if height % EPOCH_BLOCKS == EPOCH_BLOCKS - 1 and last not in ("-", block_hash):
                 faults.append("the last block of epoch %d is %s" % (epoch, last))
-        else:
-            steps = min(epoch - len(epochs) + 1, 128)
-            most = min(target_of(epochs[-1][0]) << 2 * steps, target_of(EASIEST["bitcoin"]))
-            if target > most:
-                faults.append("bits %08x are easier than epoch %d can be" % (bits, epoch))
     return faults
+
+
+FIT_HEIGHT, FIT_TIME = 830592, 1708008110
+
+
+def fit(height, seconds):
+    """Whether a height and a time belong together: |height - 830592 - d| <= 2016 + |d|/10, d = (time - T)/600."""
+    apart = seconds - FIT_TIME
+    return abs(6000 * (height - FIT_HEIGHT) - 10 * apart) <= 6000 * 2016 + abs(apart)
+
+
+def cheap(header, network, epochs):
+    """Whether a header shows less than a sixteenth of the work that the table's last epoch asks for."""
+    target = target_of(int.from_bytes(bytes.fromhex(header)[72:76], "little"))
+    return network == "bitcoin" and bool(epochs) and (target is None or target > 16 * target_of(epochs[-1][0]))
+
+
+AHEAD = 7200                    # how far a block's clock may be ahead of a ledger's, and the other way round
 
 
 def bits_of(target):
@@ -393,6 +461,11 @@ def bits_of(target):
 
 def read_chain(path, network, epochs):
     """{height: header} of a file of kept headers: linked, with work, of the difficulty that is due."""
+    if os.path.isdir(path):
+        inside = [name for name in sorted(os.listdir(path)) if re.match(network + r"-(0|[1-9][0-9]*)\.dat\Z", name)]
+        if not inside:
+            raise CannotLook("--headers %s: no file %s-START.dat in it" % (path, network))
+        path = os.path.join(path, inside[0])
     name = re.match(r"([a-z0-9]+)-(0|[1-9][0-9]*)\.dat\Z", os.path.basename(path))
     if not name or name.group(1) != network:
         raise CannotLook("--headers %s: expected a file %s-START.dat" % (path, network))
@@ -564,7 +637,7 @@ def key_id(name, kind, key):
 def read_vkey(text):
     """(name, kind, key) of NAME+ID+BASE64. ValueError when it is none."""
     parts = text.split("+", 2)
-    if len(parts) != 3 or not is_origin(parts[0]):
+    if len(parts) != 3 or not is_note_name(parts[0]):
         raise ValueError("'%s' is no verifier key NAME+ID+BASE64" % text[:80])
     material = decode_base64(parts[2].encode())
     if material is None or len(material) != 33 or material[0] not in (LOG_KEY, COSIGNER_KEY):
@@ -695,7 +768,7 @@ def read_cosigned_head(raw):
             name = match.group(1).decode()
         except UnicodeDecodeError:
             return None
-        if not is_origin(name):
+        if not is_note_name(name):
             return None
         found.append((name, signed[:4], signed[4:]))
     return head, parts, found
@@ -703,23 +776,94 @@ def read_cosigned_head(raw):
 
 # ---------------------------------------------------------------- git
 
+def regular(path):
+    """Whether a regular file stands there: a link, a pipe or a device is never opened."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def open_regular(path):
+    """A file for reading. CannotLook when it is a link, a pipe, a device or a folder."""
+    try:
+        file = open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise CannotLook("%s is unreadable: it is a symbolic link, and a regular file belongs there" % path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise CannotLook("%s is unreadable: it is no regular file" % path)
+    return file
+
+
+def a_folder(path):
+    """Whether a folder is there. CannotLook when something else is."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    if not stat.S_ISDIR(mode):
+        raise CannotLook("%s is unreadable: a folder belongs there, and it is something else" % path)
+    return True
+
+
 def is_repository(folder):
     """Whether it is a repository's own folder: its configuration is never asked."""
     return (os.path.isdir(os.path.join(folder, "objects")) and os.path.isdir(os.path.join(folder, "refs"))
             and os.path.lexists(os.path.join(folder, "HEAD")))
 
 
-def in_a_circle(objects, through=()):
-    """Whether folders of objects that stand in for each other come back to one of them."""
+def object_folders(objects, through=()):
+    """A folder of objects and those that stand in for it. CannotLook when they come back to one of them."""
     objects = os.path.realpath(objects)
     if objects in through:
-        return True
-    try:
-        with open(os.path.join(objects, "info", "alternates"), encoding="utf-8", errors="surrogateescape") as file:
-            others = [line for line in file.read().split("\n") if line and not line.startswith("#")]
-    except OSError:
-        return False
-    return any(in_a_circle(os.path.join(objects, other), through + (objects,)) for other in others if "\0" not in other)
+        raise CannotLook("the folders that %s/info/alternates names lead back to it" % through[0])
+    if len(through) > 5:
+        raise CannotLook("%s/info/alternates leads through more than five folders" % through[0])
+    folders, alternates = [objects], os.path.join(objects, "info", "alternates")
+    if os.path.lexists(alternates):
+        with open_regular(alternates) as file:
+            text = file.read(64 << 10).decode("utf-8", "surrogateescape")
+        for other in [line for line in text.split("\n") if line and not line.startswith("#") and "\0" not in line]:
+            if os.path.isdir(os.path.join(objects, other)):
+                folders += object_folders(os.path.join(objects, other), through + (objects,))
+    return folders
+
+
+class Budget:
+    """How long a look may take, by how much there is to look at: what is small and takes long was made to."""
+
+    SECONDS, SECONDS_A_MIB = 40, 20
+
+    def __init__(self):
+        self.bytes, self.size_of_indexes = 0, 0
+
+    def seconds(self):
+        return self.SECONDS + self.SECONDS_A_MIB * (self.bytes >> 20)
+
+    def check(self, where):
+        used = os.times()
+        if used.user + used.system + used.children_user + used.children_system > self.seconds():
+            raise CannotLook("%s: refused, it takes more than %d seconds for %d MiB of ledger" % (
+                where, self.seconds(), self.bytes >> 20))
+
+    def limit_child(self):
+        """What git may take; a damaged or hostile object then ends git, not the machine."""
+        most = (512 << 20) + 2 * self.size_of_indexes
+        for kind, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, self.seconds()), (resource.RLIMIT_CORE, 0)):
+            try:
+                _, hard = resource.getrlimit(kind)
+                if hard != resource.RLIM_INFINITY:
+                    value = min(value, hard)
+                resource.setrlimit(kind, (value, hard))
+            except (ValueError, OSError):
+                pass
+
+
+OURS = re.compile(r"refs/(?:heads/(?:main|branch-[1-7])|notes/(?:ots|witness))\Z")
+ORIGIN_REF = re.compile(r"refs/remotes/origin/(main|branch-[1-7])\Z")
 
 
 class Git:
@@ -731,15 +875,21 @@ class Git:
         self.env.update(GIT_NO_REPLACE_OBJECTS="1", GIT_NO_LAZY_FETCH="1", GIT_CONFIG_NOSYSTEM="1", GIT_TERMINAL_PROMPT="0",
                         GIT_CONFIG_GLOBAL=os.devnull, GIT_OPTIONAL_LOCKS="0", LC_ALL="C",
                         GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.abspath(path)))
-        self.unpacked, self.batch = None, None
+        self.unpacked, self.batch, self.sizes_of, self.budget, self.links = None, None, None, Budget(), set()
         try:
             self.open(path)
         except BaseException:
             self.close()
             raise
 
+    AT_ONCE = 400
+    CAREFUL = ["-c", "safe.directory=*", "-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false",
+               "-c", "core.packedGitWindowSize=16m", "-c", "core.packedGitLimit=64m", "-c", "core.deltaBaseCacheLimit=16m",
+               "-c", "core.bigFileThreshold=1m", "-c", "pack.threads=1", "-c", "core.multiPackIndex=false"]
+
     def open(self, path):
         if os.path.isfile(path):
+            self.budget.bytes = os.path.getsize(path)
             self.unpacked = tempfile.mkdtemp(prefix="gently-verify-")
             target = os.path.join(self.unpacked, "ledger.git")
             self.run("clone", "--quiet", "--mirror", "--template=", "--", os.path.abspath(path), target)
@@ -751,33 +901,55 @@ class Git:
         if self.folder is None:
             raise CannotLook("%s is no repository: there are no folders 'objects' and 'refs' beside a HEAD, here or in .git (of a "
                              "linked worktree or a submodule, give the repository's own folder)" % path)
-        if in_a_circle(os.path.join(self.folder, "objects")):
-            raise CannotLook("the folders that %s/objects/info/alternates names lead back to it" % self.folder)
-        self.base = ["git", "-c", "safe.directory=*", "-c", "protocol.allow=never", "-c", "core.fsmonitor=false",
-                     "--git-dir=" + self.beside()]
+        for name in ("shallow", "info/grafts"):
+            if os.path.lexists(os.path.join(self.folder, name)):
+                raise CannotLook("%s/%s: a part of a history can't be judged; make a whole clone: git clone --mirror" % (
+                    self.folder, name))
+        open_regular(os.path.join(self.folder, "HEAD")).close()
+        a_folder(os.path.join(self.folder, "objects"))
+        for objects in object_folders(os.path.join(self.folder, "objects")):
+            self.survey(objects)
+        self.base = ["git", *self.CAREFUL, "--git-dir=" + self.beside()]
+
+    def survey(self, objects):
+        """What there is to read: regular files only. Of a loose object that is none, only the object is lost."""
+        for folder in os.scandir(objects):
+            inside = folder.name == "pack" or re.match(r"[0-9a-f]{2}\Z", folder.name)
+            if not inside or not a_folder(folder.path):
+                continue
+            for entry in os.scandir(folder.path):
+                about = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(about.st_mode):
+                    self.budget.bytes += about.st_size
+                    self.budget.size_of_indexes += about.st_size if entry.name.endswith(".idx") else 0
+                elif folder.name == "pack":
+                    raise CannotLook("%s is unreadable: it is no regular file" % entry.path)
+                else:
+                    self.links.add(folder.name + entry.name)
 
     def beside(self):
-        """A repository with the objects and refs of the one to be checked, and a configuration of its own: what is handed
+        """A repository with the objects of the one to be checked, and a configuration of its own: what is handed
         over with a ledger can neither stop git nor have it run anything."""
-        kind = subprocess.run(["git", "config", "--file", os.path.join(self.folder, "config"), "--no-includes", "--get",
-                               "extensions.objectformat"], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, check=False).stdout.decode(errors="replace").strip()
+        config, kind = os.path.join(self.folder, "config"), ""
+        if regular(config) and os.path.getsize(config) < 1 << 20:
+            kind = subprocess.run(["git", "config", "--file", config, "--no-includes", "--get", "extensions.objectformat"],
+                                  env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  check=False).stdout.decode(errors="replace").strip()
         if kind not in ("", "sha1"):
             raise CannotLook("a ledger has SHA-1 object names; this repository has %s" % kind)
         self.unpacked = self.unpacked or tempfile.mkdtemp(prefix="gently-verify-")
         beside = os.path.join(self.unpacked, "beside.git")
-        os.mkdir(beside)
+        os.makedirs(os.path.join(beside, "refs"))
         with open(os.path.join(beside, "HEAD"), "w", encoding="ascii") as file:
             file.write("ref: refs/heads/main\n")
-        for name in ("objects", "refs", "packed-refs"):
-            if os.path.lexists(os.path.join(self.folder, name)):
-                os.symlink(os.path.join(self.folder, name), os.path.join(beside, name))
+        os.symlink(os.path.join(self.folder, "objects"), os.path.join(beside, "objects"))
         return beside
 
     def run(self, *args):
         try:
-            done = subprocess.run(["git", "-c", "safe.directory=*", *args], env=self.env, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run(["git", *self.CAREFUL, "-c", "protocol.file.allow=always", *args], env=self.env,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                                  preexec_fn=self.budget.limit_child)
         except OSError as error:
             raise CannotLook("git does not run (%s); install git" % error) from None
         if done.returncode:
@@ -785,43 +957,124 @@ class Git:
         return done
 
     def refs(self):
-        """[(name, object, what it points to when symbolic)], and git's complaints."""
-        done = self.run(*self.base[1:], "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)")
-        rows = [line.split("\0") for line in done.stdout.decode(errors="replace").splitlines()]
-        return rows, done.stderr.decode(errors="replace").splitlines()
+        """{name: the bytes of its file, or None when it is no regular file} of the refs that a ledger has, how many
+        others there are, and the lines of packed-refs that are none. Never asks git: it would follow links."""
+        found, others, top = {}, 0, len(self.folder) + 1
+        folders = [os.path.join(self.folder, "refs")]
+        while folders:
+            folder = folders.pop()
+            if not a_folder(folder):
+                continue
+            for entry in os.scandir(folder):
+                name = entry.path[top:]
+                if name in ("refs/heads", "refs/notes", "refs/remotes", "refs/remotes/origin") or entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif OURS.match(name) or ORIGIN_REF.match(name):
+                    try:
+                        with open_regular(entry.path) as file:
+                            found[name] = file.read(4096)
+                    except (CannotLook, FileNotFoundError):
+                        found[name] = None
+                elif not name.endswith(".lock"):
+                    others += 1
+        packed, bad, path = {}, [], os.path.join(self.folder, "packed-refs")
+        if os.path.lexists(path):
+            with open_regular(path) as file:
+                if os.fstat(file.fileno()).st_size > MAX_PACKED_REFS:
+                    raise CannotLook("%s has more than %d bytes" % (path, MAX_PACKED_REFS))
+                for row in file:
+                    oid, _, name = row.partition(b" ")
+                    if row[:1] in b"#^":
+                        continue
+                    name = name.rstrip(b"\n").decode("utf-8", "replace")
+                    if not re.match(rb"[0-9a-fA-F]{40}\Z", oid) or not name.startswith("refs/"):
+                        bad.append(row[:100].decode("utf-8", "replace"))
+                    elif not (OURS.match(name) or ORIGIN_REF.match(name)):
+                        others += 1
+                    else:
+                        # Named twice, it has no spelling that anybody can rely on.
+                        packed[name] = b"twice in packed-refs" if name in packed else oid + b"\n"
+        for name, written in packed.items():
+            found.setdefault(name, written)
+        # A plain clone keeps what it cloned under refs/remotes/origin, and its own branches beside.
+        plain = os.path.basename(self.folder) == ".git" and "refs/remotes/origin/main" in found
+        own = {}
+        for name, written in found.items():
+            origin = ORIGIN_REF.match(name)
+            if origin and plain:
+                own["refs/heads/" + origin.group(1)] = written
+            elif origin or plain and name.startswith("refs/heads/"):
+                others += 1
+            else:
+                own[name] = written
+        return own, others, bad, plain
 
-    def spelling(self, name):
-        """How a ref is written: the bytes of its own file, else its id in packed-refs; None when neither names it."""
-        try:
-            with open(os.path.join(self.folder, name), "rb") as file:
-                return file.read(4096)
-        except OSError:
-            pass
-        try:
-            with open(os.path.join(self.folder, "packed-refs"), "rb") as file:
-                rows = [line.partition(b" ") for line in file.read().split(b"\n")]
-        except OSError:
-            return None
-        written = [oid + b"\n" for oid, blank, named in rows if named == name.encode()]
-        return written[0] if len(written) == 1 else None
+    def ask(self, kind):
+        return subprocess.Popen(self.base + ["cat-file", kind], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, preexec_fn=self.budget.limit_child)
 
     def read_many(self, wanted):
-        """The objects of [(name, kind, most bytes)]: their bytes, or a sentence that says what is wrong."""
+        """The objects of [(name, kind, most bytes)]: their bytes, or a sentence that says what is wrong. What kind of
+        object it is, and how large, is asked before anything of it is inflated."""
+        self.budget.check(self.folder)
+        if len(wanted) > self.AT_ONCE:
+            # More would fill both pipes, and each side wait for the other.
+            return self.read_many(wanted[:self.AT_ONCE]) + self.read_many(wanted[self.AT_ONCE:])
+        # git would follow a link, and wait for a pipe: of what is no file it is not even asked.
+        links = [want[0] in self.links for want in wanted]
+        asked = iter(self.refusals([want for want, link in zip(wanted, links) if not link]))
+        refused = ["the object's file is no regular file" if link else next(asked) for link in links]
+        left = [want for want, why in zip(wanted, refused) if why is None]
+        contents = iter(self.contents(left))
+        return [next(contents) if why is None else why for why in refused]
+
+    def refusals(self, wanted):
+        if not wanted:
+            return []
+        for attempt in (1, 2):
+            if self.sizes_of is None:
+                self.sizes_of = self.ask("--batch-check")
+            try:
+                self.sizes_of.stdin.write("".join(name + "\n" for name, _, _ in wanted).encode())
+                self.sizes_of.stdin.flush()
+                return [self.refusal(*want) for want in wanted]
+            except (OSError, EOFError):
+                self.close_batch()
+                if len(wanted) == 1:
+                    return ["the object is damaged: git can't read it"]
+                if attempt == 1:
+                    return [self.refusals([want])[0] for want in wanted]
+        return []
+
+    def refusal(self, name, kind, most):
+        head = self.sizes_of.stdout.readline()
+        if not head.endswith(b"\n"):
+            raise EOFError
+        words = head.decode("utf-8", "replace").split()
+        if len(words) != 3:
+            return "the object is missing"
+        if words[1] != kind:
+            return "the object is a %s, not a %s" % (words[1], kind)
+        return None if int(words[2]) <= most else "the %s has %s bytes; a reader takes %d" % (kind, words[2], most)
+
+    def contents(self, wanted):
+        if not wanted:
+            return []
         for attempt in (1, 2):
             if self.batch is None:
-                self.batch = subprocess.Popen(self.base + ["cat-file", "--batch"], env=self.env, stdin=subprocess.PIPE,
-                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                self.batch = self.ask("--batch")
             try:
                 self.batch.stdin.write("".join(name + "\n" for name, _, _ in wanted).encode())
                 self.batch.stdin.flush()
                 return [self.answer(*want) for want in wanted]
             except (OSError, EOFError):
                 # git ends itself over a damaged object: find which, one at a time.
+                self.budget.check(self.folder)
                 self.close_batch()
                 if len(wanted) == 1:
                     return ["the object is damaged: git can't read it"]
                 if attempt == 1:
-                    return [self.read_many([want])[0] for want in wanted]
+                    return [self.contents([want])[0] for want in wanted]
         return []
 
     def answer(self, name, kind, most):
@@ -829,35 +1082,27 @@ class Git:
         head = pipe.readline()
         if not head.endswith(b"\n"):
             raise EOFError
-        words = head.decode().split()
+        words = head.decode("utf-8", "replace").split()
         if len(words) != 3:
             return "the object is missing"
-        size, digest, parts = int(words[2]), hashlib.sha1(), []
-        digest.update(("%s %d\0" % (words[1], size)).encode())
-        left = size
-        while left:
-            part = pipe.read(min(left, 1 << 20))
-            if not part:
-                raise EOFError
-            left -= len(part)
-            digest.update(part)
-            if size <= most:
-                parts.append(part)
-        pipe.read(1)
-        if digest.hexdigest() != name:
-            return "the object's content has another name: " + digest.hexdigest()
-        if words[1] != kind:
-            return "the object is a %s, not a %s" % (words[1], kind)
-        return b"".join(parts) if size <= most else "the %s has %d bytes; a reader takes %d" % (kind, size, most)
+        size = int(words[2])
+        raw = pipe.read(size) if size <= most else b""
+        if len(raw) != size or pipe.read(1) != b"\n":
+            raise EOFError
+        named = hashlib.sha1(("%s %d\0" % (words[1], size)).encode() + raw).hexdigest()
+        if named != name:
+            return "the object's content has another name: " + named
+        return raw if words[1] == kind else "the object is a %s, not a %s" % (words[1], kind)
 
     def read(self, name, kind, most):
         return self.read_many([(name, kind, most)])[0]
 
     def close_batch(self):
-        if self.batch is not None:
-            self.batch.kill()
-            self.batch.communicate()
-            self.batch = None
+        for process in (self.batch, self.sizes_of):
+            if process is not None:
+                process.kill()
+                process.communicate()
+        self.batch = self.sizes_of = None
 
     def close(self):
         self.close_batch()
@@ -881,7 +1126,7 @@ class Node:
     __slots__ = ("parents", "log", "kind")
 
     def __init__(self, raw):
-        self.parents = tuple(line[7:].decode() for line in START.match(raw).group(2).splitlines())
+        self.parents = tuple(sys.intern(line[7:].decode()) for line in START.match(raw).group(2).splitlines())
         message = raw.partition(b"\n\n")[2]
         logs = re.findall(rb"^Log: (.*)$", message, re.MULTILINE)
         self.log = logs[0].decode() if len(logs) == 1 and re.match(rb"[0-9a-f]{64}\Z", logs[0]) else None
@@ -1057,8 +1302,20 @@ class Session:
 # ---------------------------------------------------------------- the checks
 
 class Check:
-    def __init__(self, git, log, pinned, every_signature, policy=None, heads=(), chain=None):
+    def __init__(self, git, log, pinned, every_signature, policy=None, heads=(), chain=None, checkpoint=None, named_network=None):
         self.git, self.log_path, self.pinned, self.chain_path = git, log, pinned, chain
+        self.named_network = named_network
+        # The tree head beside the log, and what it covers: its parts, or None.
+        self.checkpoint_path, self.checkpoint_raw, self.checkpoint = checkpoint, None, None
+        # Lines that nobody signed: how many, the first's number, whether a torn one ends them.
+        self.signed_line, self.unsigned, self.newer, self.log_size = 0, 0, False, 0
+        # Where the log is not at hand, what is said of commits behind the last segment counts for *consistent* alone.
+        self.apart = False
+        # Commits that are missing for the last line with a record, until another line than its own follows.
+        self.missing, self.missing_of = [], None
+        self.times, self.clock_sets, self.heights, self.cheap, self.unproven = array.array("Q"), [], {}, [], []
+        self.foreign_refs, self.plain, self.witnessed_line = 0, False, (0, None)
+        self.commits_apart, self.last_time, self.seen_notes, self.late = 0, 0, set(), []
         # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
         self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
         self.named, self.proven, self.orphaned = {}, 0, 0
@@ -1068,7 +1325,7 @@ class Check:
         self.ed25519, self.every_signature = None, every_signature
         # Tree heads outside: of notes, by commit, and of files; root and time of the log at their sizes.
         self.policy, self.heads, self.cosigned_notes, self.sizes = policy, heads, [], {}
-        self.newest_head, self.covered = None, 0
+        self.covered, self.cosigners_of = 0, []
         self.epochs = read_epochs()
         self.nodes, self.refs, self.main, self.by_log, self.closes = {}, {}, [], {}, {}
         self.claimed, self.commits, self.tree_heads, self.notes = set(), {}, [], []
@@ -1082,7 +1339,7 @@ class Check:
         self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
         self.key, self.first_key, self.next_key, self.allowed = None, None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
-        self.positions, self.reached = {}, {}
+        self.positions, self.newest = {}, None
         # headers and signatures
         self.headers, self.anchors, self.local_starts, self.headless = 0, 0, 0, []
         # What could not be looked at: starts, ends and anchors; signatures.
@@ -1095,6 +1352,8 @@ class Check:
 
     def find(self, question, place, expected, actual):
         for one in question.split("+"):
+            if self.apart and one != "consistent":
+                continue
             self.counts[one] += 1
             if len(self.findings) < FINDINGS_SHOWN:
                 self.findings.append({"question": one, "place": place, "expected": str(expected), "actual": str(actual)})
@@ -1111,11 +1370,15 @@ class Check:
         if self.git is None:
             self.run_log_alone()
             return
-        log_size = None
-        if self.log_path:
-            # Noted before the refs: a writer moves refs before it appends lines.
-            log_size = os.stat(self.log_path).st_size
+        # A writer appends lines, replaces the tree head beside them, and moves refs: in this order it is read here, so
+        # that every line that a tree head or a ref is about is there.
+        file = open_regular(self.log_path) if self.log_path else None
+        if self.checkpoint_path and os.path.lexists(self.checkpoint_path):
+            with open_regular(self.checkpoint_path) as held:
+                self.checkpoint_raw = held.read(MAX_HEAD + 1)
         self.read_refs()
+        self.log_size = os.fstat(file.fileno()).st_size if file else 0
+        self.git.budget.bytes += self.log_size
         for oid in list(self.refs.values()):
             self.walk(oid)
         if not self.nodes:
@@ -1123,15 +1386,25 @@ class Check:
         self.index()
         self.read_genesis()
         self.read_witness_notes()
-        for item in self.lines(log_size):
+        if self.checkpoint_raw is not None:
+            self.checkpoint = read_note(self.checkpoint_raw) if len(self.checkpoint_raw) <= MAX_HEAD else None
+            if self.checkpoint is None:
+                self.find("consistent", "audit.checkpoint", "a signed note with one signature",
+                          self.checkpoint_raw[:300].decode("utf-8", "replace"))
+            else:
+                self.sizes.setdefault(self.checkpoint[2], None)
+                self.keep_size()
+        for item in self.lines(file):
             if isinstance(item, str):
                 self.end_of_segment(item)
             else:
                 self.take(*item)
         self.finish()
+        if file:
+            file.close()
 
     def run_log_alone(self):
-        with open(self.log_path, "rb") as file:
+        with open_regular(self.log_path) as file:
             for item in self.file_lines(file, os.fstat(file.fileno()).st_size):
                 self.take(*item)
         if self.number == 0 and not any(self.counts.values()):
@@ -1139,22 +1412,20 @@ class Check:
         self.finish_log()
 
     def read_refs(self):
-        rows, complaints = self.git.refs()
-        for complaint in complaints:
-            self.find("consistent", "refs", "refs that git can read", complaint)
-        for name, oid, symbolic in rows:
-            spelling = None if symbolic else self.git.spelling(name)
-            if symbolic:
-                self.find("consistent", name, "a ref to a commit", "a symbolic ref to " + symbolic)
-            elif spelling != (oid + "\n").encode():
-                written = (spelling or b"another spelling")[:100].decode("utf-8", "replace")
-                self.find("consistent", name, "a commit's id and a newline", written)
-            elif re.match(r"refs/heads/(main|branch-[1-7])\Z", name):
-                self.refs[name[11:]] = oid
-            elif name in ("refs/notes/ots", "refs/notes/witness"):
-                self.notes.append((name, oid))
+        found, self.foreign_refs, bad, self.plain = self.git.refs()
+        for row in bad:
+            self.find("consistent", "packed-refs", "a commit's id and a ref's name", row)
+        for name, written in sorted(found.items()):
+            if written is None:
+                self.find("consistent", name, "a regular file", "a link, a pipe or a device")
+            elif written.startswith(b"ref:"):
+                self.find("consistent", name, "a ref to a commit", "a symbolic ref to " + written[4:100].decode("utf-8", "replace").strip())
+            elif not re.match(rb"[0-9a-f]{40}\n\Z", written):
+                self.find("consistent", name, "a commit's id and a newline", written[:100].decode("utf-8", "replace"))
+            elif name.startswith("refs/heads/"):
+                self.refs[name[11:]] = written[:40].decode()
             else:
-                self.find("consistent", name, "no other refs than main, branch-1 to branch-7 and the notes", oid)
+                self.notes.append((name, written[:40].decode()))
         if "main" not in self.refs:
             self.find("consistent", "refs/heads/main", "the ref", "it is missing")
 
@@ -1162,11 +1433,11 @@ class Check:
         todo = [tip]
         while todo:
             wanted = []
-            for oid in todo:
+            for oid in todo[:self.git.AT_ONCE]:
                 if oid not in self.nodes:
                     self.nodes[oid] = None
-                    wanted.append((oid, "commit", MAX_OBJECT))
-            todo = []
+                    wanted.append((oid, "commit", MAX_COMMIT))
+            todo = todo[self.git.AT_ONCE:]
             for (oid, _, _), raw in zip(wanted, self.git.read_many(wanted) if wanted else []):
                 if isinstance(raw, bytes) and not START.match(raw):
                     raw = "another object, called a commit"
@@ -1197,38 +1468,24 @@ class Check:
         self.main.reverse()
         self.positions = {oid: n for n, oid in enumerate(self.main)}
 
-    def reached_on_main(self, oid):
-        """The highest position on main among a commit and its ancestors; -1 when there is none."""
-        todo = [oid]
-        while todo:
-            at = todo[-1]
-            parents = [] if at in self.positions else [p for p in self.nodes[at].parents if p in self.nodes]
-            missing = [p for p in parents if p not in self.reached]
-            if missing:
-                todo.extend(missing)
-                continue
-            self.reached[at] = self.positions.get(at, max((self.reached[p] for p in parents), default=-1))
-            todo.pop()
-        return self.reached[oid]
-
-    def key_by_ancestry(self, oid):
-        """The key in force for a commit whose line is not known: that of the last rotation before it on main."""
+    def newest_key(self):
+        """The newest key in main: under it stand commits whose line is not known."""
         if self.first_key is None:
             return None
-        reached = self.reached_on_main(oid) - (oid in self.positions)
-        key = self.first_key
-        for rotation in self.main[1:max(reached, 0) + 1]:
-            if self.nodes[rotation].kind == "key_rotate" and spelled(self.git.read(rotation, "commit", MAX_OBJECT))[0]:
-                document = self.read_document(rotation, "rotate.json")
-                if fields(document, DOCUMENTS["rotate.json"]) is None:
-                    key = read_key(document["new_signer"])
-        return key
+        if self.newest is None:
+            self.newest = self.first_key
+            for oid in self.main[1:]:
+                if self.nodes[oid].kind == "key_rotate" and spelled(self.git.read(oid, "commit", MAX_COMMIT))[0]:
+                    document = self.read_document(oid, "rotate.json")
+                    if fields(document, DOCUMENTS["rotate.json"]) is None:
+                        self.newest = read_key(document["new_signer"])
+        return self.newest
 
     def read_document(self, oid, name):
         """The value of a commit's canonical document, or None."""
-        raw = self.git.read(oid, "commit", MAX_OBJECT)
+        raw = self.git.read(oid, "commit", MAX_COMMIT)
         files = self.read_tree(raw[5:45].decode(), None) if isinstance(raw, bytes) else None
-        blob = self.git.read(files[name], "blob", MAX_OBJECT) if files and name in files else None
+        blob = self.git.read(files[name], "blob", MAX_DOCUMENT) if files and name in files else None
         try:
             return read_json(blob) if isinstance(blob, bytes) else None
         except ValueError:
@@ -1241,7 +1498,7 @@ class Check:
 
     def read_tree(self, oid, place):
         """{name: object} of a tree; reports what a writer would not have written, at a place."""
-        raw = self.git.read(oid, "tree", MAX_OBJECT)
+        raw = self.git.read(oid, "tree", MAX_TREE)
         if isinstance(raw, str):
             if place:
                 self.find("consistent", place + ", tree " + oid, "a tree", raw)
@@ -1278,17 +1535,16 @@ class Check:
         self.key = self.first_key = read_key(document["signer"])
         self.keys_by_line.append((0, self.key))
         self.signers.append(document["signer"])
-        if self.pinned and self.key != self.pinned:
-            self.find("signed_by", self.place(root, "genesis.json"), "signer " + key_text(self.pinned), "signer " + document["signer"])
 
     # ---- lines of the log
 
-    def lines(self, log_size):
+    def lines(self, file):
         """Yields (line, place), and a commit of main after its segment's last line."""
-        file = open(self.log_path, "rb") if self.log_path else None
         state = "as main" if file else "none"
         for oid in self.main[1:]:
             raw = self.read_segment(oid)
+            if raw.count(b"\n") * SHORTEST_LINE > len(raw) + 1000 * SHORTEST_LINE:
+                raise CannotLook("%s, file audit.log: %d lines in %d bytes are no log" % (self.place(oid), raw.count(b"\n"), len(raw)))
             segment = raw[:raw.rfind(b"\n") + 1]
             if state == "as main":
                 held = file.read(len(segment))
@@ -1308,9 +1564,60 @@ class Check:
             if state == "ended":
                 self.find("complete", "audit.log", "the line %s, the last that main holds" % self.head, "no such line")
         if state == "as main":
-            yield from self.file_lines(file, log_size - file.tell())
-        if file:
-            file.close()
+            yield from self.tail(file)
+        if file is None or state != "as main":
+            self.signed_line = self.number
+
+    def in_force(self, size):
+        """The key in force at the last of so many lines: a rotation's own line is the old key's."""
+        return next((key for behind, key in reversed(self.keys_by_line) if behind < size), self.first_key)
+
+    def tail(self, file):
+        """The lines behind the last segment as far as anybody signed them."""
+        start, first = file.tell(), self.number + 1
+        covered, here, torn, lines_at = self.number, self.number, False, {}
+        if self.checkpoint and self.checkpoint[2] > here and self.first_key:
+            text, origin, size, _, ident, signature = self.checkpoint
+            key = self.in_force(size)
+            if ident == key_id(origin, LOG_KEY, key) and self.holds(key, text, signature):
+                covered = size
+        # What of it a commit names, by the first line that claims its HASH; read in pieces, as nobody signed it yet.
+        left, rest, at = self.log_size - start, b"", start
+        while left > 0:
+            piece = file.read(min(left, 1 << 20))
+            if not piece:
+                break
+            left -= len(piece)
+            piece = rest + piece
+            whole = piece.rfind(b"\n") + 1
+            rest = piece[whole:]
+            if len(rest) > MAX_SEGMENT:
+                raise CannotLook("%s: no line ends within %d bytes" % (self.log_path, len(rest)))
+            counted = 0
+            for match in re.finditer(rb"(?:\A|(?<=\n))([0-9a-f]{64})\|", piece[:whole]):
+                here += piece.count(b"\n", counted, match.start())
+                counted = match.start()
+                name = match.group(1).decode()
+                if name not in self.record_lines and (name in self.by_log or name in self.closes) and name not in lines_at:
+                    lines_at[name] = covered_by = here + 1
+                    covered = max(covered, covered_by)
+            here += piece.count(b"\n", counted, whole)
+            at += whole
+            self.git.budget.check(self.log_path)
+        torn = bool(rest)
+        if covered > here:
+            # The tree head is of more lines than there are: those behind the last commit's can't be held against it.
+            covered = max([self.in_segments] + list(lines_at.values()))
+        if (covered - self.number) * SHORTEST_LINE > at - start + 1000 * SHORTEST_LINE:
+            raise CannotLook("%s: %d lines in %d bytes are no log" % (self.log_path, covered - self.number, at - start))
+        self.signed_line, self.unsigned = covered, here - covered
+        file.seek(start)
+        for line, place in self.file_lines(file, at - start):
+            if self.number >= covered:
+                break
+            yield line, place
+        if torn:
+            self.find("complete", "audit.log line %d" % (here + 1), "a newline at the end", "a torn line of %d bytes" % len(rest))
 
     @staticmethod
     def pass_to(file, start):
@@ -1352,11 +1659,11 @@ class Check:
                 return
 
     def read_segment(self, oid):
-        place, raw = self.place(oid), self.git.read(oid, "commit", MAX_OBJECT)
+        place, raw = self.place(oid), self.git.read(oid, "commit", MAX_COMMIT)
         files = self.read_tree(raw[5:45].decode(), place) if isinstance(raw, bytes) else None
         segment = "none"
         if files and "audit.log" in files:
-            segment = self.git.read(files["audit.log"], "blob", MAX_OBJECT)
+            segment = self.git.read(files["audit.log"], "blob", MAX_SEGMENT)
         if isinstance(segment, str):
             self.find("consistent", place + ", file audit.log", "the segment", segment)
             # There may be anchors in it.
@@ -1367,9 +1674,9 @@ class Check:
     def end_of_segment(self, oid):
         place, node = self.place(oid), self.nodes[oid]
         self.same(place + ", file audit.log", "last line", node.log, self.head)
-        raw = self.git.read(oid, "commit", MAX_OBJECT)
+        raw = self.git.read(oid, "commit", MAX_COMMIT)
         files = self.read_tree(raw[5:45].decode(), place) or {}
-        note = self.git.read(files["checkpoint"], "blob", MAX_OBJECT) if "checkpoint" in files else "it is missing"
+        note = self.git.read(files["checkpoint"], "blob", MAX_HEAD) if "checkpoint" in files else "it is missing"
         place += ", file checkpoint"
         if isinstance(note, str):
             self.find("consistent", place, "a tree head", note)
@@ -1388,7 +1695,7 @@ class Check:
         if self.key is None:
             return
         self.same(place, "origin", self.origin, origin)
-        key = self.key if node.log in self.record_lines else self.key_by_ancestry(oid)
+        key = self.key if node.log in self.record_lines else self.newest_key()
         if key_id != sha256(origin.encode() + b"\n\x01" + key).digest()[:4] or not self.holds(key, text, signature):
             self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
@@ -1410,6 +1717,8 @@ class Check:
         if self.next_key:
             self.key, self.next_key = self.next_key, None
         self.number += 1
+        if self.git and not self.number & 1023:
+            self.git.budget.check("log line %d" % self.number)
         self.tree.add(raw)
         first, bar, rest = raw.partition(b"|")
         computed = hexhash(self.head.encode() + b"|" + rest)
@@ -1423,12 +1732,16 @@ class Check:
             self.head = first.decode() if bar and re.match(rb"[0-9a-f]{64}\Z", first) else computed
             self.same(place, "HASH", computed, first[:80].decode("utf-8", "replace"))
             self.due = []
+            self.times.append(0)
+            self.commits_are_missing(None)
             for receipt in self.receipts:
                 receipt.take(self, None)
             return
         self.same(place, "HASH", computed, line.hash)
         self.head = line.hash
         self.check_time(line)
+        self.times.append(line.time)
+        self.commits_are_missing(line)
         if (self.number == 1) != (line.event == "genesis"):
             self.find("consistent", place, "genesis first, and once", "a %s line" % line.event)
         self.check_record_once(line)
@@ -1443,6 +1756,7 @@ class Check:
     def check_time(self, line):
         if line.event == "clock_set":
             self.same(line.place, "TIMESTAMP", line.details["to"], line.stamp)
+            self.clock_sets.append({"line": self.number, "to": line.details["to"], "before": stamp_text(self.time)})
         elif line.time < self.time:
             self.find("consistent", line.place, "a time not before that of the line before", line.stamp)
         self.time = line.time
@@ -1493,7 +1807,30 @@ class Check:
         if handler:
             handler(line, session)
 
+    def commits_are_missing(self, line):
+        """A crash leaves a last record without its commit, with nothing but its own lines behind: that is incomplete.
+        Any other line, or None, says that the writer went on without it."""
+        if line and line.session == self.missing_of and line.event in ("branch_create", "branch_switch", "auth_ok", "drift"):
+            return
+        for place, expected in self.missing:
+            self.find("consistent", place, expected, "none")
+        self.missing = []
+
+    def check_fit(self, header, height, stamp, place):
+        """Section 8: a line names no block from its own future, and on bitcoin a height and a time that belong together."""
+        seconds = int.from_bytes(bytes.fromhex(header)[68:72], "little")
+        if stamp is not None and stamp < seconds - AHEAD:
+            self.find("consistent", place, "a line not from before its block, of " + stamp_text(seconds), stamp_text(stamp))
+        if self.network == "bitcoin" and not fit(height, seconds):
+            self.find("consistent", place, "a height and a time that belong together",
+                      "height %d and %s" % (height, stamp_text(seconds)))
+
     def check_block_named(self, line):
+        if line.int("btc"):
+            known = self.heights.setdefault(line.details["block"], line.int("btc"))
+            if known != line.int("btc"):
+                self.find("consistent", line.place, "one height for block " + line.details["block"],
+                          "%d, and %d before" % (line.int("btc"), known))
         self.same(line.place, "BTC_HEIGHT", line.int("btc"), line.height)
         if (line.int("btc") == 0) != (line.details["block"] == ZERO):
             self.find("consistent", line.place, "height 0 and 64 zeros together", "btc:%(btc)s,block:%(block)s" % line.details)
@@ -1596,6 +1933,7 @@ class Check:
         if height <= session.height:
             self.find("consistent", line.place, "a height above the session's %d" % session.height, height)
         session.height = height
+        self.check_fit(line.details["header"], height, line.time, line.place)
         self.check_header(line.details["header"], line.details["block"], height, None, line.place, session.id)
 
     def on_session_end(self, line, session):
@@ -1644,22 +1982,29 @@ class Check:
             # The header of another block contradicts what stands beside it, too.
             self.find("consistent+not_before" if fault.startswith((OTHER_BLOCK, OTHER_TIME)) else "not_before", place,
                       "a header that shows the work of block %d of %s" % (height, self.network), fault)
+        if not faults and cheap(header, self.network, self.epochs):
+            self.cheap.append((session, height, block_hash))
         if faults:
             self.headless.append(session)
         else:
-            self.named.setdefault((height, block_hash), (header[8:72], place))
+            self.named.setdefault((height, block_hash), (header[8:72], header[144:152], place))
         return not faults
 
-    def check_block(self, block, files, place, session):
+    def check_block(self, block, files, place, session, stamp):
         """A block of a start or end, with its file btc_header."""
         if self.network is None:
+            return
+        header = files.get("btc_header")
+        readable = isinstance(header, bytes) and re.match(rb"[0-9a-f]{160}\n\Z", header)
+        if block["source"] != "local" and readable:
+            self.check_fit(header[:160].decode(), block["height"], stamp, place)
+        if self.apart:
             return
         if block["network"] != self.network:
             self.find("consistent+not_before", place, "network %s" % self.network, "network " + block["network"])
         if not self.check_local(block, place, "consistent+not_before"):
             return
-        header = files.get("btc_header")
-        if not isinstance(header, bytes) or not re.match(rb"[0-9a-f]{160}\n\Z", header):
+        if not readable:
             self.headers += 1
             self.find("not_before", place, "a header of block %d" % block["height"], "none that can be read")
             if header is not None:
@@ -1685,8 +2030,11 @@ class Check:
         found = self.by_log.get(line.hash, [])
         kind = KIND_OF[line.event]
         document = None
-        if len(found) != 1:
+        if len(found) > 1 or not found and self.closes.get(line.hash):
             self.find("consistent", line.place, "one commit with this Log", "%d" % len(found))
+        elif not found:
+            self.missing.append((line.place, "one commit with this Log"))
+            self.missing_of = line.session
         if kind in ("session_start", "session_end") and line.int("btc") and not any(
                 self.nodes[oid].kind == kind for oid in found):
             self.unseen_headers += 1
@@ -1699,7 +2047,7 @@ class Check:
 
     def parse(self, oid, place):
         """The bytes and parts of a commit as a writer spells it; of another, nothing counts but what it is called."""
-        raw = self.git.read(oid, "commit", MAX_OBJECT)
+        raw = self.git.read(oid, "commit", MAX_COMMIT)
         match, signed = spelled(raw)
         if match:
             return raw, match, signed
@@ -1725,7 +2073,7 @@ class Check:
             self.unseen_headers += kind in ("session_start", "session_end")
             return None
         raw, match, signed = parsed
-        self.signature(raw, match, signed, place, self.key if line else self.key_by_ancestry(oid))
+        self.signature(raw, match, signed, place, self.key if line else self.newest_key())
         document, blobs, record = self.read_files(match.group(1).decode(), kind, place)
         if document is None:
             self.check_dates(match, line.time if line else None, place)
@@ -1775,7 +2123,7 @@ class Check:
         """Of a commit that belongs to no line of its kind."""
         parsed = self.parse(oid, self.place(oid))
         if parsed:
-            self.signature(*parsed, self.place(oid), self.key_by_ancestry(oid))
+            self.signature(*parsed, self.place(oid), self.newest_key())
 
     def ask_ssh_keygen(self, place, key, payload, armor):
         self.asked += 1
@@ -1791,7 +2139,7 @@ class Check:
             return None, {}, None
         # A segment and its tree head are read where the lines of `main` are.
         wanted = [n for n in sorted(files) if n == name or n in others and n not in ("audit.log", "checkpoint")]
-        blobs = dict(zip(wanted, self.git.read_many([(files[n], "blob", MAX_OBJECT) for n in wanted]) if wanted else []))
+        blobs = dict(zip(wanted, self.git.read_many([(files[n], "blob", MAX_FILE.get(n, MAX_DOCUMENT)) for n in wanted]) if wanted else []))
         for file, blob in list(blobs.items()):
             if isinstance(blob, str):
                 self.find("consistent", "%s, file %s" % (place, file), "its bytes", blob)
@@ -1870,8 +2218,11 @@ class Check:
     def close_of(self, line, session, end):
         """The merge on main that belongs to a session's end."""
         found = self.closes.get(line.hash, [])
-        if len(found) != 1:
+        if len(found) > 1:
             self.find("consistent", line.place, "one close on main with this Log", "%d" % len(found))
+        elif not found:
+            self.missing.append((line.place, "one close on main with this Log"))
+            self.missing_of = line.session
         for oid in found:
             self.claimed.add(oid)
             place = self.place(oid)
@@ -1880,7 +2231,7 @@ class Check:
                 raw, match, signed = parsed
                 self.signature(raw, match, signed, place, self.key)
                 self.check_dates(match, line.time, place)
-                end_raw = self.git.read(end, "commit", MAX_OBJECT) if end else b""
+                end_raw = self.git.read(end, "commit", MAX_COMMIT) if end else b""
                 if isinstance(end_raw, bytes):
                     self.same(place, "tree", end_raw[5:45].decode("latin-1"), match.group(1).decode())
                 document = {"session_id": line.session, "session_close_hash": line.details["close"]}
@@ -1907,10 +2258,10 @@ class Check:
             self.same(place, "block height", line.int("btc"), block["height"])
             self.same(place, "branch", details["branch"], document["branch"])
             self.same(place, "prev_log", line.prev, document["prev_log"])
-        if block["source"] == "local":
+        if block["source"] == "local" and not self.apart:
             self.local_starts += 1
         self.start_blocks[document["session_id"]] = block
-        self.check_block(block, blobs, place, session.id if session else document["session_id"])
+        self.check_block(block, blobs, place, session.id if session else document["session_id"], document["opened_at"])
 
     def document_of_interaction(self, document, blobs, line, session, prompt, place):
         if session:
@@ -1933,6 +2284,14 @@ class Check:
         for file, key in values.items():
             self.same(place.replace("record.json", file), "content", (document[key] + "\n").encode(), blobs.get(file))
         if session and not line:
+            if document["seq"] in session.answered:
+                self.find("consistent", place, "a seq that is new", document["seq"])
+            asked = session.open_prompts.pop(document["seq"], None)
+            if asked:
+                self.same(place, "prompt_hash", asked[0], document["prompt_hash"])
+                self.same(place, "asked_at", asked[1], document["asked_at"])
+            session.asked.add(document["seq"])
+            session.answered[document["seq"]] = None
             session.final = bytes.fromhex(document["chain_entry"])
             session.answers += 1
 
@@ -1949,7 +2308,7 @@ class Check:
         if line:
             self.same(place, "block hash", line.details["block"], block["hash"])
             self.same(place, "block height", line.int("btc"), block["height"])
-        self.check_block(block, blobs, place, document["session_id"])
+        self.check_block(block, blobs, place, document["session_id"], document["closed_at"])
 
     def document_of_checkpoint(self, document, _blobs, line, _session, _prompt, place):
         block = document["block"]
@@ -1987,18 +2346,23 @@ class Check:
     def finish(self):
         if self.next_key:
             self.key, self.next_key = self.next_key, None
+        for place, expected in self.missing:
+            self.find("complete", place, expected + ", the last transaction's", "none")
+        self.ended_at, self.last_time = self.number, self.time
+        self.commits_without_line()
         self.finish_log()
         for receipt in self.receipts:
             receipt.judge(self)
         for session in self.sessions.values():
             # While a session is open its drift line may still come: short, not wrong.
             self.missing_drift(session, "complete")
-        self.commits_without_line()
+        self.check_checkpoint()
         if self.chain_path and self.network in EASIEST:
             self.chain = read_chain(self.chain_path, self.network, self.epochs)
         for name, oid in self.notes:
             self.check_notes(name, oid)
         self.check_places()
+        self.check_stamped_times()
         self.check_heads()
         for branch in sorted(set(self.tips) | set(self.refs) - {"main"}):
             self.same("refs/heads/" + branch, "commit", self.tips.get(branch), self.refs.get(branch))
@@ -2026,6 +2390,13 @@ class Check:
     def commit_without_line(self, oid):
         node, place = self.nodes[oid], self.place(oid)
         short = node.kind == "genesis" and not node.parents or node.kind not in ON_MAIN
+        # Behind the last segment, with no log at hand: checked by itself, and it counts for *consistent* alone.
+        if self.log_path is None and node.kind in ("session_start", "interaction") and node.log not in self.record_lines:
+            self.apart = True
+            self.commits_apart += 1
+            self.commit(oid, node.kind, None, None, None)
+            self.apart = False
+            return
         if node.log not in self.record_lines:
             self.find("complete" if short else "consistent+complete", place, "a log with the line " + str(node.log),
                       "a log of %d lines without it" % self.number)
@@ -2033,6 +2404,21 @@ class Check:
             self.commit(oid, node.kind, None, None, None)
         else:
             self.check_only_signature(oid)
+
+    def check_checkpoint(self):
+        """The tree head beside the log is of its lines so far, by the key in force at its last."""
+        if self.checkpoint is None:
+            return
+        place, (text, origin, size, root, ident, signature) = "audit.checkpoint", self.checkpoint
+        if self.origin is not None:
+            self.same(place, "origin", self.origin, origin)
+        if size > self.number:
+            self.find("complete", place, "a log of %d lines" % size, "%d lines that are signed and here" % self.number)
+        elif self.sizes[size] is not None:
+            self.same(place, "root", self.sizes[size][0].hex(), root.hex())
+        key = self.in_force(size)
+        if key and (ident != key_id(origin, LOG_KEY, key) or not self.holds(key, text, signature)):
+            self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
     def check_notes(self, name, tip):
         """A notes ref: its objects are what they are called, its notes are on commits of main."""
@@ -2042,45 +2428,64 @@ class Check:
             if oid in seen:
                 continue
             seen.add(oid)
-            raw = self.git.read(oid, "commit", MAX_OBJECT)
+            raw = self.git.read(oid, "commit", MAX_COMMIT)
             start = START.match(raw) if isinstance(raw, bytes) else None
             if not start:
                 self.find("consistent", "%s, commit %s" % (name, oid), "a commit", raw[:100])
                 continue
             commits.extend(line[7:].decode() for line in start.group(2).splitlines())
-            folders = [(start.group(1).decode(), "")]
-            while folders:
-                tree, path = folders.pop()
-                raw = self.git.read(tree, "tree", MAX_OBJECT)
-                entries = read_entries(raw) if isinstance(raw, bytes) else None
-                if entries is None or path.count("/") > 20:
-                    self.find("consistent", "%s, tree %s" % (name, tree), "a tree of notes", raw[:100])
+            self.check_notes_tree(name, start.group(1).decode(), oid == tip)
+
+    def check_notes_tree(self, name, root, newest):
+        """One tree of notes: two levels of folders at most, and no more entries than commits on main."""
+        folders, count, notes = [(root, "")], 0, 0
+        while folders:
+            tree, path = folders.pop()
+            if not newest and (tree, path) in self.seen_notes:
+                continue
+            self.seen_notes.add((tree, path))
+            raw = self.git.read(tree, "tree", MAX_TREE)
+            entries = read_entries(raw) if isinstance(raw, bytes) else None
+            if entries is None:
+                self.find("consistent", "%s, tree %s" % (name, tree), "a tree of notes", raw[:100])
+                continue
+            for mode, file, child in entries:
+                note = path + file
+                count, notes = count + 1, notes + (mode != "40000")
+                if notes > len(self.main) or count > 2 * len(self.main) + 300 or mode == "40000" and path.count("/") == 2:
+                    self.find("consistent", "%s, tree %s" % (name, root), "one entry for each commit on main, in two levels of "
+                              "folders at most", "more")
+                    return
+                if mode == "40000":
+                    folders.append((child, note + "/"))
                     continue
-                for mode, file, child in entries:
-                    note = path + file
-                    if mode == "40000":
-                        folders.append((child, note + "/"))
-                        continue
-                    if mode != "100644" or note.replace("/", "") not in self.positions:
-                        self.find("consistent", "%s, note %s" % (name, note), "a file, mode 100644, of a commit on main", mode)
-                    blob = self.git.read(child, "blob", MAX_OBJECT)
-                    if isinstance(blob, str):
-                        self.find("consistent", "%s, note %s" % (name, note), "its bytes", blob)
-                    elif name == "refs/notes/ots" and oid == tip:
-                        self.check_proof(note.replace("/", ""), blob)
+                if mode != "100644" or note.replace("/", "") not in self.positions:
+                    self.find("consistent", "%s, note %s" % (name, note), "a file, mode 100644, of a commit on main", mode)
+                    continue
+                if not newest and child in self.seen_notes:
+                    continue
+                self.seen_notes.add(child)
+                blob = self.git.read(child, "blob", MAX_NOTE)
+                if isinstance(blob, str):
+                    self.find("consistent", "%s, note %s" % (name, note), "its bytes", blob)
+                elif name == "refs/notes/ots" and newest:
+                    self.check_proof(note.replace("/", ""), blob)
 
     def check_proof(self, oid, raw):
-        """Section 9: a note is a proof of its commit's Log, and ends in Merkle roots."""
+        """Section 8: a note is a proof of its commit's checkpoint, and ends in Merkle roots."""
         node, place = self.nodes.get(oid), "refs/notes/ots, note " + oid
         line = node and self.record_lines.get(node.log)
-        if not line:
+        stamped = self.tree_head_of(oid) if node else None
+        if not line and node and node.kind != "genesis":
             return
         try:
-            proof = Proof(raw, bytes.fromhex(node.log))
+            if not isinstance(stamped, bytes):
+                raise NoProof("a proof of no checkpoint: the commit has none")
+            proof = Proof(raw, sha256(stamped).digest())
             if any(height > MAX_HEIGHT for height, _ in proof.blocks):
                 raise NoProof("a block that is none")
         except (NoProof, RecursionError) as fault:
-            self.find("not_after", place, "an OpenTimestamps proof of the log's head " + node.log, fault)
+            self.find("not_after", place, "an OpenTimestamps proof of the commit's checkpoint", fault)
             return
         good, unknown = [], []
         for height, message in proof.blocks:
@@ -2102,15 +2507,30 @@ class Check:
 
     def check_places(self):
         """Section 9: with headers at hand, a named block is in the chain at its height, or was orphaned there."""
-        for (height, block), (prev, place) in self.named.items():
+        for (height, block), (prev, bits, place) in self.named.items():
             if height not in self.chain:
+                self.unproven.append(height)
                 continue
             if sha256(sha256(self.chain[height]).digest()).digest()[::-1].hex() == block:
                 self.proven += 1
-            elif self.chain[height][4:36].hex() == prev and height - 1 in self.chain:
+            elif self.chain[height][4:36].hex() == prev and self.chain[height][72:76].hex() == bits and height - 1 in self.chain:
                 self.orphaned += 1
             else:
                 self.find("not_before", place, "the block at height %d, or one beside it" % height, "block %s" % block)
+
+    def check_stamped_times(self):
+        """A line that says that it is younger than a block that attests it was written by a clock that was fast."""
+        lowest, after = None, {}
+        for line, height in self.attested:
+            seconds = int.from_bytes(self.chain[height][68:72], "little")
+            after[line] = min(seconds, after.get(line, seconds))
+        for line in range(min(max(after, default=0), len(self.times)), 0, -1):
+            if line in after:
+                lowest = after[line] if lowest is None else min(lowest, after[line])
+            if lowest is not None and self.times[line - 1] > lowest + AHEAD:
+                self.late.append(line)
+                self.find("not_after", "log line %d" % line, "a TIMESTAMP no later than its block's, " + stamp_text(lowest),
+                          stamp_text(self.times[line - 1]))
 
     def stamped(self):
         waits = "; %d wait for a block" % self.pending if self.pending else ""
@@ -2127,7 +2547,7 @@ class Check:
             return ("not checked", "%d proofs wait for a block yet" % self.pending)
         return ("not checked", "the ledger carries no OpenTimestamps proof")
 
-    def tail(self):
+    def tail_words(self):
         last = max((line for line, _ in self.attested), default=0)
         if not last and not self.covered:
             return "%d lines, as no outside proof was checked" % self.number
@@ -2174,22 +2594,22 @@ class Check:
             return None
         commit, tips = self.noted_first[1], [dict(self.notes)["refs/notes/ots"]]
         while True:
-            raw = self.git.read(tips[-1], "commit", MAX_OBJECT)
+            raw = self.git.read(tips[-1], "commit", MAX_COMMIT)
             start = START.match(raw) if isinstance(raw, bytes) else None
             if not start or not start.group(2):
                 break
             tips.append(start.group(2).splitlines()[0][7:].decode())
 
         def has(tip):
-            raw, found = self.git.read(tip, "commit", MAX_OBJECT), {}
+            raw, found = self.git.read(tip, "commit", MAX_COMMIT), {}
             start = START.match(raw) if isinstance(raw, bytes) else None
-            return bool(start) and self.notes_in(start.group(1).decode(), "", 20, found) and commit in found
+            return bool(start) and self.notes_in(start.group(1).decode(), "", 2, found) and commit in found
 
         low, high = 0, len(tips)
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if has(tips[middle]) else (low, middle)
-        time = re.search(rb"\ncommitter [^\n]*> (\d+) ", self.git.read(tips[low - 1], "commit", MAX_OBJECT)) if low else None
+        time = re.search(rb"\ncommitter [^\n]*> (\d+) ", self.git.read(tips[low - 1], "commit", MAX_COMMIT)) if low else None
         return {"commit": commit, "since": stamp_text(int(time.group(1)))} if time else None
 
     # ---- tree heads outside
@@ -2197,13 +2617,14 @@ class Check:
     def read_witness_notes(self):
         """The notes of refs/notes/witness, and the sizes of the log that tree heads outside are about."""
         tip = dict(self.notes).get("refs/notes/witness")
-        raw = self.git.read(tip, "commit", MAX_OBJECT) if tip else None
+        raw = self.git.read(tip, "commit", MAX_COMMIT) if tip else None
         start = START.match(raw) if isinstance(raw, bytes) else None
         found = {}
         # A tree that holds anything but notes says nothing; what is wrong in it is reported with its objects.
-        if start and self.notes_in(start.group(1).decode(), "", 20, found):
+        if start and self.notes_in(start.group(1).decode(), "", 2, found):
+            found.pop("", None)
             for commit, blob in sorted(found.items()):
-                content = self.git.read(blob, "blob", MAX_OBJECT)
+                content = self.git.read(blob, "blob", MAX_NOTE)
                 if isinstance(content, bytes):
                     self.cosigned_notes.append((commit, read_cosigned_head(content)))
         notes = [note for _, note in self.cosigned_notes if note] + [note for _, note in self.heads]
@@ -2211,11 +2632,14 @@ class Check:
         self.keep_size()
 
     def notes_in(self, tree, above, depth, found):
-        raw = self.git.read(tree, "tree", MAX_OBJECT)
+        raw = self.git.read(tree, "tree", MAX_TREE)
         entries = read_entries(raw) if isinstance(raw, bytes) else None
         if entries is None:
             return False
         for mode, name, child in entries:
+            found[""] = found.get("", 0) + 1
+            if found[""] > 2 * len(self.main) + 300:
+                return False
             if mode == "40000" and depth:
                 if not self.notes_in(child, above + name, depth - 1, found):
                     return False
@@ -2227,9 +2651,6 @@ class Check:
 
     def check_heads(self):
         """Tree heads outside are of this log; cosignatures against the policy."""
-        tip = self.main[-1] if len(self.main) > 1 else None
-        if tip:
-            self.newest_head = (self.in_segments, [], False, None)
         for commit, note in self.cosigned_notes:
             place = "refs/notes/witness, note " + commit
             if note is None:
@@ -2242,14 +2663,14 @@ class Check:
             if not own and (times or self.signed_here(note)):
                 self.check_head(place, note, bool(times))
             if own and times is not None and self.policy:
-                self.cover(note, times, commit == tip)
+                self.cover(note, times)
         for place, note in self.heads:
             self.check_head(place, note, bool(self.cosigners(place, note)))
 
     def tree_head_of(self, commit):
-        raw = self.git.read(commit, "commit", MAX_OBJECT)
+        raw = self.git.read(commit, "commit", MAX_COMMIT)
         files = self.read_tree(raw[5:45].decode(), None) if isinstance(raw, bytes) else None
-        return self.git.read(files["checkpoint"], "blob", MAX_OBJECT) if files and "checkpoint" in files else None
+        return self.git.read(files["checkpoint"], "blob", MAX_HEAD) if files and "checkpoint" in files else None
 
     def signed_here(self, note):
         _, (text, origin, _, _, ident, signature), _ = note
@@ -2275,41 +2696,49 @@ class Check:
         if size > self.number:
             self.find("complete", place, "a log of %d lines, as %s signed" % (size, who), "%d lines" % self.number)
         elif self.sizes[size] is not None and self.sizes[size][0] != root:
-            self.find("unique", place, "root %s, that of the first %d lines here" % (self.sizes[size][0].hex(), size),
-                      "root %s, signed by %s: a second history" % (root.hex(), who))
+            # Of the ledger's own key it is a second history, and this one is not whole without it.
+            self.find("consistent+unique" if self.signed_here(note) else "unique", place, "root %s, that of the first %d lines "
+                      "here" % (self.sizes[size][0].hex(), size), "root %s, signed by %s: a second history" % (root.hex(), who))
 
-    def cover(self, note, times, newest):
+    def cover(self, note, times):
         size = note[1][2]
         listed = self.policy.knows(note[1], self.holds)
         names = sorted({name for name, _ in times})
         by = self.policy.reached_at(times, self.sizes[size][1] if self.sizes[size] else 0) if listed else None
-        reached = listed and self.policy.reached(names)
-        if reached:
-            self.covered = max(self.covered, size)
-        if newest:
-            self.newest_head = (size, names, reached, by if by is not None and by <= MAX_TIME else None)
+        if listed and self.policy.reached(names) and size > self.covered:
+            self.covered, self.cosigners_of = size, names
+        if by is not None and by <= MAX_TIME and size > self.witnessed_line[0]:
+            self.witnessed_line = (size, by)
 
     def unique(self):
         if self.policy is None:
             return ("not checked", "no witness policy was given: a second history would not show")
         if self.policy.quorum is None:
             return ("not checked", "the policy asks no witness: a second history would not show")
-        if self.git is None or self.newest_head is None:
-            return ("not checked", "there is no tree head that a witness could have cosigned")
-        size, names, reached, _ = self.newest_head
-        by = ", ".join(names) or "nobody"
-        if reached:
-            return ("yes", "%s cosigned this history of %d lines; %d came after" % (by, size, self.number - size))
-        return ("not checked", "the newest tree head, of %d lines, has not the cosignatures that the policy asks for (it "
-                "has: %s); the newest that has is of %d lines" % (size, by, self.covered))
+        if self.git is None or not self.covered:
+            return ("not checked", "no tree head here has the cosignatures that the policy asks for")
+        by = ", ".join(self.cosigners_of)
+        return ("yes" if self.covered >= self.signed_line else "partly", "through line %d: %s cosigned this history; %d lines came "
+                "after" % (self.covered, by, self.signed_line - self.covered))
+
+    def not_after_line(self):
+        """The last line that a proof or witnesses show to have been there by then."""
+        return max([self.witnessed_line[0]] + [line for line, _ in self.attested])
 
     def not_after(self):
-        stamped = self.stamped()
-        if stamped[0] == "yes":
+        if self.unnamed_network():
+            return ("not checked", "a %s ledger: its blocks prove nothing; name the network with --network" % self.network)
+        last, stamped = self.not_after_line(), self.stamped()
+        if not last:
             return stamped
-        if self.newest_head and self.newest_head[2] and self.newest_head[3] is not None:
-            return ("yes", "witnesses had seen %d lines by second %d" % (self.newest_head[0], self.newest_head[3]))
-        return stamped
+        reasons = [stamped[1]] if self.attested else []
+        if self.witnessed_line[0]:
+            reasons.append("witnesses had seen %d lines by %s" % (self.witnessed_line[0], stamp_text(self.witnessed_line[1])))
+        return ("yes" if last >= self.signed_line else "partly", "through line %d: %s" % (last, "; ".join(reasons)))
+
+    def unnamed_network(self):
+        """Whether this is a test network, whose blocks anybody makes, and the checker did not name it."""
+        return self.network not in (None, "bitcoin", self.named_network)
 
     def session_of(self, kind, document, place):
         """The session of a commit without a line."""
@@ -2333,14 +2762,19 @@ class Check:
             words["complete"] = ("not checked", "the log alone")
         else:
             words["consistent"] = ("yes", held + " hold together")
-            words["complete"] = ("yes", "every prompt has its outcome and every commit its line; unanchored tail: "
-                                 + self.tail())
+            apart = "; %d commits behind the last segment, without a log" % self.commits_apart if self.commits_apart else ""
+            words["complete"] = ("yes", "up to line %d of %s: every prompt has its outcome and every commit its line%s; unanchored "
+                                 "tail: %s" % (self.number, stamp_text(self.last_time), apart, self.tail_words()))
+            if not self.number:
+                words["complete"] = ("not checked", "no line of the log is at hand")
         words["unique"] = self.unique()
         words["not_after"] = self.not_after()
         words["not_before"] = self.not_before()
         words["signed_by"] = self.signed_by()
+        if self.git is None:
+            words["signed_by"] = ("not checked", "the log alone")
         for question in QUESTIONS:
-            if counts[question]:
+            if counts[question] and not (self.unnamed_network() and question in ("not_before", "not_after")):
                 words[question] = ("no", "%d finding%s" % (counts[question], "" if counts[question] == 1 else "s"))
         return words
 
@@ -2349,12 +2783,19 @@ class Check:
             return ("not checked", "the log alone: the headers of starts and ends are in the ledger")
         if self.network is None:
             return ("not checked", "genesis.json does not say which network")
+        if self.unnamed_network():
+            return ("not checked", "a %s ledger: its blocks prove nothing; name the network with --network" % self.network)
         if self.unseen_headers:
             return ("not checked", "%d places where a start, an end or an anchor may be could not be looked at" % self.unseen_headers)
         if not self.headers:
             return ("not checked", "no session names a block of the network")
         if self.network == "bitcoin" and not self.epochs:
             return ("not checked", "no genesis/btc-epochs.csv beside this script: the difficulty was not compared")
+        if self.chain and self.unproven and self.network == "bitcoin":
+            return ("not checked", "the headers at hand end below block %d" % max(self.unproven))
+        if not self.chain and self.cheap:
+            return ("not checked", "cheap work: less than a sixteenth of what the table ends with, of session%s %s" % (
+                "" if len(self.cheap) == 1 else "s", ", ".join(sorted({str(session) for session, _, _ in self.cheap})[:5])))
         kept = "; %d at the height that the headers prove, %d orphaned" % (self.proven, self.orphaned) if self.chain else ""
         return ("yes", "%d block headers show their work; %d sessions start on no block%s"
                 % (self.headers, self.local_starts, kept))
@@ -2364,20 +2805,39 @@ class Check:
             return ("not checked", "no key of the ledger was read")
         if self.unseen_signatures:
             return ("not checked", "%d signatures could not be read" % self.unseen_signatures)
-        how = "%d commits by %%s%s and its successors; ssh-keygen was asked about %d" % (self.signed, self.signers[0], self.asked)
+        key = self.in_force(self.signed_line)
+        how = "%d commits by %%s%s, through line %d; ssh-keygen was asked about %d" % (
+            self.signed, key_text(key), self.signed_line, self.asked)
+        if self.pinned and key not in self.pinned:
+            self.find("signed_by", "log line %d" % self.signed_line, "a key of --signer: " + ", ".join(map(key_text, self.pinned)),
+                      key_text(key))
+            return ("no", "1 finding")
+        if self.unsigned and not self.newer:
+            return ("not checked", "lines %d to %d are signed by nobody; %s" % (
+                self.signed_line + 1, self.signed_line + self.unsigned, how % ""))
+        if not self.signed_line:
+            return ("not checked", "no line is at hand that anybody signed")
         if self.pinned is None:
             return ("not checked", "unpinned: " + how % "" + "; pin it with --signer")
+        if key != self.pinned[-1]:
+            return ("not checked", "retired: the last signed line is by an older key of --signer; " + how % "")
         return ("yes", how % "the pinned ")
 
     def report(self):
         words = self.answers()
-        shown = [self.findings[i] for i in range(len(self.findings))]
+        shown = list(self.findings)
         return {
             "genesis": self.genesis, "entries": self.number, "sessions": len(self.sessions) + len(self.ended),
             "btc_anchors": self.anchors, "chain_integrity": "BROKEN" if self.counts["consistent"] else "VALID",
             "answers": {q: words[q][0] for q in QUESTIONS}, "reasons": {q: words[q][1] for q in QUESTIONS},
             "findings": shown, "more_findings": sum(self.counts.values()) - len(shown), "origin": self.origin,
             "signers": self.signers, "log_head": self.head, "lines_in_segments": self.in_segments,
+            "network": self.network, "signed_through": self.signed_line, "lines_unsigned": 0 if self.newer else self.unsigned,
+            "lines_newer": self.unsigned if self.newer else 0, "clock_sets": self.clock_sets, "foreign_refs": self.foreign_refs,
+            "late_lines": sorted(self.late)[:FINDINGS_SHOWN] if len(self.late) == self.counts["not_after"] else [],
+            "commits_without_line": self.commits_apart, "pinned": self.pinned is not None and self.first_key in self.pinned,
+            "extents": {"complete": self.number, "unique": self.covered, "not_after": self.not_after_line(),
+                        "signed_by": self.signed_line},
             "commits": {kind or "unknown": n for kind, n in sorted(self.commits.items(), key=str)},
             "tree_heads": self.tree_heads, "database": None, "receipts": len(self.receipts), "remarks": self.remarks,
             "session_brackets": [self.bracket_of(ident) for ident in self.start_blocks],
@@ -2543,14 +3003,9 @@ def read_head(path):
 
 # ---------------------------------------------------------------- one opened text, section 11
 
-ABOUT = ("consistent", "commitment", "in_tree", "tree_head", "signed_by", "cosigned_by", "not_before", "not_after")
-ROLES = ("prompt", "response", "exchange", "artifact", "user_text", "aurora_text", "compiled_prompt", "bundle",
-         "context_digest", "prompt_digest", "trace")
-MAX_OPENING, MAX_RECEIPT, MAX_PROOF, MAX_NOTE_LINE = 100 << 20, 64 << 10, 64, 8192
-
-
-def is_object_name(value):
-    return isinstance(value, str) and re.match(r"[0-9a-f]{40}\Z", value) is not None
+ABOUT = ("consistent", "commitment", "tree_head", "signed_by", "cosigned_by", "not_before", "not_after")
+ROLES = ("prompt", "response", "exchange", "artifact")
+MAX_OPENING, MAX_SKELETON, MAX_RECEIPT, MAX_PROOF = 32 << 20, 4 << 20, 64 << 10, 64
 
 
 def is_header(value):
@@ -2570,35 +3025,44 @@ def a_list(good):
     return lambda value: isinstance(value, list) and all(good(item) for item in value)
 
 
-def is_later_turn(value):
-    return isinstance(value, list) and len(value) == 3 and is_hash(value[0]) and is_hash(value[1]) and is_time(value[2])
+def is_line(value):
+    """[index, text, proof], and behind them proofs under a stamped root or the head of a rotation."""
+    return (isinstance(value, list) and 3 <= len(value) <= 4 and is_count(value[0]) and is_text(value[1]) and is_path(value[2])
+            and (len(value) == 3 or is_path(value[3])
+                 or isinstance(value[3], list) and len(value[3]) == 2 and is_text(value[3][0]) and is_path(value[3][1])))
 
 
-def is_session(value):
-    return fields(value, DOCUMENTS["session.json"]) is None and value["tier"] <= 255
+def is_path(value):
+    return isinstance(value, list) and len(value) <= MAX_PROOF and all(is_hash(node) for node in value)
 
 
-COMMIT = {"parents": a_list(is_object_name), "signature": lambda v: is_base64(v, 64), "tree": is_object_name}
+def is_seen_header(value):
+    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and value[0] <= MAX_HEIGHT and is_header(value[1])
+
+
+def some(good):
+    return lambda value: bool(value) and a_list(good)(value)
+
+
 OPENING_FILE = {
-    "close": or_null(has_fields({"commit": has_fields(COMMIT), "document": has_fields(DOCUMENTS["close.json"]),
-                                 "later": or_null(a_list(is_later_turn)), "prev": is_hash})),
-    "format": FORMAT,
-    "head": has_fields({"key": is_key, "proof": is_text}),
-    "line": has_fields({"prev": is_hash, "text": is_text}),
-    "opening": has_fields({"commitment": is_hash, "format": FORMAT, "key": or_null(is_hash), "role": one_of(*ROLES),
-                           "seq": or_null(is_count), "session_id": is_text, "text": is_text}),
-    "record": or_null(has_fields({"commit": has_fields(COMMIT), "document": has_fields(DOCUMENTS["record.json"])})),
-    "stamp": or_null(has_fields({"header": or_null(is_header), "lines": or_null(a_list(is_text)), "ots": is_base64})),
-    "start": or_null(has_fields({"commit": has_fields(COMMIT), "document": is_session, "header": or_null(is_header)})),
+    "documents": some(lambda value: isinstance(value, dict)), "format": FORMAT, "head": is_text,
+    "headers": a_list(is_seen_header), "lines": some(is_line),
+    "openings": some(has_fields({"commitment": is_hash, "format": FORMAT, "key": or_null(is_hash), "role": one_of(*ROLES),
+                                 "seq": or_null(is_count), "session_id": lambda v: v == "-" or is_hash(v), "text": is_text})),
+    "stamp": or_null(has_fields({"checkpoint": is_text, "header": or_null(is_header), "ots": is_base64})),
 }
+JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def read_whole(path, most, what):
     """The canonical document of a file of one line of JSON and its newline."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
         raise CannotLook("%s is no %s: more than %d bytes" % (path, what, most))
+    # What stands around the strings is little in a good one, and costs most to read in a bad one.
+    if len(raw) - sum(match.end() - match.start() for match in JSON_STRING.finditer(raw)) > MAX_SKELETON:
+        raise CannotLook("%s is no %s: too many values" % (path, what))
     if not raw.endswith(b"\n"):
         raise CannotLook("%s is no %s: it does not end with its newline" % (path, what))
     try:
@@ -2619,54 +3083,6 @@ def next_hash(prev, rest):
     return hexhash(prev.encode() + b"|" + rest.encode("utf-8"))
 
 
-def read_varint(raw, at):
-    """(number, where it ends) of seven bits a byte, least first, in its shortest spelling, or None."""
-    number_, shift = 0, 0
-    while at < len(raw) and shift < 63:
-        byte = raw[at]
-        number_ |= (byte & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return (number_, at) if byte or shift == 7 else None
-    return None
-
-
-OTS_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94\x01\x08"
-OTS_BITCOIN = bytes.fromhex("0588960d73d71901")
-
-
-def read_stamp(raw):
-    """(stamped hash, Merkle root as headers hold it, height) of a proof that is one path of sha256, append and
-    prepend to one Bitcoin block; else None."""
-    if not raw.startswith(OTS_MAGIC) or len(raw) < len(OTS_MAGIC) + 32:
-        return None
-    at = len(OTS_MAGIC)
-    message = digest = raw[at:at + 32]
-    at, levels = at + 32, 0
-    while at < len(raw) and levels < 256:
-        tag, at, levels = raw[at], at + 1, levels + 1
-        if tag == 0x08:
-            message = sha256(message).digest()
-        elif tag in (0xf0, 0xf1):
-            size = read_varint(raw, at)
-            if size is None or not 1 <= size[0] <= 4096 or size[1] + size[0] > len(raw):
-                return None
-            operand, at = raw[size[1]:size[1] + size[0]], size[1] + size[0]
-            message = message + operand if tag == 0xf0 else operand + message
-            if len(message) > 4096:
-                return None
-        elif tag == 0x00 and raw[at:at + 8] == OTS_BITCOIN:
-            size = read_varint(raw, at + 8)
-            height = read_varint(raw, size[1]) if size else None
-            if height is None or size[1] + size[0] != len(raw) or height[1] != len(raw):
-                return None
-            good = len(message) == 32 and height[0] <= MAX_HEIGHT
-            return (digest.hex(), message, height[0]) if good else None
-        else:
-            return None
-    return None
-
-
 def includes(leaf, index, size, path, root):
     """RFC 9162, 2.1.3.2."""
     if index >= size:
@@ -2685,356 +3101,559 @@ def includes(leaf, index, size, path, root):
     return last == 0 and node == root
 
 
-def read_proof(text):
-    """(index, path, the tree head's text) of a tlog-proof, or None."""
-    head, gap, note = text.partition("\n\n")
-    lines = head.split("\n")
-    if not gap or len(lines) < 2 or lines[0] != "c2sp.org/tlog-proof@v1" or not lines[1].startswith("index "):
-        return None
-    index, path = read_number(lines[1][6:]), [decode_base64(line.encode()) for line in lines[2:]]
-    if index is None or len(path) > MAX_PROOF or any(node is None or len(node) != 32 for node in path):
-        return None
-    return index, path, note
-
-
 # What is said behind a block's name.
 HEIGHTS = {"proven": ", at the height that the kept headers prove",
            "orphaned": ", orphaned later, at a height that the kept headers prove",
            "claimed": ", at a height that is the file's word", "elsewhere": "",
-           "cheap": ": it lies beyond the built-in table and shows less than a sixteenth of the work that the table ends "
-                    "with: bring headers, --headers",
+           "cheap": ": cheap work, less than a sixteenth of what the built-in table ends with: bring headers, --headers",
            "beyond": ": the kept headers do not reach it: gently anchor sync"}
+# Which line carries the commitment of a role, and where.
+CARRIERS = {("response", "response"): "hash", ("prompt", "prompt"): "hash", ("artifact", "artifact"): "hash",
+            ("response_fail", "exchange"): "exchange", ("denied", "exchange"): "exchange",
+            ("response", "prompt"): None, ("response", "exchange"): None}
+RECORDED = {"genesis": "genesis.json", "key_rotate": "rotate.json", "session_start": "session.json", "response": "record.json",
+            "session_end": "close.json"}
+
+
+class Shown:
+    """One line of an opening file: its place in the log, its parts, and what proves it."""
+    __slots__ = ("index", "text", "line", "path", "more", "document", "opened")
+
+    def __init__(self, entry, line):
+        self.index, self.text, self.path = entry[:3]
+        self.more = entry[3] if len(entry) == 4 else None
+        self.line, self.document, self.opened = line, None, False
 
 
 class CheckOpening:
-    """One opened text, checked with its file alone; the answers are those of section 11."""
+    """Opened texts, checked with their file alone; the answers are those of section 10."""
 
-    def __init__(self, path, pinned, policy=None, headers=None):
+    def __init__(self, path, pinned, policy=None, headers=None, named_network=None):
         self.file = read_whole(path, MAX_OPENING, "opening file")
         fault = fields(self.file, OPENING_FILE)
         if fault:
             raise CannotLook("%s is no opening file: %s" % (path, fault))
-        self.pinned, self.policy, self.findings, self.words = pinned, policy, [], {}
-        self.ed25519, self.epochs = Ed25519(), read_epochs()
-        self.key, self.asked, self.witnessed = read_key(self.file["head"]["key"]), False, None
-        # A line outside of sessions is bound to no network, and needs no headers.
-        start = self.file["start"]
-        network = start and start["document"]["block"]["network"]
-        self.chain = read_chain(headers, network, self.epochs) if headers and start else None
+        self.pinned, self.policy, self.named_network, self.findings, self.words = pinned, policy, named_network, [], {}
+        self.ed25519, self.epochs, self.witnessed = Ed25519(), read_epochs(), None
+        self.headers_path, self.chain, self.network, self.heights = headers, None, None, {}
+        self.check_size(path)
+        self.shown, self.genesis, self.start, self.end, self.rotations = [], None, None, None, []
+        self.keys, self.start_seen = [], None
+        self.run()
+
+    def check_size(self, path):
+        rotations = sum("|key_rotate|" in entry[1] for entry in self.file["lines"])
+        beside = len(jcs(self.file)) + 1 - sum(len(jcs(opening["text"])) for opening in self.file["openings"])
+        most = (64 << 10) + (8 << 10) * (len(self.file["openings"]) + rotations)
+        if beside > most:
+            raise CannotLook("%s is no opening file: %d bytes beside the texts; %d is the most" % (path, beside, most))
 
     def find(self, about, place, expected, actual):
         for one in about.split("+"):
-            self.findings.append({"question": one, "place": place, "expected": str(expected), "actual": str(actual)})
+            self.findings.append({"question": one, "place": place, "expected": str(expected)[:500], "actual": str(actual)[:500]})
 
-    def same(self, place, what, expected, actual):
+    def same(self, place, what, expected, actual, about="consistent"):
         if expected != actual:
-            self.find("consistent", place, "%s %s" % (what, expected), "%s %s" % (what, actual))
+            self.find(about, place, "%s %s" % (what, expected), "%s %s" % (what, actual))
+        return expected == actual
 
     def run(self):
-        line = self.read_line()
-        if line:
-            self.parts(line)
-        self.commitment(line)
-        self.cosigned(self.head(), line)
+        self.head = read_cosigned_head(self.file["head"].encode("utf-8"))
+        if self.head is None:
+            self.find("consistent+tree_head", "head", "a signed tree head", "another text")
+        self.read_lines()
+        self.read_documents()
+        self.match_openings()
+        self.needed_lines()
+        self.lead_to_keys()
+        self.judge_session()
+        self.commitments()
+        self.tree_head()
+        self.cosigned()
         self.signer()
         self.not_before()
-        self.not_after(line)
+        self.not_after()
 
-    def read_line(self):
-        part, opening = self.file["line"], self.file["opening"]
-        try:
-            line = Line(part["text"].encode("utf-8"), 0, "line", part["prev"])
-        except ValueError as error:
-            self.find("consistent", "line", "a line as section 4 has it", error)
-            return None
-        self.same("line", "HASH", next_hash(part["prev"], part["text"].partition("|")[2]), line.hash)
-        carriers = {"artifact": ("artifact",), "prompt": ("response", "prompt"), "response": ("response",),
-                    "exchange": ("response", "response_fail", "denied")}
-        if line.event not in carriers.get(opening["role"], ()):
-            self.find("consistent", "line", "a line that carries a commitment of role " + opening["role"], line.event)
-        self.same("opening", "session_id", line.session or "-", opening["session_id"])
-        self.same("opening", "seq", line.int("seq") if "seq" in line.details and line.event in EVENTS else None, opening["seq"])
-        return line
+    # ---- lines and documents
 
-    def parts(self, line):
-        file = self.file
-        self.same("record", "a record is there:", line.event == "response", file["record"] is not None)
-        self.same("start", "a start is there:", line.session is not None, file["start"] is not None)
-        if file["record"] and line.event == "response":
-            self.record(line, file["record"])
-        if file["start"]:
-            self.start(line, file["start"])
-        if file["close"]:
-            self.close(line, file["close"])
+    def read_lines(self):
+        before = None
+        for entry in self.file["lines"]:
+            place = "line %d" % entry[0]
+            try:
+                line = Line(entry[1].encode("utf-8"), entry[0] + 1, place, None)
+            except ValueError as error:
+                self.find("consistent", place, "a line as section 3 has it", error)
+                line = None
+            one = Shown(entry, line)
+            if before is not None and one.index <= before.index:
+                self.find("consistent", place, "lines by their index, each once", "line %d before it" % before.index)
+            if self.head and not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, self.head[1][2],
+                                          [bytes.fromhex(node) for node in one.path], self.head[1][3]):
+                self.find("consistent", place, "a proof that the line is under the tree head", "one that does not hold")
+            if line and one.index == 0:
+                self.same(place, "HASH", next_hash(GENESIS, one.text.partition("|")[2]), line.hash)
+            if line and before and before.line and one.index == before.index + 1:
+                self.same(place, "HASH", next_hash(before.line.hash, one.text.partition("|")[2]), line.hash)
+            before = one
+            self.shown.append(one)
 
-    def record(self, line, part):
-        document, details = part["document"], line.details
-        entry = chain_entry(bytes.fromhex(document["prev"]), document["prompt_hash"], document["response_hash"],
-                            document["timestamp"])
-        record = hexhash(jcs(document))
+    def read_documents(self):
+        with_record = [one for one in self.shown if one.line and one.line.event in RECORDED]
+        if len(with_record) != len(self.file["documents"]):
+            self.find("consistent", "documents", "%d, one of each line that names a record" % len(with_record),
+                      len(self.file["documents"]))
+        for one, document in zip(with_record, self.file["documents"]):
+            name = RECORDED[one.line.event]
+            place = "%s of line %d" % (name, one.index)
+            if not self.same(place, "SHA-256", one.line.details["record"], hexhash(jcs(document))):
+                continue
+            fault = fields(document, DOCUMENTS[name])
+            if fault:
+                self.find("consistent", place, "a document as section 6 has it", fault)
+                continue
+            one.document = document
+            self.same(place, KINDS[KIND_OF[one.line.event]][2], one.line.time, document[KINDS[KIND_OF[one.line.event]][2]])
+
+    def event(self, name):
+        return [one for one in self.shown if one.line and one.line.event == name]
+
+    # ---- what is opened, and which lines that needs
+
+    def match_openings(self):
+        """Each opening has its line; together they stand in the order of these."""
+        self.pairs, sessions, before = [], {opening["session_id"] for opening in self.file["openings"]}, None
+        if len(sessions) != 1:
+            self.find("consistent", "openings", "openings of one session", "of %d" % len(sessions))
+        artifacts, taken = self.event("artifact"), 0
+        for n, opening in enumerate(self.file["openings"]):
+            place, role, carrier = "opening %d" % (n + 1), opening["role"], None
+            if role == "artifact":
+                self.same(place, "seq", None, opening["seq"])
+                carrier, taken = (artifacts[taken], taken + 1) if taken < len(artifacts) else (None, taken)
+            else:
+                of_turn = [one for one in self.shown if one.line and (one.line.event, role) in CARRIERS and "seq" in one.line.details
+                           and one.line.int("seq") == opening["seq"] and one.line.session == opening["session_id"]]
+                answered = [one for one in of_turn if one.line.event == "response"]
+                carrier = (answered or of_turn or [None])[0]
+            if carrier is None:
+                self.find("consistent+commitment", place, "a line that carries the commitment of %s %s" % (role, opening["seq"]), "none")
+            else:
+                carrier.opened = True
+                self.same(place, "session_id", carrier.line.session or "-", opening["session_id"])
+                rank = (carrier.index, ROLES.index(role))
+                if before is not None and rank <= before:
+                    self.find("consistent", place, "openings in the order of their lines; of one line prompt, response, exchange",
+                              "another order")
+                before = rank
+            self.pairs.append((opening, carrier))
+
+    def needed_lines(self):
+        """No line is missing that is needed, and none is there that is not."""
+        ident = self.file["openings"][0]["session_id"]
+        turns = {opening["seq"] for opening in self.file["openings"] if opening["role"] != "artifact"}
+        answered = {one.line.int("seq") for one in self.event("response")}
+        needed = set()
+        for one in self.shown:
+            if one.line is None:
+                continue
+            event, own = one.line.event, one.line.session == ident
+            if one.opened or one.index == 0 and event == "genesis" or event == "key_rotate":
+                needed.add(one.index)
+            elif own and event in ("session_start", "session_end"):
+                needed.add(one.index)
+            elif own and event in ("response_fail", "denied") and one.line.int("seq") in turns - answered:
+                needed.add(one.index)
+            else:
+                self.find("consistent", "line %d" % one.index, "no line that is not needed", "a %s line" % event)
+        first = self.shown[0] if self.shown else None
+        if first is None or first.line is None or first.line.event != "genesis" or first.index != 0:
+            self.find("consistent", "line 0", "the genesis line", "another, or none")
+        else:
+            self.genesis = first
+        self.rotations = self.event("key_rotate")
+        for event, most in (("genesis", 1), ("session_start", 1), ("session_end", 1)):
+            if len(self.event(event)) > most:
+                self.find("consistent", "lines", "one %s line" % event, len(self.event(event)))
+        outcomes = [one.line.int("seq") for event in ("response", "response_fail", "denied") for one in self.event(event)]
+        if len(set(outcomes)) != len(outcomes):
+            self.find("consistent", "lines", "one outcome of a prompt", "two")
+        self.start = next(iter(self.event("session_start")), None)
+        self.end = next(iter(self.event("session_end")), None)
+        if (self.start is None) != (ident == "-"):
+            self.find("consistent", "lines", "the session_start of a session's lines, and none of others", "otherwise")
+        for one in self.shown:
+            early = self.start and one.line and one.line.session == ident and one.index < self.start.index
+            late = self.end and one.line and one.line.session == ident and one.index > self.end.index
+            if early or late:
+                self.find("consistent", "line %d" % one.index, "lines of a session between its start and its end", "outside")
+
+    # ---- keys
+
+    def lead_to_keys(self):
+        """[(first index after which it is in force, key)], as genesis and rotations say."""
+        if not self.genesis or not self.genesis.document:
+            self.find("tree_head", "genesis.json", "a document that names the first key", "none")
+            return
+        document = self.genesis.document
+        self.network, self.origin = document["network"], document["origin"]
+        self.keys.append((0, read_key(document["signer"])))
+        for one in self.rotations:
+            place, key = "rotation of line %d" % one.index, self.keys[-1][1] if self.keys else None
+            if key is None or not one.document:
+                self.find("tree_head", place, "a rotation that follows the one before", "none that can be read")
+                self.keys.append((one.index + 1, None))
+                continue
+            self.same(place, "old_signer", key_text(key), one.document["old_signer"])
+            new = read_key(one.document["new_signer"])
+            if new in [key for _, key in self.keys]:
+                self.find("consistent", place, "a new signer that was not in force before", one.document["new_signer"])
+            proof = one.more if one.more and len(one.more) == 2 and isinstance(one.more[1], list) else None
+            if proof is None:
+                self.find("tree_head", place, "the rotation's own tree head, by the old key", "none")
+                self.keys.append((one.index + 1, None))
+                continue
+            note = read_note(proof[0].encode("utf-8"))
+            if note is None or note[1] != self.origin or note[2] != one.index + 1 or not self.signed_with(note, key):
+                self.find("tree_head", place, "a tree head of %d lines by %s" % (one.index + 1, key_text(key)), "another")
+                new = None
+            if note is not None and not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
+                                                 [bytes.fromhex(node) for node in proof[1]], note[3]):
+                self.find("consistent+tree_head", place, "a proof that the line is under its own tree head", "one that does not hold")
+                new = None
+            self.same_root(place, note)
+            self.keys.append((one.index + 1, new))
+
+    def same_root(self, place, note):
+        """Two roots of one size are two histories."""
+        if note and self.head and note[2] == self.head[1][2] and note[3] != self.head[1][3]:
+            self.find("consistent", place, "root %s of %d lines" % (self.head[1][3].hex(), note[2]), note[3].hex())
+
+    def signed_with(self, note, key):
+        text, origin, _, _, ident, signature = note
+        return key is not None and ident == key_id(origin, LOG_KEY, key) and self.ed25519.verify(key, text, signature)
+
+    def in_force(self, size):
+        """The key in force at the last of so many lines; a rotation's own line is the old key's."""
+        keys = [key for since, key in self.keys if since < size]
+        return keys[-1] if keys else None
+
+    # ---- the session
+
+    def judge_session(self):
+        ident = self.file["openings"][0]["session_id"]
+        headers = iter(self.file["headers"])
+        for one, name, kind in ((self.start, "start", "session_start"), (self.end, "end", "session_end")):
+            if not one or not one.document:
+                continue
+            document, line, block = one.document, one.line, one.document["block"]
+            details = line.details
+            self.same(name, "session_id", ident, document["session_id"])
+            self.same(name, "session_id", ident, line.session)
+            self.same(name, "block hash", details["block"], block["hash"])
+            self.same(name, "block height", line.int("btc"), block["height"])
+            self.same(name, "BTC_HEIGHT", line.int("btc"), line.height)
+            if self.network is not None and block["network"] != self.network:
+                self.find("consistent+not_before", name, "network " + self.network, "network " + block["network"])
+            getattr(self, "judge_" + name)(document, line, details)
+            self.judge_block(name, block, line, headers)
+        if next(headers, None) is not None:
+            self.find("consistent", "headers", "one of each block that is not local", "more")
+        entry = None
+        for one in self.event("response"):
+            if one.document:
+                self.judge_record(one, one.document)
+                entry = one.document
+        if self.end and self.end.document:
+            answers = [one.document for one in self.event("response") if one.document]
+            if len(answers) > self.end.document["interactions"]:
+                self.find("consistent", "end", "%d interactions or more" % len(answers), self.end.document["interactions"])
+            elif entry and len(answers) == self.end.document["interactions"]:
+                self.same("end", "final_chain_hash", entry["chain_entry"], self.end.document["final_chain_hash"])
+
+    def judge_start(self, document, line, details):
+        block = document["block"]
+        made = hexhash(bytes.fromhex(document["auth_key_hash"]) + block["hash"].encode() + bytes.fromhex(document["prev_log"]))
+        self.same("start", "session_id", made, document["session_id"])
+        self.same("start", "branch", "branch-%d" % (block["height"] % 7 + 1), document["branch"])
+        self.same("start", "branch", details["branch"], document["branch"])
+        self.same("start", "auth_key_hash", details["auth"], document["auth_key_hash"])
+        self.same("start", "HASH", next_hash(document["prev_log"], self.start.text.partition("|")[2]), line.hash)
+
+    def judge_end(self, document, _line, details):
+        final = bytes.fromhex(document["final_chain_hash"])
+        close = hexhash(bytes.fromhex(document["session_id"]) + document["block"]["hash"].encode() + final)
+        self.same("end", "session_close_hash", close, document["session_close_hash"])
+        self.same("end", "close", details["close"], document["session_close_hash"])
+        self.same("end", "interactions", int(details["interactions"]), document["interactions"])
+        if document["interactions"] == 0:
+            self.same("end", "final_chain_hash", ZERO, document["final_chain_hash"])
+
+    def judge_record(self, one, document):
+        line, details, place = one.line, one.line.details, "record of line %d" % one.index
+        entry = chain_entry(bytes.fromhex(document["prev"]), document["prompt_hash"], document["response_hash"], document["timestamp"])
         for what, expected, key in (("chain", entry, "chain_entry"), ("chain", details["chain"], "chain_entry"),
                                     ("response", details["hash"], "response_hash"), ("seq", line.int("seq"), "seq"),
-                                    ("model", details["model"], "model"), ("time", line.time, "timestamp"),
-                                    ("session", line.session, "session_id")):
-            self.same("record", what, expected, document[key])
-        self.same("record", "SHA-256", details["record"], record)
-        message = "interaction-%d\n\nSession: %s\nSeq: %d\nChain: %s\nRecord: %s\nLog: %s\n" % (
-            document["seq"], document["session_id"], document["seq"], document["chain_entry"], record, line.hash)
-        self.commit("record", part["commit"], message, document["timestamp"])
+                                    ("model", details["model"], "model"), ("session", line.session, "session_id")):
+            self.same(place, what, expected, document[key])
 
-    def start(self, line, part):
-        document = part["document"]
-        block, record = document["block"], hexhash(jcs(document))
-        ident = hexhash(bytes.fromhex(document["auth_key_hash"]) + block["hash"].encode() + bytes.fromhex(document["prev_log"]))
-        self.same("start", "session_id", ident, document["session_id"])
-        self.same("start", "session_id", line.session, document["session_id"])
-        self.same("start", "branch", "branch-%d" % (block["height"] % 7 + 1), document["branch"])
-        if document["opened_at"] > line.time:
-            self.find("consistent", "start", "opened at %d or before" % line.time, document["opened_at"])
-        log = next_hash(document["prev_log"], "%d|%s|session_start|%s|btc:%d,branch:%s,block:%s,auth:%s,record:%s" % (
-            block["height"], stamp_text(document["opened_at"]), document["session_id"], block["height"],
-            in_details(document["branch"]), block["hash"], document["auth_key_hash"], record))
-        message = "session_start:%s:btc-%d\n\nSession: %s\nRecord: %s\nLog: %s\n" % (
-            document["session_id"][:16], block["height"], document["session_id"], record, log)
-        self.commit("start", part["commit"], message, document["opened_at"])
-
-    def close_log(self):
-        """HASH of the session_end line that the close gives."""
-        document = self.file["close"]["document"]
-        block = document["block"]
-        return next_hash(self.file["close"]["prev"], "%d|%s|session_end|%s|btc:%d,interactions:%d,block:%s,close:%s,record:%s" % (
-            block["height"], stamp_text(document["closed_at"]), document["session_id"], block["height"],
-            document["interactions"], block["hash"], document["session_close_hash"], hexhash(jcs(document))))
-
-    def close(self, line, part):
-        document = part["document"]
-        self.same("close", "session_id", line.session, document["session_id"])
-        final = bytes.fromhex(document["final_chain_hash"]) if document["interactions"] else bytes(32)
-        close = hexhash(bytes.fromhex(document["session_id"]) + document["block"]["hash"].encode() + final)
-        self.same("close", "session_close_hash", close, document["session_close_hash"])
-        if document["closed_at"] < line.time:
-            self.find("consistent", "close", "closed at %d or later" % line.time, document["closed_at"])
-        if part["later"] is not None:
-            if self.file["record"] is None:
-                self.find("consistent", "close", "later null, as the turn has no answer", "turns")
-            else:
-                entry = self.file["record"]["document"]["chain_entry"]
-                for prompt, response, time in part["later"]:
-                    entry = chain_entry(bytes.fromhex(entry), prompt, response, time)
-                self.same("close", "final_chain_hash", document["final_chain_hash"], entry)
-            if len(part["later"]) >= document["interactions"]:
-                self.find("consistent", "close", "more interactions than later ones", document["interactions"])
-        message = "close:%s\n\nSession: %s\nClose: %s\nRecord: %s\nLog: %s\n" % (
-            document["session_id"][:16], document["session_id"], document["session_close_hash"], hexhash(jcs(document)),
-            self.close_log())
-        self.commit("close", part["commit"], message, document["closed_at"])
-
-    def commit(self, place, part, message, time):
-        who = "gently <ledger@gently.invalid> %d +0000" % time
-        payload = "tree %s\n%sauthor %s\ncommitter %s\n\n%s" % (
-            part["tree"], "".join("parent %s\n" % parent for parent in part["parents"]), who, who, message)
-        signed = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(payload.encode()).digest())
-        signature = base64.b64decode(part["signature"])
-        if not self.ed25519.verify(self.key, signed, signature):
-            self.find("consistent+signed_by", place, "a commit signed by " + self.file["head"]["key"], "a signature that is not")
-        elif not self.asked:
-            self.asked = True
-            refusal = ssh_keygen_refuses(self.key, payload.encode(), armor_of(self.key, signature))
-            if refusal is not None:
-                self.find("consistent+signed_by", place, "ssh-keygen accepts the signature", refusal)
-
-    def commitment(self, line):
-        opening, record = self.file["opening"], self.file["record"]
-        where = (line.event, opening["role"]) if line else None
-        carried = None
-        if where in (("artifact", "artifact"), ("prompt", "prompt"), ("response", "response")):
-            carried = line.details["hash"]
-        elif where in (("response_fail", "exchange"), ("denied", "exchange")):
-            carried = line.details["exchange"]
-        elif where in (("response", "prompt"), ("response", "exchange")) and record:
-            carried = record["document"][opening["role"] + "_hash"]
-        if carried != opening["commitment"]:
-            self.find("commitment", "opening", "commitment %s" % carried, opening["commitment"])
-        text = opening["text"].encode("utf-8")
-        made = hexhash(text)
-        if opening["key"] is not None:
-            made = hmac.new(bytes.fromhex(opening["key"]), text, hashlib.sha256).hexdigest()
-        if made != opening["commitment"]:
-            self.find("commitment", "opening", "key and text that give " + opening["commitment"], made)
-        self.words["commitment"] = ("yes", "key and text give the commitment that the ledger carries" if opening["key"]
-                                    else "the text's plain SHA-256 is what the ledger carries")
-
-    def head(self):
-        part = self.file["head"]
-        proof = read_proof(part["proof"])
-        note = read_cosigned_head(proof[2].encode()) if proof else None
-        if note is None:
-            self.find("in_tree+tree_head", "head", "a tlog-proof with a signed tree head", "something else")
-            return None
-        text, origin, size, root, ident, signature = note[1]
-        leaf = sha256(b"\0" + self.file["line"]["text"].encode("utf-8")).digest()
-        if not includes(leaf, proof[0], size, proof[1], root):
-            self.find("in_tree", "head", "the line as entry %d of the %d of %s" % (proof[0], size, root.hex()), "another proof")
-        if ident != key_id(origin, LOG_KEY, self.key) or not self.ed25519.verify(self.key, text, signature):
-            self.find("tree_head", "head", "a signature by " + part["key"], "a signature that is not")
-        self.words["in_tree"] = ("yes", "line %d of the %d that the tree head is over" % (proof[0] + 1, size))
-        self.words["tree_head"] = ("yes", "%d lines of %s, signed by %s" % (size, origin, part["key"]))
-        return note
-
-    def cosigned(self, note, line):
-        """Who of the policy has cosigned the tree head, and by when they were enough."""
-        if note is None:
-            self.words["cosigned_by"] = ("not checked", "no tree head can be read")
+    def judge_block(self, name, block, line, headers):
+        """The header of a start or end; what is wrong of the end's makes *not before* no as well."""
+        marks = {block["hash"] == ZERO, block["height"] == 0, block["source"] == "local"}
+        if len(marks) == 2:
+            self.find("consistent+not_before", name, "64 zeros, height 0 and source local together", json.dumps(block, sort_keys=True))
             return
-        if self.policy is None or self.policy.quorum is None:
-            self.words["cosigned_by"] = ("not checked", "%d cosignatures in the file; name the witnesses with --policy" % len(note[2]))
+        if marks == {True}:
             return
-        if any(finding["question"] == "tree_head" for finding in self.findings) or not self.policy.knows(note[1], self.ed25519.verify):
-            self.words["cosigned_by"] = ("no", "the policy is about another log, or the tree head does not hold")
+        entry = next(headers, None)
+        if entry is None:
+            self.find("consistent+not_before", name, "a header of block %d" % block["height"], "none")
             return
-        seen = []
-        for called, name, time in self.policy.cosigners(note, self.ed25519.verify):
-            if time is None:
+        height, header = entry
+        self.same(name, "the header's height", block["height"], height)
+        self.fits(name, header, block["hash"], height, line.time)
+        for fault in header_faults(header, block["hash"], block["height"], block["time"], self.network, self.epochs):
+            self.find("consistent+not_before" if fault.startswith((OTHER_BLOCK, OTHER_TIME)) else "not_before", name,
+                      "a header that shows the work of block %d" % block["height"], fault)
+        if name == "start":
+            self.start_seen = (height, header)
+
+    def fits(self, name, header, block, height, stamp):
+        seconds = int.from_bytes(bytes.fromhex(header)[68:72], "little")
+        if stamp < seconds - AHEAD:
+            self.find("consistent", name, "a line not from before its block, of " + stamp_text(seconds), stamp_text(stamp))
+        if self.network == "bitcoin" and not fit(height, seconds):
+            self.find("consistent", name, "a height and a time that belong together", "height %d and %s" % (height, stamp_text(seconds)))
+        known = self.heights.setdefault(block, height)
+        if known != height:
+            self.find("consistent", name, "one height for block " + block, "%d and %d" % (known, height))
+
+    # ---- the answers
+
+    def commitments(self):
+        self.words["commitment"] = ("yes", "key and text make the commitment that the lines carry")
+        scheme = self.genesis.document["commitments"] if self.genesis and self.genesis.document else None
+        if scheme is None:
+            self.find("commitment", "genesis.json", "the scheme of commitments", "none that can be read")
+        for n, (opening, carrier) in enumerate(self.pairs):
+            place, carried = "opening %d" % (n + 1), None
+            if carrier is not None:
+                key = CARRIERS[carrier.line.event, opening["role"]]
+                if key:
+                    carried = carrier.line.details[key]
+                elif carrier.document:
+                    carried = carrier.document[opening["role"] + "_hash"]
+                self.same(place, "commitment", carried, opening["commitment"], "commitment")
+            if scheme is not None and (opening["key"] is None) != (scheme == "sha256"):
+                self.find("commitment", place, "a key, and none under sha256: the ledger has " + scheme, "otherwise")
+                continue
+            text = opening["text"].encode("utf-8")
+            made = hexhash(text) if opening["key"] is None else hmac.new(bytes.fromhex(opening["key"]), text, hashlib.sha256).hexdigest()
+            self.same(place, "commitment", made, opening["commitment"], "commitment")
+
+    def tree_head(self):
+        self.words["tree_head"] = ("yes", "signed by the key that genesis and rotations lead to")
+        if not self.head or not self.keys:
+            return
+        _, note, _ = self.head
+        self.same("head", "origin", self.origin, note[1], "consistent+tree_head")
+        if not self.signed_with(note, self.in_force(note[2])):
+            key = self.in_force(note[2])
+            self.find("tree_head", "head", "a signature by " + (key_text(key) if key else "a key that rotations lead to"), "another")
+
+    def has(self, about):
+        return any(finding["question"] == about for finding in self.findings)
+
+    def cosigned(self):
+        self.words["cosigned_by"] = ("not checked", "no witness policy was given")
+        if self.policy is None or self.head is None:
+            return
+        times, whole = [], True
+        for called, name, moment in self.policy.cosigners(self.head, self.ed25519.verify):
+            if moment is None:
+                whole = False
                 self.find("cosigned_by", "head", "a cosignature by the key of " + name, FORGED)
-            seen.append((called, time))
-        if any(time is None for _, time in seen):
-            return
-        names = sorted({called for called, _ in seen})
-        if not self.policy.reached(names):
-            self.words["cosigned_by"] = ("no", "the quorum is not reached: cosigned by " + (", ".join(names) or "nobody of the policy"))
-            return
-        self.words["cosigned_by"] = ("yes", "the policy's quorum: " + ", ".join(names))
-        by = self.policy.reached_at(seen, line.time if line else 0)
-        self.witnessed = by if by is not None and by <= MAX_TIME else None
+            else:
+                times.append((called, moment))
+        names = sorted({name for name, _ in times})
+        listed = self.policy.knows(self.head[1], self.ed25519.verify)
+        if whole and listed and self.policy.reached(names):
+            self.words["cosigned_by"] = ("yes", ", ".join(names))
+            latest = max([carrier.line.time for _, carrier in self.pairs if carrier], default=0)
+            self.witnessed = self.policy.reached_at(times, latest)
+            if self.witnessed is not None and self.start_seen and (
+                    self.witnessed < int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")):
+                self.witnessed = None
+        elif whole:
+            self.words["cosigned_by"] = ("not checked", "the tree head has not the cosignatures that the policy asks for (it has: %s)" % (
+                ", ".join(names) or "none"))
 
     def signer(self):
-        key = self.file["head"]["key"]
-        if self.pinned is not None and self.key not in self.pinned:
-            self.find("signed_by", "head", "a pinned key", key)
-        if any(finding["question"] == "tree_head" for finding in self.findings):
-            self.find("signed_by", "head", "a tree head that the key has signed", "another signature")
-        self.words["signed_by"] = ("not checked", "unpinned: %s; pin it with --signer" % key)
-        if self.pinned is not None:
-            self.words["signed_by"] = ("yes", "the pinned " + key)
+        key = self.in_force(self.head[1][2]) if self.head and self.keys else None
+        self.key = key
+        if self.pinned is None:
+            self.words["signed_by"] = ("not checked", "unpinned: %s; pin it with --signer" % (key_text(key) if key else "no key"))
+        elif key is None or self.has("tree_head") or key not in self.pinned:
+            self.find("signed_by", "head", "a tree head by a key of --signer", key_text(key) if key else "no key")
+            self.words["signed_by"] = ("no", "")
+        elif key != self.pinned[-1]:
+            self.words["signed_by"] = ("not checked", "retired: signed by an older key of --signer")
+        else:
+            self.words["signed_by"] = ("yes", "by the newest key of --signer")
 
-    def named(self, network, height, time):
-        test = "" if network == "bitcoin" else ", a test network, which shows no time"
-        return "block %d of %s (%s%s)" % (height, network, stamp_text(time), test)
+    def unnamed_network(self):
+        return self.network not in (None, "bitcoin", self.named_network)
 
-    def height(self, about, place, header, height, network):
-        """How far a height is known: 'proven', 'orphaned', 'claimed', 'cheap', 'beyond', or 'elsewhere', a finding."""
+    def height(self, about, place, header, height):
+        """What is known of a block's height, a word of HEIGHTS; a chain of kept headers decides."""
+        if self.headers_path and self.chain is None and self.network in EASIEST:
+            self.chain = read_chain(self.headers_path, self.network, self.epochs)
         raw = bytes.fromhex(header)
-        if self.chain is None:
-            bits = int.from_bytes(raw[72:76], "little")
-            beyond = network == "bitcoin" and height // EPOCH_BLOCKS >= len(self.epochs)
-            return "cheap" if beyond and (target_of(bits) or 0) > target_of(self.epochs[-1][0]) << 4 else "claimed"
-        kept = self.chain.get(height)
-        if kept is None:
+        if not self.chain:
+            return "cheap" if cheap(header, self.network, self.epochs) else "claimed"
+        if height not in self.chain:
             return "beyond"
-        if kept == raw:
+        if self.chain[height] == raw:
             return "proven"
-        below = self.chain.get(height - 1)
-        # A start block may have been orphaned; a proof in an orphaned block proves nothing to anybody else.
-        if about == "not_before" and below and sha256(sha256(below).digest()).digest() == raw[4:36]:
+        if about == "not_before" and height - 1 in self.chain and self.chain[height][4:36] == raw[4:36] and (
+                self.chain[height][72:76] == raw[72:76]):
             return "orphaned"
-        self.find(about, place, "the block of the kept headers at height %d" % height,
-                  "block " + sha256(sha256(raw).digest()).digest()[::-1].hex())
+        self.find(about, place, "the block at height %d" % height, "another")
         return "elsewhere"
 
-    def not_before(self):
-        start = self.file["start"]
-        if start is None:
-            self.words["not_before"] = ("not checked", "the line is outside any session, so no block is bound to it")
-            return
-        block, header = start["document"]["block"], start["header"]
-        marks = {block["hash"] == ZERO, block["height"] == 0, block["source"] == "local"}
-        if len(marks) == 2 or (block["source"] == "local") != (header is None):
-            self.find("not_before", "start", "a block and its header, or a local one without", json.dumps(block, sort_keys=True))
-        elif header is not None:
-            if not self.epochs and block["network"] == "bitcoin":
-                self.words["not_before"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
-                return
-            for fault in header_faults(header, block["hash"], block["height"], block["time"], block["network"], self.epochs):
-                self.find("not_before", "start", "a header that shows the work of block %d" % block["height"], fault)
-        self.words["not_before"] = ("not checked", "the session started on no block")
-        if block["source"] != "local" and header is not None:
-            name = self.named(block["network"], block["height"], block["time"])
-            height = self.height("not_before", "start", header, block["height"], block["network"])
-            self.words["not_before"] = ("yes", "the session started on %s%s" % (name, HEIGHTS[height]))
-            if height in ("cheap", "beyond"):
-                self.words["not_before"] = ("not checked", "the session says that it started on %s%s" % (name, HEIGHTS[height]))
+    def named(self, height, header):
+        return "block %d of %s" % (height, stamp_text(int.from_bytes(bytes.fromhex(header)[68:72], "little")))
 
-    def not_after(self, line):
-        self.stamped(line)
-        if self.witnessed is not None and not any(finding["question"] == "not_after" for finding in self.findings):
+    def not_before(self):
+        self.words["not_before"] = ("not checked", "no anchor: the session started on no block")
+        if not self.start:
+            self.words["not_before"] = ("not checked", "the line is outside any session, so no block is bound to it")
+        elif self.unnamed_network():
+            self.words["not_before"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
+        elif not self.epochs and self.network == "bitcoin":
+            self.words["not_before"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
+        elif self.start_seen:
+            height, header = self.start_seen
+            known = self.height("not_before", "start", header, height)
+            answer = "not checked" if known in ("cheap", "beyond") else "yes"
+            self.words["not_before"] = (answer, "the session started on %s%s" % (self.named(height, header), HEIGHTS[known]))
+
+    def not_after(self):
+        self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
+        for one in self.shown:
+            # An outcome that stands beside its opened prompt may have one, too.
+            wants = self.file["stamp"] is not None and one.line and (
+                one.opened or one.index == 0 or one is self.start or one.line.event in ("response_fail", "denied"))
+            rotation = one.line and one.line.event == "key_rotate"
+            if one.more is not None and not wants and not rotation:
+                self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
+        if self.file["stamp"] is not None:
+            self.stamped(self.file["stamp"])
+        if self.unnamed_network():
+            self.words["not_after"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
+        elif self.witnessed is not None and self.witnessed <= MAX_TIME and not self.has("not_after"):
             seen = "witnesses saw the tree by " + stamp_text(self.witnessed)
             answer, reason = self.words["not_after"]
             self.words["not_after"] = ("yes", reason + "; " + seen if answer == "yes" else seen)
 
-    def stamped(self, line):
-        self.words["not_after"] = ("not checked", "the file carries no OpenTimestamps proof, and no witness of a policy was counted")
-        stamp, start, close = self.file["stamp"], self.file["start"], self.file["close"]
-        if stamp is None:
+    def stamped(self, stamp):
+        text = stamp["checkpoint"].encode("utf-8")
+        note = read_note(text)
+        if note is None or not self.head or not self.keys:
+            self.find("consistent+not_after", "stamp", "a checkpoint that is a signed note, and a head to hold it against", "otherwise")
             return
-        read = read_stamp(base64.b64decode(stamp["ots"]))
-        if read is None:
-            self.find("not_after", "stamp", "an OpenTimestamps proof that is one path to one Bitcoin block", "another proof")
+        self.same("stamp", "origin", self.origin, note[1], "consistent+not_after")
+        if not self.signed_with(note, self.in_force(note[2])):
+            self.find("consistent+not_after", "stamp", "a checkpoint by the key in force at its last line", "another signature")
+        if note[2] > self.head[1][2]:
+            self.find("consistent+not_after", "stamp", "no more lines than the head's %d" % self.head[1][2], note[2])
+        elif note[2] == self.head[1][2] and note[3] != self.head[1][3]:
+            self.find("consistent+not_after", "stamp", "root " + self.head[1][3].hex(), "root " + note[3].hex())
+        for one in self.rotations:
+            own = read_note(one.more[0].encode("utf-8")) if one.more and isinstance(one.more[1], list) else None
+            if own and own[2] == note[2] and own[3] != note[3]:
+                self.find("consistent+not_after", "stamp", "root " + own[3].hex(), "root " + note[3].hex())
+        for one in self.shown:
+            beside = one.line and one.line.event in ("response_fail", "denied") and one.more is not None
+            if one.line and (one.opened or one.index == 0 or one is self.start or beside):
+                path = one.more if is_path(one.more) else None
+                if path is None or not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],
+                                                [bytes.fromhex(node) for node in path], note[3]):
+                    self.find("consistent+not_after", "line %d" % one.index, "a proof that the line is under the stamped root", "none that holds")
+        try:
+            proof = Proof(base64.b64decode(stamp["ots"]), sha256(text).digest())
+        except (NoProof, RecursionError) as fault:
+            self.find("not_after", "stamp", "an OpenTimestamps proof of the checkpoint", fault)
             return
-        digest, root, height = read
-        end = None
-        if line and stamp["lines"] is not None:
-            end = line.hash
-            for rest in stamp["lines"]:
-                end = next_hash(end, rest)
-        elif line and close and self.file["record"] and close["later"] is not None:
-            end = self.close_log()
-        if end != digest:
-            self.find("not_after", "stamp", "a stamp of %s" % end, digest)
-        if start is None:
-            self.find("not_after", "stamp", "a start, which says which network", "none")
+        blocks = [(height, message) for height, message in proof.blocks if height <= MAX_HEIGHT]
+        if not blocks:
+            self.words["not_after"] = ("not checked", "the OpenTimestamps proof names no block yet")
             return
-        # Kept headers stand in for one that the file does not bring.
-        header = stamp["header"] or (self.chain or {}).get(height, b"").hex()
-        if not header:
+        if self.unnamed_network():
+            return
+        self.attested(stamp["header"], blocks)
+
+    def attested(self, header, blocks):
+        if header is None:
+            if self.headers_path and self.chain is None and self.network in EASIEST:
+                self.chain = read_chain(self.headers_path, self.network, self.epochs)
+            header = next((self.chain[height].hex() for height, _ in blocks if height in self.chain), None) if self.chain else None
+        if header is None:
             self.words["not_after"] = ("not checked", "an OpenTimestamps proof is there, and not its block's header")
             return
-        network, raw = start["document"]["block"]["network"], bytes.fromhex(header)
-        if not self.epochs and network == "bitcoin":
+        raw = bytes.fromhex(header)
+        height = min([height for height, message in blocks if message == raw[36:68]], default=None)
+        if height is None:
+            self.find("not_after", "stamp", "a header with the Merkle root that the proof leads to", raw[36:68][::-1].hex())
+            return
+        if not self.epochs and self.network == "bitcoin":
             self.words["not_after"] = ("not checked", "no genesis/btc-epochs.csv beside this script")
             return
-        if raw[36:68] != root:
-            self.find("not_after", "stamp", "a header with Merkle root " + root[::-1].hex(), raw[36:68][::-1].hex())
-        own = sha256(sha256(raw).digest()).digest()[::-1].hex()
-        for fault in header_faults(header, own, height, None, network, self.epochs):
+        block = sha256(sha256(raw).digest()).digest()[::-1].hex()
+        seconds = int.from_bytes(raw[68:72], "little")
+        for fault in header_faults(header, block, height, None, self.network, self.epochs):
             self.find("not_after", "stamp", "a header that shows the work of block %d" % height, fault)
-        name = self.named(network, height, int.from_bytes(raw[68:72], "little"))
-        known = self.height("not_after", "stamp", header, height, network)
-        self.words["not_after"] = ("yes", "a later head of the log is in %s%s" % (name, HEIGHTS[known]))
-        if known in ("cheap", "beyond"):
-            self.words["not_after"] = ("not checked", "an OpenTimestamps proof names %s%s" % (name, HEIGHTS[known]))
+        if self.network == "bitcoin" and not fit(height, seconds):
+            self.find("not_after", "stamp", "a height and a time that belong together", "height %d and %s" % (height, stamp_text(seconds)))
+        if self.heights.setdefault(block, height) != height:
+            self.find("consistent+not_after", "stamp", "one height for block " + block, "%d and %d" % (self.heights[block], height))
+        for _, carrier in self.pairs:
+            if carrier and carrier.line.time > seconds + AHEAD:
+                self.find("not_after", "line %d" % carrier.index, "a TIMESTAMP no later than its block's, " + stamp_text(seconds),
+                          carrier.line.stamp)
+        if self.start_seen:
+            begun = int.from_bytes(bytes.fromhex(self.start_seen[1])[68:72], "little")
+            if height < self.start_seen[0] or seconds < begun:
+                self.find("not_after", "stamp", "no block before the session's, %s" % self.named(*self.start_seen), self.named(height, header))
+        known = self.height("not_after", "stamp", header, height)
+        answer = "not checked" if known in ("cheap", "beyond") else "yes"
+        self.words["not_after"] = (answer, "a tree head with the opened lines is in %s%s" % (self.named(height, header), HEIGHTS[known]))
 
     def report(self):
         self.words["consistent"] = ("yes", "the parts of the file fit together")
         for about in ABOUT:
             count = sum(finding["question"] == about for finding in self.findings)
-            if count:
+            if count and not (self.unnamed_network() and about in ("not_before", "not_after")):
                 self.words[about] = ("no", "%d finding%s" % (count, "" if count == 1 else "s"))
-        opening = self.file["opening"]
+        first = self.file["openings"][0]
         return {"answers": {about: self.words[about][0] for about in ABOUT},
-                "reasons": {about: self.words[about][1] for about in ABOUT}, "findings": self.findings,
-                "role": opening["role"], "session": opening["session_id"], "seq": opening["seq"],
-                "line": self.file["line"]["text"], "signer": self.file["head"]["key"], "text": opening["text"]}
-
-
-def in_details(text):
-    """A value as DETAILS spell it."""
-    return "".join(chr(b) if 0x20 <= b <= 0x7e and b not in b"%|," else "%%%02X" % b for b in text.encode("utf-8"))
+                "reasons": {about: self.words[about][1] for about in ABOUT}, "findings": self.findings[:FINDINGS_SHOWN],
+                "network": self.network, "origin": self.head[1][1] if self.head else None,
+                "tree_size": self.head[1][2] if self.head else None,
+                "openings": [{"role": opening["role"], "seq": opening["seq"], "session": opening["session_id"],
+                              "line": carrier and carrier.index + 1, "text": opening["text"]} for opening, carrier in self.pairs],
+                "role": first["role"], "session": first["session_id"], "seq": first["seq"],
+                "line": self.pairs[0][1] and self.pairs[0][1].text, "signer": key_text(self.key) if self.key else None,
+                "text": first["text"]}
 
 
 def print_opening(report, out):
     def put(line):
         out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
-    put("Opened: %s %s of session %s" % (report["role"], "" if report["seq"] is None else report["seq"], report["session"]))
+    if report["network"] not in (None, "bitcoin"):
+        put("Network: %s, a test network: its blocks are not Bitcoin's" % report["network"])
+    for one in report["openings"]:
+        put("Opened: %s %s of session %s, line %s" % (one["role"], "" if one["seq"] is None else one["seq"], one["session"], one["line"]))
     put("")
     for about in ABOUT:
         put("%-12s %s (%s)" % (about.replace("_", " ") + ":", report["answers"][about], report["reasons"][about]))
@@ -3043,16 +3662,17 @@ def print_opening(report, out):
         put("Finding %d (%s): %s" % (n + 1, finding["question"].replace("_", " "), finding["place"]))
         put("  expected: " + finding["expected"])
         put("  actual:   " + finding["actual"])
-    put("")
-    put("Text:" if report["answers"]["commitment"] == "yes" else "Text, which does not open the commitment:")
-    for line in report["text"].split("\n"):
-        put("  " + line)
+    for one in report["openings"]:
+        put("")
+        put("Text of %s:" % one["role"] if report["answers"]["commitment"] == "yes" else "Text, which does not open the commitment:")
+        for line in one["text"].split("\n"):
+            put("  " + line)
 
 
 # ---------------------------------------------------------------- receipts, section 11
 
-RECEIPT = {"chain_entry": or_null(is_hash), "format": FORMAT, "line": is_hash, "log_head": is_hash, "origin": is_text,
-           "root": is_hash, "seq": is_count, "session_id": is_hash, "signature": is_text, "tree_size": is_count}
+RECEIPT = {"chain_entry": or_null(is_hash), "checkpoint": is_text, "format": FORMAT, "line": is_hash, "log_head": is_hash,
+           "seq": is_count, "session_id": is_hash, "signature": is_text}
 ARMOR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n\Z")
 
 
@@ -3074,10 +3694,14 @@ class Receipt:
         message = b"SSHSIG" + SIGNED_AS + ssh_string(hashlib.sha512(statement).digest())
         if not Ed25519().verify(self.key, message, signed[1]):
             raise CannotLook("%s: its signature does not hold: the receipt was changed" % path)
+        note = read_note(self.says["checkpoint"].encode("utf-8"))
+        if note is None or note[4] != key_id(note[1], LOG_KEY, self.key) or not Ed25519().verify(self.key, note[0], note[5]):
+            raise CannotLook("%s: its tree head is not signed by the key that signed the receipt" % path)
+        _, self.origin, self.size, self.root, _, _ = note
 
     def take(self, check, line):
         """The log after its newest line, which is None when it can't be read."""
-        if check.number == self.says["tree_size"]:
+        if check.number == self.size:
             self.there = (check.head, check.tree.root().hex())
         if line and line.hash == self.says["line"]:
             chain = line.details["chain"] if line.event == "response" else None
@@ -3086,24 +3710,22 @@ class Receipt:
 
     def judge(self, check):
         place, says = "receipt " + self.name, self.says
-        if check.origin is not None and check.origin != says["origin"]:
-            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + says["origin"])
+        if check.origin is not None and check.origin != self.origin:
+            check.find("signed_by", place, "a receipt of " + check.origin, "one of " + self.origin)
         if check.first_key is not None:
-            keys = [key for after, key in check.keys_by_line if after <= says["tree_size"]]
-            known = self.key in [key for _, key in check.keys_by_line] if says["tree_size"] > check.number else self.key == keys[-1]
+            known = self.key in [key for _, key in check.keys_by_line] if self.size > check.number else (
+                self.key == check.in_force(self.size))
             if not known:
-                check.find("signed_by", place, "a signature by the key in force at line %d" % says["tree_size"],
-                           "one by " + key_text(self.key))
+                check.find("signed_by", place, "a signature by the key in force at line %d" % self.size, "one by " + key_text(self.key))
         if self.there is None:
-            check.find("complete", place, "%d lines or more, as its owner has signed" % says["tree_size"],
-                       "%d lines" % check.number)
+            check.find("complete", place, "%d lines or more, as its owner has signed" % self.size, "%d lines" % check.number)
             return
         head, root = self.there
-        for what, expected, actual in (("HASH", says["log_head"], head), ("root", says["root"], root)):
+        for what, expected, actual in (("HASH", says["log_head"], head), ("root", self.root.hex(), root)):
             if expected != actual:
-                check.find("unique", place, "%s %s at line %d" % (what, expected, says["tree_size"]), actual)
+                check.find("unique", place, "%s %s at line %d" % (what, expected, self.size), actual)
         due = (says["session_id"], says["seq"], says["chain_entry"])
-        if not self.line or self.line[0] > says["tree_size"] or self.line[1] != due:
+        if not self.line or self.line[0] > self.size or self.line[1] != due:
             check.find("unique", place, "line %s: the outcome of prompt %d of session %s" % (
                 says["line"], says["seq"], says["session_id"]), self.line or "no such line up to there")
 
@@ -3112,14 +3734,25 @@ def print_text(report, out):
     def put(line):
         # What a foreign ledger says may hold escape sequences for the terminal.
         out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
+    test = report["network"] not in (None, "bitcoin")
+    if test:
+        put("Network: %s, a test network: its blocks are not Bitcoin's" % report["network"])
     put("Genesis: %s" % (report["genesis"] or "unreadable"))
     put("Entries: %d" % report["entries"])
     put("Chain integrity: %s" % report["chain_integrity"])
-    put("BTC anchors: %d" % report["btc_anchors"])
+    put("BTC anchors: %d%s" % (report["btc_anchors"], " (%s)" % report["network"] if test else ""))
     put("Sessions: %d" % report["sessions"])
     put("")
     for question in QUESTIONS:
         put("%-12s %s (%s)" % (question.replace("_", " ") + ":", report["answers"][question], report["reasons"][question]))
+    for clock in report["clock_sets"]:
+        put("clock set:   line %d, from %s to %s" % (clock["line"], clock["before"], clock["to"]))
+    if report["lines_unsigned"]:
+        put("signed by nobody: lines %d to %d" % (report["signed_through"] + 1, report["signed_through"] + report["lines_unsigned"]))
+    if report["lines_newer"]:
+        put("newer, not read: %d lines" % report["lines_newer"])
+    if report["foreign_refs"]:
+        put("other refs:  %d, not read" % report["foreign_refs"])
     for remark in report["remarks"]:
         put("remark:      " + remark)
     for n, finding in enumerate(report["findings"]):
@@ -3132,7 +3765,7 @@ def print_text(report, out):
         put("and %d more" % report["more_findings"])
 
 
-def show(report, as_json, printer):
+def show(report, as_json, printer, code):
     """Prints a report, and gives the exit code."""
     if as_json:
         json.dump(report, sys.stdout)
@@ -3141,54 +3774,130 @@ def show(report, as_json, printer):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
         printer(report, sys.stdout)
     sys.stdout.flush()
-    return 1 if "no" in report["answers"].values() else 0
+    return code
+
+
+def read_requirements(texts, names):
+    """[(question, line or None)] of --require."""
+    found = []
+    for text in ",".join(texts).split(",") if texts else []:
+        match = re.match(r"([a-z_-]+)(?::([1-9][0-9]{0,15}))?\Z", text)
+        name = match and {"signed": "signed_by", "cosigned": "cosigned_by"}.get(match.group(1), match.group(1).replace("-", "_"))
+        if name not in names or match.group(2) and (name not in ("unique", "not_after") or names is ABOUT):
+            raise CannotLook("--require '%s': one of %s; unique and not-after may name a line, not-after:120" % (
+                text, ", ".join(n.replace("_", "-") for n in names)))
+        found.append((name, int(match.group(2)) if match.group(2) else None))
+    return found
+
+
+def unmet(report, required):
+    """The required answers that are not yes: partly is enough for a line that it covers."""
+    missing = []
+    for name, line in required:
+        answer = report["answers"][name]
+        reached = answer == "yes"
+        if line is not None:
+            # A line that is younger than the block that attests it says no for itself alone.
+            late = name == "not_after" and answer == "no" and report["late_lines"] and line < report["late_lines"][0]
+            reached = (late or answer in ("yes", "partly")) and line <= min(report["extents"][name], report["extents"]["complete"])
+        if not reached:
+            missing.append(name.replace("_", "-") + (":%d" % line if line is not None else ""))
+    return missing
+
+
+def states(git, check):
+    """What a writer changes: the tree head beside the log, and how long the log is."""
+    raw = None
+    if check.checkpoint_path and os.path.lexists(check.checkpoint_path):
+        with open_regular(check.checkpoint_path) as file:
+            raw = file.read(MAX_HEAD + 1)
+    size = os.lstat(check.log_path).st_size if check.log_path and os.path.lexists(check.log_path) else 0
+    return raw, size, git.refs() if git else None
+
+
+TRIES = 10
+
+
+def judge(args, pinned, policy, heads, receipts):
+    """One look; looked at anew while a writer was at work and something seems wrong."""
+    checkpoint = args.checkpoint or (os.path.join(os.path.dirname(args.log), "audit.checkpoint") if args.log else None)
+    for attempt in range(TRIES):
+        git = Git(args.repository) if args.repository else None
+        try:
+            check = Check(git, args.log, pinned, args.every_signature, policy, heads, args.headers, checkpoint, args.network)
+            check.receipts = [Receipt(path) for path in receipts]
+            before = states(git, check) if git else None
+            check.run()
+            if git and (check.unsigned or any(check.counts.values())) and args.log:
+                changed = states(git, check) != before
+                if not changed and check.unsigned and not any(check.counts.values()):
+                    time.sleep(0.3)
+                    changed = states(git, check) != before
+                if changed and any(check.counts.values()) and attempt < TRIES - 1:
+                    continue
+                check.newer = changed
+            return check, check.report()
+        finally:
+            if git:
+                git.close()
+    raise AssertionError
 
 
 def main():
     parser = argparse.ArgumentParser(description="Checks a gently ledger, sharing no code with gently.",
-                                     epilog="Exit 0: consistent and complete; 1: not, or another answer is no; 2: could not look.")
-    parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone (--mirror) or a bundle of ledger.git")
+                                     epilog="Exit 0: consistent and complete, and no line is signed by nobody; 1: not, or an answer "
+                                            "that --require names is not yes; 2: nothing could be judged.")
+    parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone or a bundle of ledger.git")
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
-    parser.add_argument("--signer", metavar="KEY-OR-FILE", help="the key the ledger must be signed by")
-    parser.add_argument("--headers", metavar="FILE", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
-    parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique (of an opening: cosigned by) a yes; required then")
+    parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
+    parser.add_argument("--signer", metavar="KEY-OR-FILE", action="append", default=[],
+                        help="a key the ledger may be signed by, the newest last; or a file of them, as allowed_signers is")
+    parser.add_argument("--headers", metavar="FILE-OR-FOLDER", help="kept headers of Bitcoin blocks: NETWORK-START.dat")
+    parser.add_argument("--policy", metavar="FILE", help="whose cosignatures make unique (of an opening: cosigned by) a yes")
     parser.add_argument("--head", metavar="FILE", action="append", default=[], help="a tree head that somebody kept")
+    parser.add_argument("--network", metavar="NAME", help="a test network whose blocks are to count")
+    parser.add_argument("--require", metavar="ANSWER", action="append", default=[], help="an answer that must be yes: not-before, not-after:120, …")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--every-signature", action="store_true", help="ask ssh-keygen about every commit, not a sample")
-    parser.add_argument("--opening", metavar="FILE", help="check one opened text, which `gently audit open` wrote, and no ledger")
+    parser.add_argument("--opening", metavar="FILE", help="check an opening file, which `gently audit open` wrote, and no ledger")
     parser.add_argument("--receipt", metavar="FILE", action="append", default=[], help="a receipt that the ledger must continue")
     args = parser.parse_args()
     if bool(args.opening) == bool(args.repository or args.log):
-        parser.error("name a repository, a bundle, a log with --log, or an opened text with --opening")
+        parser.error("name a repository, a bundle, a log with --log, or an opening file with --opening")
     if args.receipt and not args.repository:
         parser.error("--receipt is held against a repository or a bundle")
-    git = None
     try:
-        if args.opening:
-            policy = read_policy(args.policy) if args.policy else None
-            opened = CheckOpening(args.opening, read_signers(args.signer) if args.signer else None, policy, args.headers)
-            opened.run()
-            return show(opened.report(), args.json, print_opening)
-        pinned = read_signer(args.signer) if args.signer else None
-        git = Git(args.repository) if args.repository else None
+        pinned = [key for text in args.signer for key in read_signers(text)] or None
         policy = read_policy(args.policy) if args.policy else None
-        heads = [(place, read_head(place)) for place in args.head]
-        check = Check(git, args.log, pinned, args.every_signature, policy, heads, args.headers)
-        check.receipts = [Receipt(path) for path in args.receipt]
-        check.run()
-        for place, (_, parts, _) in heads:
-            if check.origin is not None and parts[1] != check.origin:
-                raise CannotLook("%s is of the log '%s', and this one is '%s'" % (place, parts[1], check.origin))
-        report = check.report()
-        code = show(report, args.json, print_text)
-        missing = policy and policy.quorum is not None and report["answers"]["unique"] != "yes"
-        return 1 if missing else code
+        if args.opening:
+            required = read_requirements(args.require, ABOUT)
+            opened = CheckOpening(args.opening, pinned, policy, args.headers, args.network)
+            report = opened.report()
+            missing = unmet(report, required)
+            due = ("consistent", "commitment", "tree_head") + (("signed_by",) if pinned else ())
+            code = 1 if missing or any(report["answers"][name] != "yes" for name in due) else 0
+            code = show(report, args.json, print_opening, code)
+        else:
+            required = read_requirements(args.require, QUESTIONS)
+            heads = [(place, read_head(place)) for place in args.head]
+            check, report = judge(args, pinned, policy, heads, args.receipt)
+            for place, (_, parts, _) in heads:
+                if check.origin is not None and parts[1] != check.origin:
+                    raise CannotLook("%s is of the log '%s', and this one is '%s'" % (place, parts[1], check.origin))
+            missing = unmet(report, required)
+            wrong = "no" in (report["answers"]["consistent"], report["answers"]["complete"])
+            if args.repository:
+                wrong = wrong or report["lines_unsigned"] or any(report["answers"][q] != "yes" for q in ("consistent", "complete"))
+            code = show(report, args.json, print_text, 1 if wrong or missing else 0)
+        if missing:
+            sys.stderr.write("verify: required to be yes: %s\n" % ", ".join(missing))
+        return code
+    except MemoryError:
+        sys.stderr.write("verify: refused: it takes more memory than there is\n")
+        return 2
     except (CannotLook, OSError) as error:
         sys.stderr.write("verify: %s\n" % error)
         return 2
-    finally:
-        if git:
-            git.close()
 
 
 if __name__ == "__main__":

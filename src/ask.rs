@@ -2,6 +2,7 @@
 
 pub mod recall;
 pub mod refer;
+pub mod withheld;
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -11,7 +12,7 @@ use futures_util::future::{Either, select};
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::render;
-use crate::govern::authority::{Decision, Normative, decide};
+use crate::govern::authority::{Decision, Normative, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, Finding, Placeholders, Redaction, redact_with};
 use crate::govern::validate::silent_tool;
@@ -87,7 +88,8 @@ pub struct Asked {
     pub turn: Turn,
     /// The session, and whether it was opened for this turn.
     pub resumed: Resumed,
-    /// Secrets that were removed from the prompt before anything else saw it.
+    /// Secrets that were removed from the prompt, and from the owner's part of the system message, before anything else
+    /// saw them.
     pub removed: Vec<Finding>,
     /// What was put before the model, and why; nothing when none was to be called.
     pub context: Vec<ArtifactRef>,
@@ -242,8 +244,11 @@ struct Cleaned {
 impl Cleaned {
     fn of(house: &House<'_>, session: &SessionRow, model: &Model, text: &str) -> Result<Cleaned, RecorderError> {
         let mut numbers = house.recorder.numbers(house.store, session.uuid)?;
-        let Redaction { clean: text, found: removed } = redact_with(text, &mut numbers);
-        let own = model.system().map(|text| redact_with(text.trim(), &mut numbers).clean);
+        let Redaction { clean: text, found: mut removed } = redact_with(text, &mut numbers);
+        let own = model.system().map(|text| redact_with(text.trim(), &mut numbers)).map(|own| {
+            removed.extend(own.found);
+            own.clean
+        });
         Ok(Cleaned { text, own, removed, numbers })
     }
 }
@@ -317,6 +322,11 @@ async fn record(
             return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
         }
     };
+    let codes = broken_beside(house.kernel, text, counts, &bundle.beside(clean.own.as_ref()));
+    if let Some(reason) = codes.first().cloned() {
+        let refusal = Refusal::Denied { reason, codes };
+        return refuse(refusal, AuthorityState::Blocked, None, salt, action_salts).await;
+    }
     let injected = bundle.refs().to_vec();
     let compiled = render(house.kernel, &bundle, clean.own.as_ref(), text);
     let prompt = Prompt {

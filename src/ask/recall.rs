@@ -1,22 +1,19 @@
 //! What is looked for on record for a question: bounded queries, and nothing that was not declared.
 
-use std::collections::HashMap;
-
 use uuid::Uuid;
 
 use crate::continuity::candidate::{Candidate, Class, Confidence, Recalled, TurnCandidate};
 use crate::continuity::words::words;
-use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
 use crate::record::bundle::OpenItem;
 use crate::record::canon;
-use crate::record::hash::Hash32;
 use crate::record::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
-use crate::store::{ExchangeRow, OpenDrift, Recall, StoreError, TurnRow};
+use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
 
 use super::refer::Referred;
+use super::withheld::Withheld;
 
 /// So many artifacts beyond a ring's cap are looked at, so that what is kept out can be named.
 const OVER: u64 = 24;
@@ -165,16 +162,16 @@ fn rivals(store: &dyn Recall, found: &[Candidate]) -> Result<Vec<Candidate>, Sto
     Ok(rivals)
 }
 
-/// Turns as candidates, with the kernels that say what was withheld.
+/// Turns as candidates, with what says that one was withheld.
 pub(super) struct Turns<'a> {
     store: &'a dyn Recall,
-    kernels: HashMap<Hash32, Option<Kernel>>,
+    gate: Withheld<'a>,
 }
 
 impl<'a> Turns<'a> {
     /// Over a store.
     pub(super) fn of(store: &'a dyn Recall) -> Self {
-        Turns { store, kernels: HashMap::new() }
+        Turns { store, gate: Withheld::of(store) }
     }
 
     /// None for a turn without an exchange: a home that `audit verify` has to look at.
@@ -192,7 +189,7 @@ impl<'a> Turns<'a> {
             (outcome.map(|o| o.outcome_line), outcome.and_then(|o| o.response_commitment))
         };
         let (Some(line), Some(hash)) = (line, hash) else { return Ok(None) };
-        let withheld = exchange.decision == "deny" || (!row.by_user && self.is_withheld(&exchange)?);
+        let withheld = exchange.decision == "deny" || (!row.by_user && self.gate.answer_of(&exchange)?);
         Ok(Some(TurnCandidate {
             turn: row.turn_id,
             by_user: row.by_user,
@@ -204,26 +201,6 @@ impl<'a> Turns<'a> {
             withheld,
             relevance,
             declared: name.to_owned(),
-        }))
-    }
-
-    /// Whether the kernel of its session blocks a drift of this answer; one that can't be read blocks.
-    fn is_withheld(&mut self, exchange: &ExchangeRow) -> Result<bool, StoreError> {
-        let drift = self.store.drift(exchange.exchange_id)?;
-        if drift.is_empty() {
-            return Ok(false);
-        }
-        let mut sessions = self.store.sessions_like(&exchange.session.to_string(), 1)?;
-        let Some(session) = sessions.pop() else { return Ok(true) };
-        if !self.kernels.contains_key(&session.kernel_hash) {
-            let kernel = self.store.kernel(session.kernel_hash)?;
-            let kernel = kernel.and_then(|json| Kernel::from_canonical(&json).ok());
-            self.kernels.insert(session.kernel_hash, kernel);
-        }
-        let Some(Some(kernel)) = self.kernels.get(&session.kernel_hash) else { return Ok(true) };
-        Ok(drift.iter().any(|event| {
-            let class = DriftClass::ALL.into_iter().find(|class| class.name() == event.class);
-            class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
         }))
     }
 }

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::canon;
 use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
-use crate::recorder::{ACTION, AWAITING, Action};
+use crate::recorder::{ACTION, AWAITING, Action, REPLY};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, Read, StoreError};
 
@@ -23,8 +24,8 @@ pub fn run(command: &ActionCommand, json: bool) -> Result<u8, WireError> {
     let rows = store.artifacts_of(ACTION)?;
     match command {
         ActionCommand::List => list(&store, &rows, json),
-        ActionCommand::Show { id } => match rows.iter().find(|row| row.id == *id) {
-            Some(row) => show(&Intent::of(&store, row)?, json),
+        ActionCommand::Show { id, withheld } => match rows.iter().find(|row| row.id == *id) {
+            Some(row) => show(&Intent::of(&store, &Withheld::of(&store), row)?.uncovered(*withheld), json),
             None => Ok(could_not(&format!("no intent is called '{}': gently action list", quiet(id)), json)),
         },
     }
@@ -38,20 +39,35 @@ struct Intent {
     session: Option<String>,
     /// None once erased.
     content: Option<Value>,
+    /// It quotes an answer that is withheld.
+    covered: bool,
 }
 
 impl Intent {
-    fn of(store: &Sqlite, row: &ArtifactRow) -> Result<Intent, StoreError> {
+    fn of(store: &Sqlite, gate: &Withheld<'_>, row: &ArtifactRow) -> Result<Intent, StoreError> {
         let line = store.lines(row.line, row.line + 1)?;
         let line = line.first().and_then(|line| Line::parse(line.as_bytes()).ok());
         let document = row.document.as_ref().and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+        let covered = document.as_ref().map_or(Ok(false), |document| quotes_withheld(gate, &document.content))?;
         Ok(Intent {
+            covered,
             id: row.id.clone(),
             line: row.line + 1,
             at: line.as_ref().map(|line| line.time.to_string()),
             session: line.and_then(|line| line.session).map(|id| id.to_string()),
             content: document.map(|document| document.content),
         })
+    }
+
+    /// Itself, for somebody who asked for what is withheld.
+    fn uncovered(mut self, by_name: bool) -> Intent {
+        self.covered &= !by_name;
+        self
+    }
+
+    /// What was said.
+    fn what(&self) -> &str {
+        if self.covered { WITHHELD } else { self.word("what") }
     }
 
     fn word(&self, key: &str) -> &str {
@@ -62,7 +78,8 @@ impl Intent {
     fn facts(&self) -> Value {
         let of = |key: &str| self.content.as_ref().map_or(Value::Null, |content| content[key].clone());
         json!({
-            "id": self.id, "state": of("state"), "class": of("class"), "source": of("source"), "what": of("what"),
+            "id": self.id, "state": of("state"), "class": of("class"), "source": of("source"),
+            "what": if self.covered { Value::Null } else { of("what") }, "withheld": self.covered,
             "exchange": of("exchange"), "seq": of("seq"), "more_in_text": of("more_in_text"), "session": self.session,
             "recorded_at": self.at, "log_line": self.line, "erased": self.content.is_none(),
             "kept": self.content.as_ref().is_some_and(|content| content["what"].is_string()),
@@ -71,7 +88,8 @@ impl Intent {
 }
 
 fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, WireError> {
-    let intents: Vec<Intent> = rows.iter().map(|row| Intent::of(store, row)).collect::<Result<_, _>>()?;
+    let gate = Withheld::of(store);
+    let intents: Vec<Intent> = rows.iter().map(|row| Intent::of(store, &gate, row)).collect::<Result<_, _>>()?;
     if json {
         return Ok(print(&format!("{}\n", Value::Array(intents.iter().map(Intent::facts).collect()))));
     }
@@ -86,7 +104,7 @@ fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, WireErro
             intent.word("state"),
             intent.word("class"),
             intent.word("source"),
-            beginning(intent.word("what"), EXCERPT)
+            beginning(intent.what(), EXCERPT)
         )
     };
     Ok(print(&intents.iter().map(line).collect::<String>()))
@@ -98,7 +116,7 @@ fn show(intent: &Intent, json: bool) -> Result<u8, WireError> {
     }
     let lines = [
         ("state", intent.word("state").to_owned()),
-        ("what", quiet(intent.word("what"))),
+        ("what", quiet(intent.what())),
         ("class", intent.word("class").to_owned()),
         ("said by", intent.word("source").to_owned()),
         ("exchange", intent.word("exchange").to_owned()),
@@ -109,12 +127,23 @@ fn show(intent: &Intent, json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{}\n{text}", intent.id)))
 }
 
-/// What a person is told when an intent was recorded with a turn.
-pub fn line_of(action: &Action) -> String {
-    format!("{} on record, {AWAITING}, done by nobody: {}", action.id, quiet(&action.what))
+/// Whether an intent's document quotes an answer that is withheld.
+pub fn quotes_withheld(gate: &Withheld<'_>, content: &Value) -> Result<bool, StoreError> {
+    let exchange = content["exchange"].as_str().and_then(|id| id.parse().ok());
+    match exchange.filter(|_| content["source"] == REPLY) {
+        Some(exchange) => gate.answer_called(exchange),
+        None => Ok(false),
+    }
+}
+
+/// What a person is told when an intent was recorded with a turn; `withheld` when its answer is.
+pub fn line_of(action: &Action, withheld: bool) -> String {
+    let what = if withheld && action.source == REPLY { WITHHELD } else { &action.what };
+    format!("{} on record, {AWAITING}, done by nobody: {}", action.id, quiet(what))
 }
 
 /// The same as JSON.
-pub fn facts_of(action: &Action) -> Value {
-    json!({"id": action.id, "class": action.class.name(), "what": action.what, "state": AWAITING})
+pub fn facts_of(action: &Action, withheld: bool) -> Value {
+    let what = (!(withheld && action.source == REPLY)).then_some(&action.what);
+    json!({"id": action.id, "class": action.class.name(), "what": what, "state": AWAITING})
 }

@@ -177,6 +177,9 @@ pub enum ActionCommand {
     Show {
         /// Such as action:000001
         id: String,
+        /// Show it even if it is of an answer that is withheld
+        #[arg(long)]
+        withheld: bool,
     },
 }
 

@@ -141,11 +141,13 @@ fn show(
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
+    let withheld =
+        matches!(&asked.turn, Turn::Answered(answer) if matches!(answer.judgement.verdict(), Verdict::Block(_)));
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
         facts["receipt"] = receipt.value();
         facts["context"] = context::asked(declared, &asked.context, &asked.referred);
-        facts["actions"] = asked.actions.iter().map(action::facts_of).collect();
+        facts["actions"] = asked.actions.iter().map(|one| action::facts_of(one, withheld)).collect();
         print(&format!("{facts}\n"))
     };
     let code = match &asked.turn {
@@ -173,7 +175,7 @@ fn show(
         }
     };
     for action in &asked.actions {
-        say(&action::line_of(action));
+        say(&action::line_of(action, withheld));
     }
     if made {
         say(&format!(
@@ -232,6 +234,9 @@ fn show_answer(
         FINE
     };
     line.iter().for_each(|line| say(line));
+    for kind in distinct(&answer.redacted) {
+        say(&format!("the answer held a secret ({kind}): it is stored without it"));
+    }
     if !shown {
         let look = format!("{} show {} --withheld", program(), answer.ids.exchange);
         say(&format!("the answer is recorded and withheld: the kernel blocks this drift; to see it: {look}"));
@@ -297,7 +302,7 @@ fn denial(reason: &str) -> Option<&'static str> {
         policy::BUDGET => Some("the questions came to as many tokens as policy.budget allows in its time; wait"),
         policy::REFS_REQUIRED => Some("the kernel's policy.refs wants more earlier questions to be referred to: --ref"),
         topic if topic.starts_with(policy::FORBIDDEN) => {
-            Some("the kernel forbids this topic, in the question or in what it refers to")
+            Some("the kernel forbids this topic, in the question, in what it refers to, or in what is sent with it")
         }
         _ => None,
     }
@@ -305,6 +310,13 @@ fn denial(reason: &str) -> Option<&'static str> {
 
 fn kinds(asked: &Asked) -> Vec<&str> {
     let mut kinds: Vec<&str> = asked.removed.iter().map(|finding| finding.kind.as_str()).collect();
+    kinds.dedup();
+    kinds
+}
+
+fn distinct(kinds: &[String]) -> Vec<&str> {
+    let mut kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    kinds.sort_unstable();
     kinds.dedup();
     kinds
 }
@@ -335,6 +347,7 @@ fn answer_facts(asked: &Asked, answer: &RecordedAnswer, shown: bool) -> Value {
         "prompt_tokens": answer.usage.prompt_tokens, "completion_tokens": answer.usage.completion_tokens,
         "cost": answer.cost,
     });
+    facts["removed_from_answer"] = json!(distinct(&answer.redacted));
     facts["drift"] = drift_facts(&answer.judgement, &answer.drift_ids);
     facts
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::output::{ANY_JSON, Shape};
 use crate::models::http::Place;
@@ -16,6 +17,7 @@ use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
+use crate::record::unseen::is_plain_name;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Outcome, Read, StoreError};
 
@@ -105,7 +107,14 @@ pub async fn choose(
     let (id, mut notes) =
         if wanted == AUTO { first_there(config).await } else { (resolve(wanted, config), Vec::new()) };
     no_secret("--model, model.default", &id)?;
+    if !is_plain_name(&id) {
+        let reason = "a model's name with characters that nobody sees".to_owned();
+        return Err(WireError::Setting { flag: "--model, model.default", reason });
+    }
     let settings = call.over(&config.model.params)?;
+    if let Some(shape) = &settings.expect {
+        no_secret("--expect", shape)?;
+    }
     let (model, more) = model(&id, settings, config, database)?;
     notes.extend(more);
     Ok(Chosen { model, notes })
@@ -293,6 +302,8 @@ enum Unanswered {
     Store(#[from] StoreError),
     #[error("the answer of exchange {0} is on record by its commitment only: its text was not kept")]
     NotKept(Uuid),
+    #[error("the answer of exchange {0} is withheld: its kernel blocks its drift, and it is not given again")]
+    Withheld(Uuid),
 }
 
 fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> Result<Option<Recording>, Unanswered> {
@@ -305,6 +316,9 @@ fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> R
         },
     };
     let Some(row) = found else { return Ok(None) };
+    if Withheld::of(&store).answer_of(&row)? {
+        return Err(Unanswered::Withheld(row.exchange_id));
+    }
     match recording(&store, &row)? {
         None if row.unkept.is_some() => Err(Unanswered::NotKept(row.exchange_id)),
         found => Ok(found),

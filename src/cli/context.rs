@@ -9,11 +9,12 @@ use uuid::Uuid;
 
 use crate::ask::recall::{Declared, Reference, recall};
 use crate::ask::refer::{Referred, Standing, count, refer};
+use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::config::Config;
 use crate::continuity::compile::{ContextBundle, Inputs, compile};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::turns::TURN;
-use crate::govern::authority::{Normative, decide};
+use crate::govern::authority::{Normative, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
 use crate::home::Home;
@@ -187,8 +188,9 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
     let bundle = exchange.bundle_json.as_deref().and_then(|text| Bundle::parse(text).ok());
     let exclusions: Vec<Exclusion> = canon::parse(exchange.exclusions.as_bytes()).unwrap_or_default();
+    let gate = Withheld::of(&store);
     let said = |reference: &ArtifactRef| match (reference.artifact_type.as_str(), &bundle) {
-        (TURN, _) => turn_text(&store, &reference.artifact_id),
+        (TURN, _) => turn_text(&store, &gate, &reference.artifact_id),
         (_, bundle) => Ok(bundle.as_ref().and_then(|bundle| view::said_in(bundle, &reference.artifact_id))),
     };
     let texts = refs.iter().map(said).collect::<Result<Vec<_>, _>>()?;
@@ -218,10 +220,13 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{facts}\n")))
 }
 
-fn turn_text(store: &dyn Read, id: &str) -> Result<Option<String>, StoreError> {
+fn turn_text(store: &dyn Read, gate: &Withheld<'_>, id: &str) -> Result<Option<String>, StoreError> {
     let Ok(id) = id.parse() else { return Ok(None) };
     let Some(turn) = store.turn(id)? else { return Ok(None) };
     let speaker = if turn.by_user { "user" } else { "aurora" };
+    if gate.turn(id)? {
+        return Ok(Some(format!("{speaker}: ({WITHHELD})")));
+    }
     if turn.content.is_none() && store.exchange_of_turn(id)?.is_some_and(|exchange| exchange.unkept.is_some()) {
         return Ok(Some(format!("{speaker}: (not kept)")));
     }
@@ -265,7 +270,14 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
         recalled: &recalled,
     });
     match compiled {
-        Ok(bundle) => Ok(print_preview(&bundle, session, &declared, json)),
+        Ok(bundle) => {
+            let counts = count(&store, &kernel, &referred.context, now)?;
+            let codes = broken_beside(&kernel, &text, counts, &bundle.beside(None));
+            if !codes.is_empty() {
+                return Ok(would_deny(&codes, &denial_words(&codes), json));
+            }
+            Ok(print_preview(&bundle, session, &declared, json))
+        }
         Err(fault) => Ok(could_not(&fault.to_string(), json)),
     }
 }
@@ -286,18 +298,23 @@ fn denied(
             let counts = count(store, kernel, context, now)?;
             let normative = Normative { prompt: text, model, counts, intents: context.intents() };
             let codes = decide(kernel, &normative).reasons().to_vec();
-            let why = format!("policy would deny it ({}): nothing would be compiled", codes.join(", "));
+            let why = denial_words(&codes);
             (codes, why)
         }
     };
-    if codes.is_empty() {
-        return Ok(None);
-    }
+    Ok((!codes.is_empty()).then(|| would_deny(&codes, &why, json)))
+}
+
+fn denial_words(codes: &[String]) -> String {
+    format!("policy would deny it ({}): nothing would be sent", codes.join(", "))
+}
+
+fn would_deny(codes: &[String], why: &str, json: bool) -> u8 {
     if json {
         print(&format!("{}\n", json!({"denied": codes.first(), "reasons": codes, "message": why, "exit": NEGATIVE})));
     }
-    say(&why);
-    Ok(Some(NEGATIVE))
+    say(why);
+    NEGATIVE
 }
 
 fn print_preview(bundle: &ContextBundle, session: Option<Uuid>, declared: &Declared, json: bool) -> u8 {

@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_value_never_moves_the_cursor_and_a_hash_is_short() {
         assert_eq!(shortened(&"ab".repeat(32)), "abababab…");
-        assert_eq!(shortened("openai/x\u{1b}[2Jy\n\u{202e}"), "openai/x\\u{1b}[2Jy\\n\\u{202e}");
+        assert_eq!(shortened("openai/x\u{1b}[2Jy\n\u{202e}"), "openai/x\\u001b[2Jy\\n\\u202e");
         assert_eq!(shortened("llama é"), "llama é");
     }
 }

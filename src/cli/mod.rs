@@ -55,6 +55,8 @@ use serde_json::json;
 use crate::govern::sanitize::{Clean, redact};
 use crate::recorder::RecorderError;
 
+use screen::Gate;
+
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
 use wire::WireError;
 
@@ -129,7 +131,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = wire::home_path().ok();
-            return audit::run(command, home.as_deref(), &mut std::io::stdout(), &mut std::io::stderr());
+            return audit::run(command, home.as_deref(), &mut Gate::out(), &mut Gate::err());
         }
         Command::Key(command) => key::run(command, json).await,
         Command::Kernel(command) => kernel::run(command, json).await,
@@ -289,7 +291,7 @@ fn program() -> String {
 
 /// Writes to stdout; a reader that went away is nobody's fault.
 fn print(text: &str) -> u8 {
-    let mut out = std::io::stdout().lock();
+    let mut out = Gate::out();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             say(&format!("error: writing to standard output: {e}"));
@@ -314,7 +316,7 @@ fn say_finding(line: &str) {
 
 /// The only other place that writes a line to stderr: it takes nothing that has not passed the sanitizer.
 fn tell(line: &Clean) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = Gate::err().write_all(format!("{line}\n").as_bytes());
 }
 
 /// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.

@@ -12,6 +12,7 @@ use crate::home::locate;
 use crate::record::hash::Hash32;
 
 use super::args::SanitizeArgs;
+use super::screen::Gate;
 use super::wire::{WireError, env};
 use super::{FINE, could_not, print, say};
 
@@ -95,7 +96,7 @@ struct Given {
 
 /// One text a line, until the end of standard input or the first line that is none.
 fn lines() -> Result<u8, String> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(Gate::out());
     let written = |e: std::io::Error| format!("writing to standard output: {e}");
     for (nth, line) in std::io::stdin().lock().lines().enumerate() {
         let number = nth + 1;

@@ -6,9 +6,9 @@ mod facts;
 pub mod session;
 mod text;
 
+use crate::ask::withheld::Withheld;
 use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
 use crate::continuity::turns::{DEEP, TURN};
-use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::record::commitment::{Role, commit};
@@ -116,8 +116,7 @@ impl Account {
             };
             render_again(kernel, bundle, system.as_deref(), earlier, text).map_err(|e| e.to_string())
         });
-        // A kernel that can't be read blocks: what it withheld is not shown on a guess.
-        let withheld = drift.iter().any(|d| kernel.as_ref().map_or(true, |kernel| blocks(kernel, d)));
+        let withheld = Withheld::of(store).answer_of(&exchange)?;
         let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
         let erased = if text.is_none() { erased(store, &exchange)? } else { None };
         Ok(Account {
@@ -202,11 +201,6 @@ fn erased(store: &dyn Find, exchange: &ExchangeRow) -> Result<Option<(String, St
     let line = store.lines(line, line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
     let at = line.map_or_else(|| "at an unknown time".to_owned(), |line| line.time.to_string());
     Ok(Some((at, tombstone.reason)))
-}
-
-fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
-    let known = DriftClass::ALL.into_iter().find(|known| known.name() == event.class);
-    known.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
 }
 
 /// Holds what is stored against the hashes that were recorded with it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::config::Config;
+use crate::continuity::compile::without_secrets;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::record::bundle::SightEntry;
@@ -31,7 +32,8 @@ pub fn run(tool: Option<&str>, json: bool) -> Result<u8, WireError> {
         tools.retain(|tool| tool.name() == name);
         allowed.retain(|declared| declared == name);
     }
-    let sight = observe_all(&tools, &allowed, wire::clock()?);
+    let mut sight = observe_all(&tools, &allowed, wire::clock()?);
+    sight.values_mut().for_each(without_secrets);
     let printed = print(&if json { facts(&kernel, &sight) } else { words(&kernel, &sight) });
     let blind = tool.is_some() && sight.values().all(|entry| matches!(entry, SightEntry::Unavailable { .. }));
     Ok(printed.max(if blind { NEGATIVE } else { FINE }))

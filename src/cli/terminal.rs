@@ -11,6 +11,8 @@ use tokio::sync::watch;
 
 use crate::ask::{Patience, Waiting};
 
+use super::screen::quiet;
+
 /// Shells say 128 and the signal's number.
 const SIGNALLED: u8 = 128;
 /// What ends a wait: the terminal is gone, Ctrl-C, a service manager.
@@ -133,7 +135,7 @@ impl Spinner {
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::default_spinner());
-        bar.set_message(format!("{model} is thinking; Ctrl-C gives up"));
+        bar.set_message(format!("{} is thinking; Ctrl-C gives up", quiet(model)));
         bar.enable_steady_tick(FRAME);
         Spinner(Some(bar))
     }

@@ -4,8 +4,10 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::sanitize::redact;
 use crate::record::context::event::Kind;
+use crate::record::unseen::is_plain_name;
 use crate::session::resume_or_open;
 use crate::store::sqlite::Sqlite;
 use crate::store::{EventRow, Read, StoreError, ThreadRow, Threads};
@@ -111,7 +113,7 @@ fn unfit(name: &str) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     let fits = !name.trim().is_empty() && name.trim() == name && name.chars().count() <= MAX_NAME;
     let id = name.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    if fits && name.chars().all(plain) && !id {
+    if fits && name.chars().all(plain) && is_plain_name(name) && !id {
         return None;
     }
     Some(format!(
@@ -137,7 +139,8 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
         Ok(())
     });
     each?;
-    let told = events.iter().map(|event| Shown::of(&store, event)).collect::<Result<Vec<_>, _>>()?;
+    let gate = Withheld::of(&store);
+    let told = events.iter().map(|event| Shown::of(&store, &gate, event)).collect::<Result<Vec<_>, _>>()?;
     if json {
         let events: Vec<Value> = told.iter().map(Shown::facts).collect();
         return Ok(print(&format!("{}\n", facts(&thread, events))));
@@ -173,12 +176,14 @@ fn facts(thread: &ThreadRow, events: Vec<Value>) -> Value {
 struct Shown<'a> {
     row: &'a EventRow,
     parent: Option<Uuid>,
-    /// What was said, or what was decided; none once erased.
+    /// What was said, or what was decided; none once erased, and none when withheld.
     said: Option<String>,
+    /// An answer that the kernel blocks: `gently show --withheld` shows it.
+    withheld: bool,
 }
 
 impl<'a> Shown<'a> {
-    fn of(store: &Sqlite, row: &'a EventRow) -> Result<Self, StoreError> {
+    fn of(store: &Sqlite, gate: &Withheld<'_>, row: &'a EventRow) -> Result<Self, StoreError> {
         let turn = store.thread_turn(row.turn)?;
         let said = match row.kind {
             Kind::Decision => {
@@ -191,11 +196,14 @@ impl<'a> Shown<'a> {
             }
             Kind::Intent | Kind::Execution => store.turn(row.event)?.and_then(|turn| turn.content),
         };
-        Ok(Shown { row, parent: turn.and_then(|turn| turn.parent), said })
+        let withheld = row.kind == Kind::Execution && gate.turn(row.event)?;
+        let said = said.filter(|_| !withheld);
+        Ok(Shown { row, parent: turn.and_then(|turn| turn.parent), said, withheld })
     }
 
     fn line(&self) -> String {
-        let said = self.said.as_deref().map_or("(erased)".to_owned(), |said| beginning(said, EXCERPT));
+        let gone = if self.withheld { format!("({WITHHELD})") } else { "(erased)".to_owned() };
+        let said = self.said.as_deref().map_or(gone, |said| beginning(said, EXCERPT));
         format!("{:6}  {:9}  {}  {said}\n", self.row.index, self.row.kind.name(), self.row.event)
     }
 
@@ -205,6 +213,7 @@ impl<'a> Shown<'a> {
             "event": row.event, "event_index": row.index, "kind": row.kind, "turn": row.turn,
             "parent_turn_id": self.parent, "event_digest": row.digest.map(|digest| format!("sha256:{digest}")),
             "line": row.line + 1, "created_at": row.created_at.to_string(), "text": self.said,
+            "withheld": self.withheld,
         })
     }
 }

@@ -2,6 +2,8 @@
 
 use toml_edit::Value as Toml;
 
+use crate::record::unseen::is_plain_name;
+
 use super::ConfigError;
 use super::rules::is_prose;
 use super::table::{Key, Kind, MAX_LIST, Rule};
@@ -37,7 +39,7 @@ impl Kind {
 
 impl Rule {
     pub(super) fn takes(&self, text: &str) -> bool {
-        text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && (self.accepts)(text)
+        text.len() <= MAX_TEXT && is_plain_name(text) && (self.accepts)(text)
     }
 }
 

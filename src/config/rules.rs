@@ -1,6 +1,7 @@
 //! What the text of a key may be: each rule with its words.
 
 use crate::record::params::Temperature;
+use crate::record::unseen::is_plain_name;
 
 use super::table::Rule;
 
@@ -15,8 +16,12 @@ pub(super) const USER: Rule = Rule {
     accepts: |text| !text.is_empty() && !text.contains(':'),
     shows: false,
 };
-pub(super) const URL: Rule =
-    Rule { says: "an address that starts with http:// or https://", accepts: is_url, shows: true };
+/// A key belongs into the environment: an address is shown, logged, and part of errors.
+pub(super) const URL: Rule = Rule {
+    says: "an address that starts with http:// or https://, without a name or password in it (keys: model.api_key_env)",
+    accepts: |text| is_url(text) && !has_user(text),
+    shows: true,
+};
 pub(super) const PATH: Rule = Rule { says: "a path", accepts: |text| !text.is_empty(), shows: true };
 pub(super) const MODEL: Rule = Rule {
     says: "\"auto\", \"observer\", \"replay\", \"ollama/NAME\", \"anthropic/NAME\", \"openai/NAME\" or an alias",
@@ -57,6 +62,12 @@ pub(super) const UNIT: Rule = Rule {
     shows: true,
 };
 
+/// Whether an address names somebody before its host.
+fn has_user(text: &str) -> bool {
+    let host = text.split_once("://").map_or(text, |(_, rest)| rest);
+    host.split(['/', '\\']).next().is_some_and(|host| host.contains('@'))
+}
+
 pub(super) fn is_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains([' ', '#', '?']))
@@ -64,7 +75,7 @@ pub(super) fn is_url(text: &str) -> bool {
 
 /// Whether a text is a model's full id; what it names need not be there.
 pub fn is_model_id(text: &str) -> bool {
-    let named = |rest: &str| !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control());
+    let named = |rest: &str| !rest.is_empty() && !rest.contains(char::is_whitespace) && is_plain_name(rest);
     match text.split_once('/') {
         Some(("ollama" | "anthropic" | "openai", name)) => named(name),
         Some(_) => false,

@@ -115,6 +115,13 @@ impl ContextBundle {
         &self.bundle
     }
 
+    /// Texts of people that are sent beside the question: `own` is the owner's part of the system message.
+    pub fn beside<'a>(&'a self, own: Option<&'a Clean>) -> Vec<&'a str> {
+        let facts = self.bundle.facts.iter().map(|fact| fact.claim.as_str());
+        let intents = self.bundle.intent.iter().filter(|intent| intent.source != "system");
+        own.map(Clean::as_str).into_iter().chain(facts).chain(intents.map(|intent| intent.intent.as_str())).collect()
+    }
+
     /// Canonical JSON.
     pub fn json(&self) -> &str {
         &self.json
@@ -210,14 +217,19 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     Ok(ContextBundle { bundle, json, refs, turns, declared, block })
 }
 
-/// What a tool read may have been named by anybody: a folder, a disk, a unit.
-fn without_secrets(entry: &mut SightEntry) {
+/// Takes secrets out of what a tool read: a folder, a disk, a unit may have been named by anybody.
+pub fn without_secrets(entry: &mut SightEntry) {
+    let clean = |text: &str| redact(text).clean.as_str().to_owned();
+    let (SightEntry::Seen { unknowns, .. } | SightEntry::Unavailable { unknowns, .. }) = entry;
+    unknowns.iter_mut().for_each(|name| *name = clean(name));
     let SightEntry::Seen { values, .. } = entry else { return };
-    for value in values.values_mut() {
-        if let Reading::Text(text) = value {
-            *text = redact(text).clean.as_str().to_owned();
-        }
-    }
+    *values = std::mem::take(values)
+        .into_iter()
+        .map(|(name, value)| match value {
+            Reading::Text(text) => (clean(&name), Reading::Text(clean(&text))),
+            number => (clean(&name), number),
+        })
+        .collect();
 }
 
 /// Holds each tool's entry against the tier, and sets its age at this moment.

@@ -13,7 +13,7 @@ use super::act_words::{ANNOUNCED, BETWEEN};
 pub use super::acts::ActClass;
 use super::acts::{REACH, is_verb, of_gerund, of_verb};
 use super::quotes::{Quotes, replaced};
-use super::sanitize::count;
+use super::sanitize::{count, unmasked_text};
 use super::tool_calls::tool_calls;
 
 /// One wish to act.
@@ -53,7 +53,7 @@ impl Acts {
 /// What a prompt asks to have done. Questions, quotations and wishes for a text are no requests.
 pub fn requested(prompt: &str) -> Acts {
     let mut found = Acts::default();
-    for sentence in sentences(prompt) {
+    for sentence in sentences(&unmasked_text(prompt)) {
         if let Some(class) = request(&words(sentence)) {
             found.add(class, sentence);
         }
@@ -67,7 +67,7 @@ pub fn proposed(reply: &str) -> Acts {
     for block in tool_calls(reply) {
         found.add(ActClass::ToolCall, block);
     }
-    for sentence in sentences(reply) {
+    for sentence in sentences(&unmasked_text(reply)) {
         if let Some(class) = proposal(&words(sentence)) {
             found.add(class, sentence);
         }

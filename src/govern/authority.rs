@@ -6,7 +6,7 @@ use crate::record::documents::AuthorityState;
 
 use super::actuation;
 use super::kernel::Kernel;
-use super::policy::Policies;
+use super::policy::{BUDGET, FORBIDDEN, Policies};
 use super::sanitize::Clean;
 
 /// What policy may look at: the person's text after redaction, INTENTs that it refers to, names and counts.
@@ -149,8 +149,36 @@ impl Judge {
     }
 }
 
-/// Whether a text fits a pattern in which `*` stands for any text.
+/// What texts that are sent beside a question do not keep: the system message's own part, the intent in force, facts
+/// and notes. Codes, none when all is kept; they make a denial.
+///
+/// Size and budget are those of question and texts together.
+pub fn broken_beside(kernel: &Kernel, prompt: &Clean, counts: Counts, texts: &[&str]) -> Vec<String> {
+    let bytes = texts.iter().map(|text| text.len()).fold(prompt.as_str().len(), usize::saturating_add);
+    let too_large = u64::try_from(bytes).map_or(true, |bytes| bytes > kernel.rules().prompt.max_bytes);
+    let mut codes: Vec<String> = too_large.then(|| PROMPT_TOO_LARGE.to_owned()).into_iter().collect();
+    codes.extend(Policies::of(kernel.policy(), kernel.tier()).broken_beside(prompt, counts, texts));
+    codes
+}
+
+/// Whether a denial on record may be for what was to be sent beside the question, which a denied turn does not keep.
+pub fn may_be_beside(kernel: &Kernel, codes: &[String]) -> bool {
+    let topic = |code: &str| {
+        let name = code.strip_prefix(FORBIDDEN);
+        name.is_some_and(|name| kernel.policy().forbidden.iter().any(|topic| topic.name == name))
+    };
+    let may =
+        |code: &String| code == PROMPT_TOO_LARGE || (code == BUDGET && kernel.policy().budget.is_some()) || topic(code);
+    !codes.is_empty() && codes.iter().all(may)
+}
+
+/// Whether a text fits a pattern in which `*` stands for any text that goes down from where it stands.
+///
+/// A name that goes up (`good-/../other`) is another name than it looks like, and fits no pattern.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
+    if text != pattern && goes_up(text) {
+        return false;
+    }
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(text) = text.strip_prefix(head) else { return false };
     let mut pieces: Vec<&str> = rest.split('*').collect();
@@ -163,6 +191,13 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
         }
     }
     left.ends_with(tail)
+}
+
+/// Whether a name has a part that is `.`, `..` or nothing, also in another spelling of these.
+fn goes_up(text: &str) -> bool {
+    let text = text.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    let mut parts = text.split(['/', '\\']);
+    text.contains(['/', '\\']) && parts.any(|part| matches!(part, "" | "." | ".."))
 }
 
 #[cfg(test)]
@@ -273,6 +308,14 @@ mod tests {
             ("a*ba", "ab", false),
             ("abc", "abcd", false),
             ("*x*", "x", true),
+            ("good-*", "good-a/b", true),
+            ("good-*", "good-/../m", false),
+            ("good-*", "good-x/./m", false),
+            ("good-*", "good-x//m", false),
+            ("good-*", "good-x\\..\\m", false),
+            ("good-*", "good-x/%2E%2e/m", false),
+            ("*", "a/../b", false),
+            ("good-*", "good-1..2", true),
         ] {
             assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
         }

@@ -10,6 +10,7 @@ mod dates;
 mod deeds;
 pub mod drift;
 mod figures;
+mod forms;
 pub mod kernel;
 mod kernel_check;
 pub mod kernel_diff;

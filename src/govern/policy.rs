@@ -15,7 +15,7 @@
 //! tier1 = ["observer"]
 //! tier2 = ["*"]
 //! tier3 = ["*"]
-//! [[policy.forbidden]]                  # no question, and none that is referred to, fits this regular expression
+//! [[policy.forbidden]]                  # nothing that is sent fits this regular expression, however it is spelled
 //! name = "weapons"
 //! pattern = "(?i)\\bexplosives?\\b"
 //! ```
@@ -24,10 +24,12 @@
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::record::context::turn::tokens;
+use crate::record::context::turn::{Counts, tokens};
 
 use super::authority::{Normative, fits};
+use super::forms::forms;
 use super::kernel::KernelError;
+use super::sanitize::Clean;
 
 /// The thread has as many questions as the kernel allows.
 pub const THREAD_LIMIT: &str = "policy.thread_limit";
@@ -219,13 +221,32 @@ impl Policies {
         if rules.refs.is_some_and(|refs| referred < refs.intents.min(counts.thread)) {
             codes.push(REFS_REQUIRED.to_owned());
         }
-        for (name, pattern) in &self.forbidden {
-            let fits = |text: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
-            if fits(inputs.prompt.as_str()) || inputs.intents.iter().any(|intent| fits(intent.message())) {
-                codes.push(format!("{FORBIDDEN}{name}"));
-            }
-        }
+        let said = inputs.intents.iter().map(|intent| intent.message());
+        codes.extend(self.topics(std::iter::once(inputs.prompt.as_str()).chain(said)));
         codes
+    }
+
+    /// The codes of what texts that are sent beside the question do not keep.
+    pub(super) fn broken_beside(&self, prompt: &Clean, counts: Counts, texts: &[&str]) -> Vec<String> {
+        let of = |text: &str| tokens(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        let all = texts.iter().map(|text| of(text)).fold(of(prompt.as_str()), u64::saturating_add);
+        let over = self.rules.budget.is_some_and(|budget| counts.spent.saturating_add(all) > budget.tokens);
+        let mut codes: Vec<String> = over.then(|| BUDGET.to_owned()).into_iter().collect();
+        codes.extend(self.topics(texts.iter().copied()));
+        codes
+    }
+
+    /// The codes of the topics that any of the texts is about, in any form in which it can be read.
+    fn topics<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+        if self.forbidden.is_empty() {
+            return Vec::new();
+        }
+        let forms: Vec<_> = texts.flat_map(forms).collect();
+        let about = |pattern: &Option<Regex>| {
+            !forms.is_empty() && pattern.as_ref().is_none_or(|pattern| forms.iter().any(|form| pattern.is_match(form)))
+        };
+        let broken = self.forbidden.iter().filter(|(_, pattern)| about(pattern));
+        broken.map(|(name, _)| format!("{FORBIDDEN}{name}")).collect()
     }
 
     fn allows(&self, models: &TierModels, model: &str) -> bool {

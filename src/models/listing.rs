@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::ModelFault;
 use super::http::{Link, Place};
 use super::wire::{self, Wire};
+use crate::record::unseen::is_plain_name;
 
 /// Names that are listed at most: the largest public catalogues have hundreds.
 pub const MAX_NAMES: usize = 2000;
@@ -57,7 +58,7 @@ fn names(wire: Wire, body: &[u8]) -> Result<Vec<String>, wire::WireError> {
         }
     };
     // A name that a terminal would act upon, or that could not be asked for, is none.
-    names.retain(|name| !name.is_empty() && !name.chars().any(|c| c.is_control() || c.is_whitespace()));
+    names.retain(|name| !name.is_empty() && !name.chars().any(char::is_whitespace) && is_plain_name(name));
     names.sort();
     names.dedup();
     names.truncate(MAX_NAMES);

@@ -10,6 +10,7 @@ use super::http::{Link, Place};
 use super::wire::Wire;
 use super::{Answer, Backend, ModelFault, Request};
 use crate::record::params::Params;
+use crate::record::unseen::is_plain_name;
 
 /// Bytes of a model's name: longer than any provider's, short enough for a log line.
 pub const MAX_NAME: usize = 200;
@@ -124,7 +125,8 @@ fn check_name(name: &str) -> Result<(), ModelFault> {
     match name {
         "" => bad("empty"),
         _ if name.len() > MAX_NAME => bad(&format!("{} bytes long", name.len())),
-        _ if name.chars().any(|c| c.is_control() || c.is_whitespace()) => bad("one with white space in it"),
+        _ if name.chars().any(char::is_whitespace) => bad("one with white space in it"),
+        _ if !is_plain_name(name) => bad("one with characters that nobody sees"),
         _ => Ok(()),
     }
 }

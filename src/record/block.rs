@@ -113,9 +113,11 @@ impl Anchor {
         Anchor { block: Block::local(network, time), header: None }
     }
 
-    /// Checks block and header as format section 8 says.
+    /// Checks block and header as format section 8 says, and that height and time belong together: what a writer takes
+    /// from a source.
     pub fn check(&self, ledger_network: Network) -> Result<(), HeaderFault> {
-        check_anchor(self.header.as_ref(), &self.block, ledger_network)
+        check_anchor(self.header.as_ref(), &self.block, ledger_network)?;
+        super::fit::check_height(&self.block)
     }
 }
 

@@ -8,6 +8,7 @@ use super::commitment::Scheme;
 use super::hash::Hash32;
 use super::signature::PublicKey;
 use super::time::Seconds;
+use super::unseen::is_plain_name;
 
 /// The constant `gently/1`; any other text does not parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +62,9 @@ pub fn default_origin(signer: &PublicKey) -> String {
 
 /// Whether a text may be an origin (format, section 6): not empty, no white space, no `+`.
 pub fn origin_is_valid(origin: &str) -> bool {
-    !origin.is_empty() && !origin.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
+    !origin.is_empty()
+        && !origin.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
+        && is_plain_name(origin)
 }
 
 /// `session.json`: what a session was opened under.

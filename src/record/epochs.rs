@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use bitcoin::{CompactTarget, Target};
 
+use super::block::Network;
 use super::hash::Hash32;
 
 /// Blocks that share one target.
@@ -15,15 +16,6 @@ pub const MAINNET_LIMIT: u32 = 0x1d00_ffff;
 /// The table that is built in; its first line says where it is from.
 const TABLE: &str = include_str!("../../genesis/btc-epochs.csv");
 
-/// What `bits` may be at a height of mainnet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// The epoch is in the table: these and no other.
-    Exactly(u32),
-    /// The epoch is later than the table: any target up to this one, however hard.
-    AtMost(Target),
-}
-
 /// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Epoch {
@@ -34,31 +26,20 @@ struct Epoch {
 static EPOCHS: LazyLock<Vec<Epoch>> =
     LazyLock::new(|| parse(TABLE).expect("the built-in table is constant, and a test parses it"));
 
-/// The `bits` that mainnet allows at a height.
-///
-/// Beyond the table the bound grows fourfold an epoch until it is [`MAINNET_LIMIT`]: what the
-/// difficulty rule could have become in that time, and no more.
-pub fn rule(height: u32) -> Rule {
-    let epoch = height / EPOCH_BLOCKS;
-    let index = usize::try_from(epoch).unwrap_or(usize::MAX);
-    match (EPOCHS.get(index), EPOCHS.last()) {
-        (Some(epoch), _) => Rule::Exactly(epoch.bits),
-        (None, Some(last)) => Rule::AtMost(eased(last.bits, index.saturating_sub(EPOCHS.len()).saturating_add(1))),
-        (None, None) => Rule::AtMost(Target::from_compact(CompactTarget::from_consensus(MAINNET_LIMIT))),
-    }
+/// The `bits` of a height of mainnet; none when its epoch is later than the table.
+pub fn bits_at(height: u32) -> Option<u32> {
+    let epoch = usize::try_from(height / EPOCH_BLOCKS).ok()?;
+    EPOCHS.get(epoch).map(|epoch| epoch.bits)
 }
 
-/// Whether a height beyond the table is claimed with less than a sixteenth of the work of the table's last epoch.
+/// Whether a header with these `bits` shows less than a sixteenth of the work that the table's last epoch asks for, on
+/// `bitcoin`; on other networks no work is dear.
 ///
-/// Difficulty can have fallen so far in two epochs, and never did. Who names a height of his own choice finds one where
-/// the bound of [`rule`] asks for next to nothing; this much work nobody makes for a lie of that kind.
-pub fn is_cheap(height: u32, bits: u32) -> bool {
-    match (rule(height), EPOCHS.last()) {
-        (Rule::AtMost(_), Some(last)) => {
-            Target::from_compact(CompactTarget::from_consensus(bits)) > eased(last.bits, 2)
-        }
-        _ => false,
-    }
+/// It holds at every height, in the table and beyond: where no chain of headers is at hand the height is somebody's
+/// word, and whoever may choose it chooses one where next to nothing is asked for. This much work nobody does for a lie.
+pub fn is_cheap(network: Network, bits: u32) -> bool {
+    let target = Target::from_compact(CompactTarget::from_consensus(bits));
+    network == Network::Bitcoin && EPOCHS.last().is_none_or(|last| target > sixteenfold(last.bits))
 }
 
 /// The hash of the block at this height, when it is the last of an epoch whose last hash is in the table.
@@ -69,21 +50,11 @@ pub fn last_hash(height: u32) -> Option<Hash32> {
     EPOCHS.get(usize::try_from(height / EPOCH_BLOCKS).ok()?)?.last_hash
 }
 
-/// The target that `epochs` rounds of fourfold easing lead to at most.
-fn eased(bits: u32, epochs: usize) -> Target {
-    let limit = Target::from_compact(CompactTarget::from_consensus(MAINNET_LIMIT));
-    let mut target = Target::from_compact(CompactTarget::from_consensus(bits));
-    for _ in 0..epochs {
-        // The limit ends the loop long before a height's worth of rounds, and far below an overflow.
-        if target >= limit {
-            return limit;
-        }
-        target = fourfold(target);
-    }
-    target.min(limit)
+/// Sixteen times the target of `bits`, which is at most [`MAINNET_LIMIT`], so that nothing is shifted out.
+fn sixteenfold(bits: u32) -> Target {
+    fourfold(fourfold(Target::from_compact(CompactTarget::from_consensus(bits))))
 }
 
-/// Four times a target that is at most [`MAINNET_LIMIT`], so that nothing is shifted out.
 fn fourfold(target: Target) -> Target {
     target.max_transition_threshold_unchecked()
 }
@@ -142,40 +113,33 @@ mod tests {
             (955_583, 0x1702_40c3),
         ];
         for (height, bits) in cases {
-            assert_eq!(rule(height), Rule::Exactly(bits), "height {height}");
+            assert_eq!(bits_at(height), Some(bits), "height {height}");
+        }
+        for height in [955_584, 1_003_968, u32::MAX] {
+            assert_eq!(bits_at(height), None, "height {height}");
         }
     }
 
     #[test]
-    fn beyond_the_table_four_times_an_epoch_up_to_the_limit() {
-        let last = target(0x1702_40c3);
-        assert_eq!(rule(955_584), Rule::AtMost(fourfold(last)));
-        assert_eq!(rule(957_599), Rule::AtMost(fourfold(last)));
-        assert_eq!(rule(957_600), Rule::AtMost(fourfold(fourfold(last))));
-        assert_eq!(rule(955_584), Rule::AtMost(target(0x1709_030c)));
-        let limit = Rule::AtMost(target(MAINNET_LIMIT));
-        assert_ne!(rule(955_584 + 22 * EPOCH_BLOCKS), limit);
-        assert_eq!(rule(955_584 + 24 * EPOCH_BLOCKS), limit);
-        assert_eq!(rule(u32::MAX), limit);
-    }
-
-    #[test]
-    fn little_work_is_cheap_beyond_the_table_only() {
-        // 16 × the last target, and the next one up.
-        let (last, sixteen) = (0x1702_40c3, target(0x1702_40c3).to_compact_lossy().to_consensus());
-        assert_eq!(last, sixteen);
-        let most = fourfold(fourfold(target(last))).to_compact_lossy().to_consensus();
-        for (height, bits, cheap) in [
-            (955_584, last, false),
-            (955_584, most, false),
-            (955_584, most + 1, true),
-            (1_003_968, most + 1, true),
-            (1_003_968, MAINNET_LIMIT, true),
-            (u32::MAX, MAINNET_LIMIT, true),
-            (955_583, MAINNET_LIMIT, false),
-            (0, MAINNET_LIMIT, false),
+    fn less_than_a_sixteenth_of_the_last_work_is_cheap() {
+        let last = 0x1702_40c3;
+        // Sixteen times the last target to the bit, and the next target above it that `bits` can spell.
+        let most = sixteenfold(last).to_compact_lossy().to_consensus();
+        assert_eq!(target(most), sixteenfold(last));
+        assert_eq!(most, 0x1724_0c30);
+        for (bits, cheap) in [
+            (last, false),
+            (0x1701_e63a, false),
+            (most - 1, false),
+            (most, false),
+            (most + 1, true),
+            (0x1800_ffff, true),
+            (MAINNET_LIMIT, true),
         ] {
-            assert_eq!(is_cheap(height, bits), cheap, "{height} {bits:08x}");
+            assert_eq!(is_cheap(Network::Bitcoin, bits), cheap, "{bits:08x}");
+            for network in [Network::Testnet4, Network::Signet, Network::Regtest] {
+                assert!(!is_cheap(network, bits), "{bits:08x} on {}", network.name());
+            }
         }
     }
 

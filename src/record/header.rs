@@ -9,7 +9,7 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, CompactTarget, Target, TxMerkleNode};
 
 use super::block::{Block, Network};
-use super::epochs::{self, MAINNET_LIMIT, Rule};
+use super::epochs::{self, MAINNET_LIMIT};
 use super::hash::Hash32;
 use super::time::{Seconds, TimeError};
 
@@ -184,16 +184,6 @@ pub enum HeaderFault {
         /// The header's.
         actual: u32,
     },
-    /// Easier than difficulty can have become since the table's end.
-    #[error("at height {height} bits are at the easiest {easiest:08x}, this header has {actual:08x}")]
-    TooEasy {
-        /// The height claimed.
-        height: u32,
-        /// The easiest bits that 4 × an epoch leads to.
-        easiest: u32,
-        /// The header's.
-        actual: u32,
-    },
     /// The block at an epoch's last height is not the table's.
     #[error("block {height} is {expected}, this is {actual}")]
     EpochEnd {
@@ -204,12 +194,28 @@ pub enum HeaderFault {
         /// The header's.
         actual: Hash32,
     },
+    /// Height and time don't belong together ([`super::fit`]).
+    #[error(
+        "height {height} and time {time} don't belong together: blocks of that time have heights {lowest} to {highest}"
+    )]
+    Height {
+        /// The height claimed.
+        height: u32,
+        /// The header's time.
+        time: Seconds,
+        /// The lowest height of that time.
+        lowest: u32,
+        /// The highest.
+        highest: u32,
+    },
 }
 
 /// Checks that a header shows the work of a block (format, section 8).
 ///
-/// Without a headers store the height stays the source's claim, bounded by its epoch. Faults come
-/// in the order of [`HeaderFault`]: form, network, hash, time, bits, limit, work, epoch. Never panics.
+/// Without a headers store the height stays the source's claim, bounded by its epoch as far as the built-in table
+/// reaches; whether it fits the time is [`super::fit::check_height`], whether the work is worth anything
+/// [`super::epochs::is_cheap`]. Faults come in the order of [`HeaderFault`]: form, network, hash, time, bits, limit,
+/// work, epoch. Never panics.
 pub fn check_header(header: &Header, block: &Block, ledger_network: Network) -> Result<(), HeaderFault> {
     if block.is_local() {
         return Err(HeaderFault::OfLocal { actual: header.hash() });
@@ -225,7 +231,7 @@ pub fn check_header(header: &Header, block: &Block, ledger_network: Network) -> 
     }
     let target = check_bits(fields.bits, block.network)?;
     check_work(hash, fields.bits, target)?;
-    if block.network == Network::Bitcoin { check_epoch(block.height, hash, fields.bits, target) } else { Ok(()) }
+    if block.network == Network::Bitcoin { check_epoch(block.height, hash, fields.bits) } else { Ok(()) }
 }
 
 /// The target of `bits`; a fault when they are no target of the network.
@@ -264,16 +270,9 @@ fn check_network(block: &Block, ledger_network: Network) -> Result<(), HeaderFau
     Err(HeaderFault::Network { expected: ledger_network, actual: block.network })
 }
 
-fn check_epoch(height: u32, hash: Hash32, bits: u32, target: Target) -> Result<(), HeaderFault> {
-    match epochs::rule(height) {
-        Rule::Exactly(expected) if bits != expected => {
-            return Err(HeaderFault::Epoch { height, expected, actual: bits });
-        }
-        Rule::AtMost(easiest) if target > easiest => {
-            let easiest = easiest.to_compact_lossy().to_consensus();
-            return Err(HeaderFault::TooEasy { height, easiest, actual: bits });
-        }
-        Rule::Exactly(_) | Rule::AtMost(_) => {}
+fn check_epoch(height: u32, hash: Hash32, bits: u32) -> Result<(), HeaderFault> {
+    if let Some(expected) = epochs::bits_at(height).filter(|expected| *expected != bits) {
+        return Err(HeaderFault::Epoch { height, expected, actual: bits });
     }
     match epochs::last_hash(height) {
         Some(expected) if expected != hash => Err(HeaderFault::EpochEnd { height, expected, actual: hash }),

@@ -162,10 +162,7 @@ impl HeaderChain {
             return None;
         }
         let Some(before) = &self.before else {
-            return match (self.network, epochs::rule(self.next)) {
-                (Network::Bitcoin, epochs::Rule::Exactly(bits)) => Some(bits),
-                _ => None,
-            };
+            return if self.network == Network::Bitcoin { epochs::bits_at(self.next) } else { None };
         };
         if !self.next.is_multiple_of(EPOCH_BLOCKS) {
             return Some(before.bits);

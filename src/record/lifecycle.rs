@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::block::Header;
 use super::chain::{chain_entry, session_close_hash};
 use super::entry::{DriftClass, Event, Line};
+use super::fit::line_fits;
 use super::hash::Hash32;
 use super::time::Seconds;
 use super::violation::{Findings, Rule};
@@ -214,7 +215,7 @@ impl Session {
                 self.check_direct(*seq, before, line, found);
             }
             Event::Drift { class, seq, .. } => self.take_drift(*seq, *class, found),
-            Event::BtcAnchor { btc, block, header } => self.take_anchor(*btc, *block, header, found),
+            Event::BtcAnchor { btc, block, header } => self.take_anchor((*btc, *block), header, line.time, found),
             Event::SessionEnd { .. } => self.take_end(line, found),
             _ => {}
         }
@@ -286,11 +287,15 @@ impl Session {
         }
     }
 
-    fn take_anchor(&mut self, btc: u32, block: Hash32, header: &Header, found: &mut Findings) {
+    fn take_anchor(&mut self, (btc, block): (u32, Hash32), header: &Header, time: Seconds, found: &mut Findings) {
         if btc <= self.height {
             found.note(Rule::AnchorNotHigher, format!("above {}", self.height), btc);
         }
         found.same(Rule::AnchorHeader, block, block_hash(header));
+        let mined = header.fields().time;
+        if !line_fits(time, mined) {
+            found.note(Rule::AnchorTime, format!("TIMESTAMP at most 2 hours before the block's {mined}"), time);
+        }
         self.height = btc;
     }
 

@@ -48,6 +48,8 @@ pub enum Rule {
     AnchorNotHigher,
     /// The header hashes to the block.
     AnchorHeader,
+    /// The header is not from the line's own future.
+    AnchorTime,
     /// `interactions` is the number of the session's responses.
     Interactions,
     /// `close` is the hash of session id, block and last chain entry.
@@ -81,6 +83,7 @@ impl Rule {
             Rule::DriftUnanswered => "drift of a prompt that has no answer",
             Rule::AnchorNotHigher => "the anchor is not higher than the session's last block",
             Rule::AnchorHeader => "the header is of another block",
+            Rule::AnchorTime => "the line names a block from its own future",
             Rule::Interactions => "the number of interactions is not that of the responses",
             Rule::CloseHash => "the close hash is not that of its inputs",
             Rule::RotationWhileOpen => "the signing key changes while a session is open",

@@ -15,6 +15,9 @@ pub const KIND: &str = "action";
 /// The only state there is: a person has to approve, and there is no way yet to go on from there.
 pub const AWAITING: &str = "awaiting approval";
 
+/// The source of an intent that a model announced.
+pub const REPLY: &str = "reply";
+
 /// An intent that was put on record with a prompt or a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
@@ -24,6 +27,8 @@ pub struct Action {
     pub class: ActClass,
     /// What was said, without secrets.
     pub what: String,
+    /// Who said it: `prompt`, or [`REPLY`].
+    pub source: &'static str,
 }
 
 /// Records the intents of a text, in the batch that records the text: `source` is `prompt` or `reply`.
@@ -61,7 +66,7 @@ pub(super) fn record(
             salt,
             now,
         };
-        recorded.push(Action { id: put(draft, new)?.document.id, class: act.class, what: text });
+        recorded.push(Action { id: put(draft, new)?.document.id, class: act.class, what: text, source });
     }
     Ok(recorded)
 }

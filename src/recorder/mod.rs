@@ -62,7 +62,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{SessionRow, ThreadRow};
 
-pub use actions::{AWAITING, Action, KIND as ACTION};
+pub use actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{Paths, check};
 pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};

@@ -97,7 +97,6 @@ fn contradicts(fault: &HeaderFault) -> bool {
             | HeaderFault::Limit { .. }
             | HeaderFault::Work { .. }
             | HeaderFault::Epoch { .. }
-            | HeaderFault::TooEasy { .. }
             | HeaderFault::EpochEnd { .. }
     )
 }

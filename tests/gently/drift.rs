@@ -289,3 +289,63 @@ fn replies_are_tried_line_by_line_without_a_home() {
     }
     person.piped(&["drift", "test"], b"").exits(2);
 }
+
+/// A blocked answer says something that no rule and no question says: wherever it shows, it was shown.
+#[test]
+fn a_blocked_answer_is_nowhere_unless_it_is_asked_for_by_name() {
+    const WORD: &str = "zephyrine";
+    let reply = format!("I've restarted nginx, {WORD}. I will restart nginx {WORD} now.");
+    let house = House::saying(&[&reply, &reply, "Well."]).under(&blocking("authority"));
+    let receipt = house.person.dir.path().join("receipt.json");
+    let asked = house.run(&["ask", "Restart nginx", "--receipt", receipt.to_str().unwrap()]).exits(1);
+    let other = house.run(&["ask", "Restart nginx", "--json"]).exits(1);
+    assert_eq!(other.json()["actions"].as_array().unwrap().len(), 2, "{other:?}");
+    let action = other.json()["actions"][1]["id"].as_str().unwrap().to_owned();
+    let session = other.json()["session"].as_str().unwrap().to_owned();
+    let (one, three) = (format!("{session}/1"), format!("{session}/3"));
+    let threads = house.run(&["thread", "list", "--json"]).json();
+    let thread = threads[0]["thread"].as_str().unwrap().to_owned();
+    let mut looks = vec![asked, other];
+    looks.push(Ran { code: 0, out: std::fs::read_to_string(&receipt).unwrap(), err: String::new() });
+    looks.push(house.run(&["ask", "And then?", "--ref", "last:4"]));
+    for args in [
+        &["show", &one][..],
+        &["show", &three],
+        &["thread", "show"],
+        &["thread", "show", &thread],
+        &["action", "list"],
+        &["action", "show", &action],
+        &["context", "show", "last"],
+        &["context", "preview", "nginx?", "--ref", "last:4", "--deep"],
+        &["session", "show", &session],
+        &["session", "summary", &session],
+        &["drift", "list"],
+        &["drift", "show", "1"],
+        &["log"],
+        &["audit", "verify"],
+        &["audit", "replay", "--all"],
+        &["audit", "open", &session, "1"],
+        &["audit", "open", &session, "1", "--role", "exchange"],
+        &["audit", "open", "--artifact", &action],
+        &["ask", "Restart nginx", "--model", "replay"],
+        &["doctor"],
+    ] {
+        looks.push(house.run(args));
+        looks.push(house.run(&[args, &["--json"]].concat()));
+    }
+    for look in &looks {
+        assert!(!look.out.contains(WORD) && !look.err.contains(WORD), "{look:?}");
+    }
+    for args in [
+        &["show", &one, "--withheld"][..],
+        &["audit", "open", &session, "1", "--withheld"],
+        &["action", "show", &action, "--withheld"],
+        &["audit", "open", "--artifact", &action, "--withheld"],
+    ] {
+        let shown = house.run(args).exits(0);
+        assert!(shown.out.contains(WORD), "{args:?}: {shown:?}");
+    }
+    let told = house.run(&["audit", "open", &session, "1"]).exits(2);
+    assert!(told.err.contains("--withheld"), "{told:?}");
+    assert_eq!(house.run(&["thread", "show", &thread, "--json"]).json()["events"][2]["withheld"], true);
+}

@@ -5,6 +5,8 @@
 use std::path::Path;
 
 use gently::record::block::{Anchor, Block, Header, HeaderFault, Network, Source, check_anchor, check_header};
+use gently::record::epochs::is_cheap;
+use gently::record::fit::check_height;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 
@@ -138,18 +140,28 @@ fn the_last_block_of_an_epoch_is_the_tables() {
 }
 
 #[test]
-fn beyond_the_table_the_bound_grows_fourfold_an_epoch() {
-    let too_easy = |height, easiest, actual| Err(HeaderFault::TooEasy { height, easiest, actual });
-    // The table ends with 955583 and bits 170240c3.
-    assert_eq!(claimed(782_207, 955_584), Ok(()), "17067681 is within 4 × 170240c3");
-    assert_eq!(claimed(701_567, 955_584), too_easy(955_584, 0x1709_030c, 0x170f_48e4));
-    assert_eq!(claimed(701_567, 957_599), too_easy(957_599, 0x1709_030c, 0x170f_48e4));
-    assert_eq!(claimed(701_567, 957_600), Ok(()), "16 × an epoch later");
-    assert_eq!(claimed(878_976, 955_584), Ok(()));
-    // The first block's bits need 24 epochs.
-    assert!(matches!(claimed(2, 955_584 + 22 * 2016), Err(HeaderFault::TooEasy { .. })));
-    assert_eq!(claimed(2, 955_584 + 24 * 2016), Ok(()));
-    assert_eq!(claimed(2, u32::MAX), Ok(()));
+fn beyond_the_table_work_and_time_bound_a_header() {
+    // The table ends with 955583; bits of later heights are nobody's rule, so a header is accepted at any of them.
+    for from in [2, 701_567, 782_207, 878_976] {
+        for height in [955_584, 957_600, u32::MAX] {
+            assert_eq!(claimed(from, height), Ok(()), "{from} at {height}");
+        }
+    }
+    // What it is worth is another matter: the sixteenth, at every height, and on bitcoin only.
+    for (height, cheap) in [(2, true), (701_567, false), (782_207, false), (829_613, false), (878_976, false)] {
+        let bits = real(height).0.fields().bits;
+        assert_eq!(is_cheap(Network::Bitcoin, bits), cheap, "{height}");
+        assert!(!is_cheap(Network::Regtest, bits), "{height}");
+    }
+    // And a real header stands where its time says, not at a height of somebody's choice.
+    for height in [2, 701_567, 782_207, 829_613, 878_976] {
+        let (_, block) = real(height);
+        assert_eq!(check_height(&block), Ok(()), "{height}");
+        for elsewhere in [block.height + 200_000, 1_100_000] {
+            let fault = check_height(&Block { height: elsewhere, ..block.clone() }).unwrap_err();
+            assert!(matches!(fault, HeaderFault::Height { .. }), "{height} at {elsewhere}: {fault}");
+        }
+    }
 }
 
 #[test]

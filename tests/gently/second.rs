@@ -22,16 +22,21 @@ fn verdict(output: &Output) -> Verdict {
     Verdict { code: output.status.code(), answers: report.map(|report| report["answers"].clone()) }
 }
 
-fn arguments(repository: &Path, log: Option<&Path>, signer: Option<&str>) -> Vec<String> {
+fn arguments(repository: &Path, log: Option<&Path>, signers: &[&str]) -> Vec<String> {
     let mut arguments = vec![repository.display().to_string()];
     if let Some(log) = log {
         arguments.extend(["--log".to_owned(), log.display().to_string()]);
     }
-    if let Some(signer) = signer {
-        arguments.extend(["--signer".to_owned(), signer.to_owned()]);
+    for signer in signers {
+        arguments.extend(["--signer".to_owned(), (*signer).to_owned()]);
     }
     arguments.push("--json".to_owned());
     arguments
+}
+
+/// The words of a list in an index of made ledgers.
+fn words<'a>(entry: &'a Value, key: &str) -> Vec<&'a str> {
+    entry[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 fn python(arguments: &[String]) -> Output {
@@ -66,7 +71,7 @@ fn gently(arguments: &[String]) -> Output {
 
 /// Runs both; gives what each says.
 pub(crate) fn both(repository: &Path, log: Option<&Path>, signer: Option<&str>) -> (Verdict, Verdict) {
-    let arguments = arguments(repository, log, signer);
+    let arguments = arguments(repository, log, &Vec::from_iter(signer));
     (verdict(&python(&arguments)), verdict(&gently(&arguments)))
 }
 
@@ -93,10 +98,10 @@ fn differences(says: &Verdict, ours: &Verdict) -> Vec<&'static str> {
         .collect()
 }
 
-#[test]
-fn the_sample_ledgers_get_the_same_answers() {
+/// The sample ledgers: name, what is expected, and the arguments with everything that belongs to them and with nothing.
+fn samples() -> Vec<(String, Value, [Vec<String>; 2])> {
     let folder = root().join("tests/vectors/ledgers");
-    let (mut results, mut asked, mut expectations) = (Vec::new(), Vec::new(), Vec::new());
+    let mut found = Vec::new();
     for entry in std::fs::read_dir(&folder).unwrap() {
         let sample = entry.unwrap().path();
         if !sample.is_dir() {
@@ -104,30 +109,52 @@ fn the_sample_ledgers_get_the_same_answers() {
         }
         let name = sample.file_name().unwrap().to_string_lossy().into_owned();
         let expected: Value = serde_json::from_slice(&std::fs::read(sample.join("expected.json")).unwrap()).unwrap();
-        let key = expected["pinned"].as_str().or_else(|| expected["signers"][0].as_str()).unwrap().to_owned();
+        let pinned = if name == "honest" { words(&expected, "signers") } else { words(&expected, "pinned") };
         let (bundle, log) = (sample.join("ledger.bundle"), sample.join("audit.log"));
-        asked.push(arguments(&bundle, Some(&log), Some(&key)));
-        asked.push(arguments(&bundle, None, None));
-        expectations.push((name, expected));
+        let asked = [arguments(&bundle, Some(&log), &pinned), arguments(&bundle, None, &[])];
+        found.push((name, expected, asked));
     }
-    assert!(expectations.len() >= 10);
-    let ours = asked.iter().map(|arguments| verdict(&gently(arguments)));
-    let mut said = python_of_each(&asked).into_iter().zip(ours);
-    for (name, expected) in expectations {
-        let result = said.next().unwrap();
-        let answers = result.0.answers.as_ref().unwrap();
-        assert_eq!(result.0.code, Some(i32::from(name != "honest")), "{name}");
-        for question in expected["not_yes"].as_array().into_iter().flatten() {
-            assert_ne!(answers[question.as_str().unwrap().replace(' ', "_")], "yes", "{name}");
+    assert_eq!(found.len(), 13);
+    found
+}
+
+#[test]
+#[ignore = "until both verifiers read the second edition"]
+fn the_script_gives_the_sample_ledgers_what_their_readme_says() {
+    let samples = samples();
+    let asked: Vec<_> = samples.iter().flat_map(|(_, _, asked)| asked.clone()).collect();
+    let said = python_of_each(&asked);
+    for ((name, expected, _), said) in samples.iter().zip(said.chunks(2)) {
+        let answers = said[0].answers.as_ref().unwrap();
+        // What is not before its block is no part of the exit code, unless it is asked for.
+        let fine = name == "honest" || words(expected, "not_yes") == ["not before"];
+        assert_eq!(said[0].code, Some(i32::from(!fine)), "{name}: {answers}");
+        for question in words(expected, "not_yes") {
+            assert_ne!(answers[question.replace(' ', "_")], "yes", "{name}");
         }
-        results.push((format!("{name}, without a log or a key"), said.next().unwrap()));
-        results.push((name, result));
+        if name == "honest" {
+            for question in ["consistent", "complete", "not_before", "signed_by"] {
+                assert_eq!(answers[question], "yes", "{question}");
+            }
+            assert_eq!(said[1].code, Some(0));
+        }
+    }
+}
+
+#[test]
+#[ignore = "until both verifiers read the second edition"]
+fn the_sample_ledgers_get_the_same_answers() {
+    let mut results = Vec::new();
+    for (name, _, [with_log, bare]) in samples() {
+        results.push((format!("{name}, without a log or a key"), (verdict(&python(&bare)), verdict(&gently(&bare)))));
+        results.push((name, (verdict(&python(&with_log)), verdict(&gently(&with_log)))));
     }
     settle(results);
 }
 
 /// Nobody signed it, and git would do what it says.
 #[test]
+#[ignore = "until both verifiers read the second edition"]
 fn what_the_config_says_is_nothing_to_either() {
     let folder = tempfile::tempdir().unwrap();
     let bundle = root().join("tests/vectors/ledgers/honest/ledger.bundle");
@@ -208,7 +235,7 @@ fn the_sample_logs_are_judged_as_they_are_named() {
     }
 }
 
-/// Makes the tampered ledgers once for a test.
+/// Makes the tampered ledgers and opening files once for a test.
 fn tampered() -> (tempfile::TempDir, Value) {
     let dir = tempfile::tempdir().unwrap();
     let made =
@@ -218,32 +245,69 @@ fn tampered() -> (tempfile::TempDir, Value) {
     (dir, index)
 }
 
+/// The arguments for a made ledger.
+fn of_ledger(dir: &Path, ledger: &Value) -> Vec<String> {
+    let folder = dir.join(ledger["name"].as_str().unwrap());
+    let log = folder.join("audit.log");
+    let log = ledger["log"].as_bool().unwrap().then_some(log.as_path());
+    let mut asked = arguments(&folder.join("ledger.git"), log, &words(ledger, "signers"));
+    asked.extend(words(ledger, "options").into_iter().map(str::to_owned));
+    asked
+}
+
+/// The arguments behind the file's own, for a made opening file, and its path.
+fn of_opening(dir: &Path, opening: &Value) -> (String, Vec<String>) {
+    let file = dir.join("openings").join(format!("{}.json", opening["name"].as_str().unwrap()));
+    let signers = words(opening, "signers").into_iter().flat_map(|key| ["--signer".to_owned(), key.to_owned()]);
+    let options = words(opening, "options").into_iter().map(str::to_owned);
+    (file.display().to_string(), signers.chain(options).chain(["--json".to_owned()]).collect())
+}
+
+/// What an index says that must, and must not, come out.
+fn expect(entry: &Value, says: &Verdict) {
+    let name = entry["name"].as_str().unwrap();
+    assert_eq!(says.code.map(i64::from), entry["code"].as_i64(), "{name}: {says:?}");
+    let Some(answers) = &says.answers else {
+        assert_eq!(says.code, Some(2), "{name}");
+        return;
+    };
+    for question in words(entry, "not_yes") {
+        assert_ne!(answers[question], "yes", "{name}: {question}");
+    }
+    for question in words(entry, "yes") {
+        assert_eq!(answers[question], "yes", "{name}: {question}");
+    }
+}
+
 #[test]
+fn the_script_gives_every_attack_what_its_comment_says() {
+    let (dir, index) = tampered();
+    let (ledgers, openings) = (index["ledgers"].as_array().unwrap(), index["openings"].as_array().unwrap());
+    assert!(ledgers.len() > 400 && openings.len() > 100);
+    let asked = ledgers.iter().map(|ledger| of_ledger(dir.path(), ledger));
+    let shown = openings.iter().map(|opening| {
+        let (file, rest) = of_opening(dir.path(), opening);
+        [vec!["--opening".to_owned(), file], rest].concat()
+    });
+    let said = python_of_each(&asked.chain(shown).collect::<Vec<_>>());
+    for (entry, says) in ledgers.iter().chain(openings).zip(&said) {
+        expect(entry, says);
+    }
+}
+
+#[test]
+#[ignore = "until both verifiers read the second edition"]
 fn tampered_ledgers_get_the_same_answers_and_none_passes() {
     let (dir, index) = tampered();
-    let signer = index["signer"].as_str().unwrap();
     let mut results = Vec::new();
     let mut findings = String::new();
     let ledgers = index["ledgers"].as_array().unwrap();
-    let asked = ledgers.iter().map(|ledger| {
-        let folder = dir.path().join(ledger["name"].as_str().unwrap());
-        let log = folder.join("audit.log");
-        let log = ledger["log"].as_bool().unwrap().then_some(log.as_path());
-        arguments(&folder.join("ledger.git"), log, Some(signer))
-    });
-    let asked: Vec<Vec<String>> = asked.collect();
+    let asked: Vec<Vec<String>> = ledgers.iter().map(|ledger| of_ledger(dir.path(), ledger)).collect();
     for ((ledger, arguments), says) in ledgers.iter().zip(&asked).zip(python_of_each(&asked)) {
         let name = ledger["name"].as_str().unwrap();
         let ours = gently(arguments);
-        let result = (says, verdict(&ours));
         findings.push_str(&format!("{name}: {}\n", first_finding(&ours)));
-        let not_yes = ledger["not_yes"].as_array().unwrap();
-        assert_eq!(result.0.code == Some(0), not_yes.is_empty(), "{name}: {result:?}");
-        for question in not_yes {
-            let answer = result.0.answers.as_ref().map(|answers| &answers[question.as_str().unwrap()]);
-            assert_ne!(answer.and_then(Value::as_str), Some("yes"), "{name}: {question}");
-        }
-        results.push((name.to_owned(), result));
+        results.push((name.to_owned(), (says, verdict(&ours))));
     }
     settle(results);
     let mut settings = insta::Settings::clone_current();
@@ -251,6 +315,141 @@ fn tampered_ledgers_get_the_same_answers_and_none_passes() {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!("findings", findings));
+}
+
+/// Opening files: `gently audit check` and the script.
+#[test]
+#[ignore = "until both verifiers read the second edition"]
+fn opening_files_get_the_same_answers() {
+    let (dir, index) = tampered();
+    let mut results = Vec::new();
+    let openings = index["openings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|opening| (opening["name"].as_str().unwrap().to_owned(), of_opening(dir.path(), opening)));
+    let mut shown: Vec<(String, (String, Vec<String>))> = openings.collect();
+    let honest = root().join("tests/vectors/ledgers/honest");
+    for file in std::fs::read_dir(honest.join("openings")).unwrap() {
+        let file = file.unwrap().path().display().to_string();
+        let keys = honest.join("allowed_signers").display().to_string();
+        shown.push((file.clone(), (file, vec!["--signer".to_owned(), keys, "--json".to_owned()])));
+    }
+    let asked: Vec<Vec<String>> = shown
+        .iter()
+        .map(|(_, (file, rest))| [vec!["--opening".to_owned(), file.clone()], rest.clone()].concat())
+        .collect();
+    for ((name, (file, rest)), says) in shown.into_iter().zip(python_of_each(&asked)) {
+        let ours =
+            Command::new(env!("CARGO_BIN_EXE_gently")).args(["audit", "check", &file]).args(&rest).output().unwrap();
+        results.push((name, (says, verdict(&ours))));
+    }
+    settle(results);
+}
+
+/// A command that may take 600 MB and 60 seconds of the processor, as a person's machine may.
+fn limited(program: &str, arguments: &[String]) -> Output {
+    Command::new("bash")
+        .args(["-c", "ulimit -v 614400; ulimit -t 60; exec timeout 300 \"$@\"", "bash", program])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Small folders that cost a careless reader its memory or its time.
+fn resources() -> (tempfile::TempDir, Vec<(String, bool)>) {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Command::new("python3")
+        .arg(root().join("tests/data/second/make_resources.py"))
+        .arg(dir.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let index: Value = serde_json::from_slice(&std::fs::read(dir.path().join("index.json")).unwrap()).unwrap();
+    let entry = |one: &Value| (one["name"].as_str().unwrap().to_owned(), one["opening"].as_bool().unwrap());
+    let names = index["resources"].as_array().unwrap().iter().map(entry).collect();
+    (dir, names)
+}
+
+/// Neither passed nor killed: found, or refused.
+fn refused(name: &str, output: &Output) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{name}: {:?} {said}", output.status);
+    assert!(!said.contains("panicked"), "{name}: {said}");
+}
+
+#[test]
+fn the_script_reads_traps_under_a_budget() {
+    let (dir, names) = resources();
+    assert!(names.len() > 15);
+    let script = root().join("scripts/verify.py").display().to_string();
+    for (name, opening) in names {
+        let folder = dir.path().join(&name);
+        let path = |part: &str| folder.join(part).display().to_string();
+        let asked = if opening {
+            vec![script.clone(), "--opening".to_owned(), path("opening.json")]
+        } else {
+            vec![script.clone(), path("ledger.git"), "--log".to_owned(), path("audit.log"), "--json".to_owned()]
+        };
+        refused(&name, &limited("python3", &asked));
+    }
+}
+
+#[test]
+#[ignore = "until both verifiers read the second edition"]
+fn gently_reads_traps_under_a_budget() {
+    let (dir, names) = resources();
+    for (name, opening) in names {
+        let folder = dir.path().join(&name);
+        let path = |part: &str| folder.join(part).display().to_string();
+        let asked = if opening {
+            vec!["audit".to_owned(), "check".to_owned(), path("opening.json")]
+        } else {
+            let log = ["--log".to_owned(), path("audit.log"), "--json".to_owned()];
+            [["audit", "verify", "--repo"].map(str::to_owned).to_vec(), vec![path("ledger.git")], log.to_vec()].concat()
+        };
+        refused(&name, &limited(env!("CARGO_BIN_EXE_gently"), &asked));
+    }
+}
+
+/// A ledger cloned as people clone, and a shallow one.
+fn clones(look: impl Fn(&Path) -> Vec<(String, Verdict)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = root().join("tests/vectors/ledgers/honest/ledger.bundle");
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").current_dir(folder.path());
+        assert!(git.args(words).output().unwrap().status.success(), "{words:?}");
+    };
+    let bundle = bundle.display().to_string();
+    git(&["clone", "--quiet", "--mirror", &bundle, "mirror.git"]);
+    git(&["clone", "--quiet", "mirror.git", "plain"]);
+    git(&["clone", "--quiet", "mirror.git", "switched"]);
+    git(&["-C", "switched", "checkout", "--quiet", "branch-7"]);
+    let url = format!("file://{}", folder.path().join("mirror.git").display());
+    git(&["clone", "--quiet", "--depth", "3", "--no-single-branch", &url, "shallow"]);
+    for (name, code) in [("mirror.git", 0), ("plain", 0), ("plain/.git", 0), ("switched", 0), ("shallow", 2)] {
+        let said = look(&folder.path().join(name));
+        for (who, says) in &said {
+            assert_eq!(says.code, Some(code), "{name}, {who}: {says:?}");
+        }
+        assert!(said.windows(2).all(|two| two[0].1 == two[1].1), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn the_script_reads_a_plain_clone_and_refuses_a_shallow_one() {
+    clones(|repository| vec![("verify.py".to_owned(), verdict(&python(&arguments(repository, None, &[]))))]);
+}
+
+#[test]
+#[ignore = "until both verifiers read the second edition"]
+fn a_plain_clone_gets_the_same_answers() {
+    clones(|repository| {
+        let (says, ours) = both(repository, None, None);
+        vec![("verify.py".to_owned(), says), ("gently".to_owned(), ours)]
+    });
 }
 
 /// The finding that a way to cheat gives: question, place and what is expected, ids shortened; or why nothing was checked.
@@ -286,6 +485,7 @@ fn asking(home: &Path, words: &[&str]) -> Output {
 }
 
 #[test]
+#[ignore = "until both verifiers read the second edition"]
 fn a_ledger_of_the_real_binary_gets_the_same_answers() {
     let dir = tempfile::tempdir().unwrap();
     let home: PathBuf = dir.path().join("home");

@@ -7,6 +7,7 @@ use crate::continuity::gates::is_blob;
 use crate::govern::sanitize::{Clean, Placeholders, redact_with};
 use crate::record::item::{ItemKind, ItemState, subject};
 use crate::record::time::Seconds;
+use crate::record::unseen::is_plain_name;
 use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, always};
 use crate::store::SessionRow;
 
@@ -65,6 +66,10 @@ impl Said {
                 return Some(format!("--subject has {length} bytes, at most {MAX_SUBJECT} are a name"));
             }
             _ => {}
+        }
+        let names = [self.about.as_deref().unwrap_or_default(), self.common.source.trim()];
+        if !names.into_iter().all(is_plain_name) {
+            return Some("--subject and --source are names: no characters that nobody sees, on one line".to_owned());
         }
         self.common.source.trim().is_empty().then(|| "--source names nothing".to_owned())
     }

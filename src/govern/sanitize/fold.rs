@@ -5,15 +5,9 @@ use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::confusable_detection::skeleton;
 
-use super::view::Edit;
+use crate::record::unseen::is_invisible;
 
-/// Whether a character takes no room: format controls, joiners, variation selectors, tags.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
-}
+use super::view::Edit;
 
 /// Whether a character's other width or style is an ASCII one: full width, mathematical, enclosed.
 fn is_styled(c: char) -> bool {
@@ -32,7 +26,7 @@ fn ascii_of_styled(c: char) -> Option<char> {
 }
 
 /// The Latin letter or digit that a letter of another script looks like.
-fn ascii_look_alike(c: char) -> Option<char> {
+pub(super) fn ascii_look_alike(c: char) -> Option<char> {
     let mut buffer = [0; 4];
     let word: &str = c.encode_utf8(&mut buffer);
     let mut like = skeleton(word);

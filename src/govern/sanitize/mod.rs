@@ -25,6 +25,7 @@ mod view;
 mod window;
 mod words;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
@@ -105,6 +106,18 @@ pub fn redact(text: &str) -> Redaction {
 /// The same, with the numbers of a session: what it has named keeps its name, what is new is noted in them.
 pub fn redact_with(text: &str, numbers: &mut Placeholders) -> Redaction {
     in_force().redact(text, numbers)
+}
+
+/// A text as the eye reads it: no invisible characters, no terminal colours, ASCII for its look-alikes.
+///
+/// The same view that rules for secrets have; what judges words shares it.
+pub(in crate::govern) fn unmasked_text(text: &str) -> Cow<'_, str> {
+    view::View::of(text, &fold::unmasked(text)).text
+}
+
+/// The ASCII letter or digit that a character of another script looks like, whatever stands beside it.
+pub(in crate::govern) fn looks_like(c: char) -> Option<char> {
+    fold::ascii_look_alike(c)
 }
 
 #[cfg(test)]

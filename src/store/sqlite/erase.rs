@@ -26,6 +26,11 @@ pub(super) fn exchange(tx: &Tx<'_>, e: &ExchangeRow, params: Option<&str>) -> Re
            context_bundle_json = NULL, params = ?2 WHERE exchange_id = ?1",
         params![e.exchange_id.to_string(), params],
     )?;
+    tx.change(
+        what,
+        "UPDATE context_artifact_ref SET risk_flags = NULL WHERE line = ?1 AND exchange_id = ?2",
+        params![int(e.prompt_line), e.exchange_id.to_string()],
+    )?;
     tx.erase_turn_digests(e.exchange_id)?;
     tx.change(what, TO_SCRUB, [])?;
     must_change(changed, "llm_exchange.exchange_id", "an exchange", &e.exchange_id)

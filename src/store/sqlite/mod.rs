@@ -45,6 +45,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
     ("V14__calendars", include_str!("../../../migrations/sqlite/0014_calendars.sql")),
     ("V15__near", include_str!("../../../migrations/sqlite/0015_near.sql")),
+    ("V17__flags", include_str!("../../../migrations/sqlite/0017_flags.sql")),
 ];
 
 /// The parts that indices of ids without an order have, the newest first: `line >> 15` of every line there is, and of

@@ -14,7 +14,7 @@ pub(super) enum Height {
     Orphaned,
     /// Whoever made the file says so; the header shows the work of that height's epoch, or of the table's end.
     Claimed,
-    /// The same, of a height beyond the table where next to no work would do: nothing is shown.
+    /// The same, with next to no work: nothing is shown.
     Cheap,
     /// The kept chain does not reach it: whoever keeps headers takes nobody's word for a height.
     Beyond,
@@ -37,8 +37,7 @@ impl Height {
     pub const fn lacks(self) -> Option<&'static str> {
         match self {
             Height::Cheap => Some(
-                "it lies beyond the built-in table and shows less than a sixteenth of the work that the table ends with: \
-                 bring headers, --headers",
+                "it shows less than a sixteenth of the work that the built-in table ends with: bring headers, --headers",
             ),
             Height::Beyond => Some("the kept headers do not reach it: gently anchor sync"),
             Height::Proven | Height::Orphaned | Height::Claimed | Height::Elsewhere => None,
@@ -57,7 +56,7 @@ impl Check<'_> {
         network: Network,
     ) -> Height {
         let Some(chain) = self.chain else {
-            let cheap = network == Network::Bitcoin && is_cheap(height, header.fields().bits);
+            let cheap = is_cheap(network, header.fields().bits);
             return if cheap { Height::Cheap } else { Height::Claimed };
         };
         let Some(kept) = chain.get(&height) else { return Height::Beyond };

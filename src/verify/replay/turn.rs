@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::Kept;
 use crate::continuity::turns::{DECLARED, TURN};
+use crate::govern::authority::may_be_beside;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::NamedHash;
@@ -14,6 +15,7 @@ use crate::record::context::config::ContextConfig;
 use crate::record::context::event::Kind;
 use crate::record::context::spec::{AdmittedFor, Effect, Transformation, normative_inputs};
 use crate::record::context::turn::{Counts, prompt_digest};
+use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::store::ExchangeRow;
 
@@ -283,6 +285,9 @@ impl Turn<'_> {
             (Err(fault), _) | (_, Err(fault)) => return fault.into(),
         };
         let (codes, state) = decide(&replay.judge(self.kernel), (text, &row.model), context, counts);
+        // What was to be sent beside a denied question is not on record, so that part is the record's word.
+        let beside = codes.is_empty() && row.decision == "deny" && may_be_beside(self.kernel, &reasons);
+        let (codes, state) = if beside { (reasons.clone(), AuthorityState::Blocked) } else { (codes, state) };
         let result = if codes.is_empty() { "allow" } else { "deny" };
         let event = self.context.event(Kind::Decision);
         let again = event.map(|event| decision(self.rows, self.context, event, digest)).transpose();
@@ -336,6 +341,9 @@ impl Turn<'_> {
         let context = self.resolved(replay, None, other)?;
         let counts = replay.intents.counts(self.context.row.thread, counts, other.policy().windows());
         let (would, _) = decide(&replay.judge(other), (text, &self.rows.exchange.model), &context, counts);
+        if would.is_empty() && may_be_beside(other, &was) {
+            return Ok(None);
+        }
         Ok((was != would).then_some(Difference { was, would }))
     }
 }

@@ -15,17 +15,21 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::ledger::read::Repository;
+use crate::record::canon;
 use crate::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
 use crate::record::documents::Format;
 use crate::record::entry::Line;
+use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::opening::{MAX_AROUND, OpeningFile};
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, tombstone_of};
+use crate::recorder::{ACTION, ArtifactId, Field, NewArtifact, RecorderError, tombstone_of};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, ExchangeRow, Find, Outcome, Read, SessionRow};
 use crate::verify::exchange_document;
 
+use super::super::action::quotes_withheld;
 use super::super::wire::{self, Opened, WireError, fresh_salt};
 use super::super::{FINE, could_not, find, print, program, say};
 
@@ -50,6 +54,9 @@ pub struct OpenArgs {
     /// Which of the artifact's lines, as `gently log` numbers them, when it has several
     #[arg(long, value_name = "N", requires = "artifact")]
     pub line: Option<u64>,
+    /// Open it even if it is an answer that is withheld, or quotes one
+    #[arg(long)]
+    pub withheld: bool,
     /// A new file to write; standard output when not given
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -112,7 +119,7 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, Stop> {
     }
     let key = opened.authorize().await?;
     let found = match &args.artifact {
-        Some(id) => find_artifact(&opened, id, args.line)?,
+        Some(id) => find_artifact(&opened, id, args)?,
         None => find_turn(&opened, args)?,
     };
     let (store, repository) = (&opened.store, Repository::open(&opened.home.paths().ledger()).map_err(broken)?);
@@ -227,6 +234,9 @@ fn find_turn(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
     let around = store.sessions_like(&row.session.to_string(), 1)?.pop();
     let Some(around) = around else { return because("the session of this turn is not in the database") };
     let (role, commitment, line) = place(&row, args.role, seq)?;
+    if role == Role::Response && !args.withheld && Withheld::of(store).answer_of(&row)? {
+        return because(format!("the answer is {WITHHELD}; --withheld opens it all the same"));
+    }
     let Some(salt) = &row.salt else { return because(erased(store, &row)?) };
     let scheme = opened.genesis.commitments;
     let text = match args.role {
@@ -295,7 +305,8 @@ fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
     Ok(format!("it was erased{at} ({}): nobody can open it any more", stone.reason))
 }
 
-fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Found, Stop> {
+fn find_artifact(opened: &Opened, id: &str, args: &OpenArgs) -> Result<Found, Stop> {
+    let line = args.line;
     let rows = opened.store.artifacts_called(id)?;
     let rows: Vec<ArtifactRow> = rows.into_iter().filter(|row| line.is_none_or(|line| line == row.line + 1)).collect();
     let row = match rows.as_slice() {
@@ -314,6 +325,12 @@ fn find_artifact(opened: &Opened, id: &str, line: Option<u64>) -> Result<Found, 
         }
         return because(format!("'{id}' was erased: nobody can open it any more"));
     };
+    let quoted = canon::parse::<ArtifactDoc>(document.as_bytes()).ok().filter(|_| row.kind == ACTION && !args.withheld);
+    if let Some(quoted) = quoted
+        && quotes_withheld(&Withheld::of(&opened.store), &quoted.content)?
+    {
+        return because(format!("'{id}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"));
+    }
     let text = opened.store.lines(row.line, row.line + 1)?.pop();
     let parsed = text.and_then(|text| Line::parse(text.as_bytes()).ok());
     let Some(parsed) = parsed else { return because(format!("log line {} can't be read", row.line + 1)) };
