@@ -174,7 +174,8 @@ pub fn bound_memory(bytes: u64) {
     let _ = bytes;
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -124,7 +124,8 @@ fn shown(bytes: &[u8]) -> String {
     format!("'{}{more}'", start.escape_debug())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

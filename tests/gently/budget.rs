@@ -2,10 +2,10 @@
 //! 600 MB of memory and a minute, and nothing is waited for or followed.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -95,19 +95,25 @@ impl Stranger {
     }
 }
 
-/// Runs to the end, within the time.
+/// Runs to the end, within the time; code and all words. A file takes them: a pipe that nobody reads fills.
 fn finished(mut command: Command) -> (i32, String) {
     let begun = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while child.try_wait().unwrap().is_none() {
+    let mut said = tempfile::tempfile().unwrap();
+    command.stdout(said.try_clone().unwrap()).stderr(said.try_clone().unwrap());
+    let mut child = command.spawn().unwrap();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
         if begun.elapsed() > WITHIN {
             let _ = child.kill();
             panic!("it takes longer than {} s", WITHIN.as_secs());
         }
         std::thread::sleep(Duration::from_millis(20));
-    }
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    let words = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    };
+    let mut words = String::new();
+    said.rewind().unwrap();
+    said.read_to_string(&mut words).unwrap();
     (status.code().unwrap_or_else(|| panic!("ended by a signal: {words}")), words)
 }
 
@@ -186,7 +192,9 @@ fn what_is_larger_than_its_place_allows_is_unreadable() {
         stranger.on_main(&tree, &message);
         let (code, words) = stranger.check(None);
         assert_eq!(code, 1, "{what}: {words}");
-        assert!(words.contains("bytes, more than "), "{what}: {words}");
+        // Of a commit that nobody signed the tree is looked at for a segment only.
+        let named = ["commit", "segment"].contains(&what);
+        assert_eq!(words.contains("bytes, more than "), named, "{what}: {words}");
     }
 }
 
@@ -252,8 +260,6 @@ fn pipes_links_and_devices_are_not_opened() {
                 _ => symlink("/dev/zero", &path).unwrap(),
             }
             let (found, words) = stranger.check(None);
-            // Nothing can be judged without a main.
-            let code = if name == "refs/heads/main" { 2 } else { code };
             assert_eq!(found, code, "{name}, {kind}: {words}");
         }
     }
