@@ -24,7 +24,7 @@ use crate::keys::{KeyError, WorkFactor, sealed};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{RecorderError, WAIT, WriterLock};
+use crate::recorder::{CHECKPOINT, RecorderError, WAIT, WriterLock};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Read as _, StoreError};
 
@@ -126,7 +126,8 @@ struct Moment {
     manifest: Manifest,
     store: Sqlite,
     log_len: u64,
-    /// Refs and settings of `ledger.git`, which do change, by their path in the archive.
+    /// Refs and settings of `ledger.git`, and the tree head beside the log, which do change, by their path in the
+    /// archive.
     small: Vec<(String, Vec<u8>)>,
     /// Packs, open, since a writer may merge and remove them; there are a dozen or two.
     packs: Vec<(PathBuf, File)>,
@@ -178,6 +179,12 @@ impl Moment {
         let genesis = Home::genesis(&store)?;
         let log_len = fs::metadata(paths.log()).map_err(io_error("look at", &paths.log()))?.len();
         let (mut small, mut packs) = (Vec::new(), Vec::new());
+        match fs::read(paths.checkpoint()) {
+            Ok(head) => small.push((CHECKPOINT.to_owned(), head)),
+            // The next writer puts it there; until then the log is what it is.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(io_error("read", &paths.checkpoint())(e)),
+        }
         let pack_dir = paths.ledger().join("objects").join("pack");
         for path in files_under(&paths.ledger())? {
             let name = archive_name("ledger.git", &paths.ledger(), &path);

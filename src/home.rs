@@ -78,7 +78,7 @@ pub enum HomeError {
         widest: u32,
     },
     /// An origin that the format does not allow.
-    #[error("'{origin}' can't be a ledger's name: it must not be empty, nor hold white space or '+'")]
+    #[error("'{origin}' can't be a ledger's name: 1 to 100 printable ASCII characters, without spaces and '+'")]
     Origin {
         /// What was given.
         origin: String,

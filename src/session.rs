@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::anchor::BlockSource;
-use crate::anchor::agree::{Policy, observe};
+use crate::anchor::agree::{Policy, observe_beside};
 use crate::govern::kernel::Kernel;
 use crate::record::block::{Anchor, Network};
 use crate::record::commitment::Salt;
 use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, resumable};
+use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, block_elsewhere, resumable};
 use crate::store::{Recall, SessionRow};
 
 /// How often a prompt in flight is looked at while its session waits to be closed.
@@ -64,7 +64,9 @@ impl House<'_> {
             );
             return Anchor { block: crate::record::block::Block::local(self.network, now), header: None };
         }
-        let seen = observe(self.sources, self.network, self.policy, now).await;
+        // What can't be looked up here the writer looks up once more, and refuses.
+        let known = |hash, height| block_elsewhere(self.store, hash, height).ok().flatten();
+        let seen = observe_beside(self.sources, self.network, self.policy, now, &known).await;
         for note in &seen.notes {
             (self.say)(note);
         }

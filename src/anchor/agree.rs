@@ -1,5 +1,7 @@
 //! Many sources, one block: everybody asked at once, every header checked, liars named.
 
+mod known;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -8,28 +10,49 @@ use tokio::time::Instant;
 
 use super::{BlockSource, SourceFault};
 use crate::record::block::{Anchor, Block, HeaderFault, Network, Source};
+use crate::record::epochs::is_cheap;
+use crate::record::fit::CLOCKS_APART;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
+use known::{Told, contradictions};
 
-/// How far a block's time may be ahead of a clock that is right: what nodes themselves allow.
-const MAX_AHEAD: u64 = 2 * 60 * 60;
+/// How old a block may be, by this machine's clock, to be stood on: on mainnet six blocks an hour are found.
+const MAX_BEHIND: u64 = 24 * 60 * 60;
 
 /// Explorers lag each other by a block or two for minutes; an hour's worth of blocks is not lag.
 const USUAL_LAG: u32 = 6;
 
+/// Whose word is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quorum {
+    /// Of those that answer, only what all of them have counts; one that answers alone is enough.
+    All,
+    /// So many sources must name the same block; 0 and 1 both mean that one is enough.
+    Of(usize),
+}
+
+impl std::fmt::Display for Quorum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Quorum::All => f.write_str("auto"),
+            Quorum::Of(count) => write!(f, "{count}"),
+        }
+    }
+}
+
 /// How many sources have to agree, and how long they may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Sources that must name the same block; 0 and 1 both mean that one is enough.
-    pub quorum: usize,
+    /// Whose word is enough.
+    pub quorum: Quorum,
     /// The time for everything together.
     pub deadline: Duration,
 }
 
 impl Default for Policy {
-    /// One source within 3 seconds.
+    /// All that answer, within 3 seconds.
     fn default() -> Self {
-        Policy { quorum: 1, deadline: Duration::from_secs(3) }
+        Policy { quorum: Quorum::All, deadline: Duration::from_secs(3) }
     }
 }
 
@@ -58,35 +81,74 @@ pub struct Observation {
     pub notes: Vec<String>,
 }
 
+/// What an answer is held against.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    network: Network,
+    now: Seconds,
+    known: Known<'a>,
+}
+
+/// The height of a block that is on record, if it is another than this one.
+pub type Known<'a> = &'a dyn Fn(Hash32, u32) -> Option<u32>;
+
+/// Asks every source at once, and chooses the block to stand on; nothing is on record yet.
+pub async fn observe(sources: &[Box<dyn BlockSource>], network: Network, policy: Policy, now: Seconds) -> Observation {
+    observe_beside(sources, network, policy, now, &|_, _| None).await
+}
+
 /// Asks every source at once, and chooses the block to stand on.
 ///
 /// Every answer is checked as format section 8 says; one that fails is a lie, is named in `notes` and
-/// dropped. With a quorum of 1 the highest valid block wins, tips that differ by a few blocks being
-/// usual. Two valid blocks at one height are named in a note, and that of the source configured first is
-/// taken: either is a sound *not before*, since neither could exist before its proof of work was done,
-/// and that one of them is orphaned later does not change when that was.
+/// dropped: a header without its work, a height that does not fit its time, a block that is on record at another
+/// height, or that another source has at another height (then both are dropped). So is a block that is more than a
+/// day behind the clock, but for test networks and header files.
+///
+/// With [`Quorum::All`] a block counts that every source has which answers: sources are compared at the lowest of
+/// their tips, and if they differ there (a block that will be orphaned) a few blocks lower. With a quorum of 1 the
+/// highest valid block wins, tips that differ by a few blocks being usual. Two valid blocks at one height are named in
+/// a note, and that of the source configured first is taken: either is a sound *not before*, since neither could exist
+/// before its proof of work was done, and that one of them is orphaned later does not change when that was.
 ///
 /// With a quorum of k, k sources of different names must say the same block. They are compared at the
 /// lowest of their tips, first among those with the k highest tips, then with one more source, and so on:
-/// a source that lags or lies low can't hold the others back, and one that is caught is asked no more. Tips get half of the deadline then, so that
-/// one slow source leaves time to compare the others.
+/// a source that lags or lies low can't hold the others back, and one that is caught is asked no more. Where several
+/// are compared, tips get half of the deadline, so that one slow source leaves time for that.
 ///
 /// Nobody believed: the `local` block at `now`, and one note that there is no anchor, and why for each
 /// source. Never fails, never panics, and takes `policy.deadline` at most.
-pub async fn observe(sources: &[Box<dyn BlockSource>], network: Network, policy: Policy, now: Seconds) -> Observation {
+pub async fn observe_beside(
+    sources: &[Box<dyn BlockSource>],
+    network: Network,
+    policy: Policy,
+    now: Seconds,
+    known: Known<'_>,
+) -> Observation {
     let start = Instant::now();
-    let wait = if policy.quorum > 1 { policy.deadline / 2 } else { policy.deadline };
-    let heard = join_all(sources.iter().map(|s| ask(&**s, s.tip(), network, None, wait))).await;
-    let mut notes: Vec<String> = heard.iter().filter_map(Heard::lie).collect();
+    let ground = Ground { network, now, known };
+    let compares = match policy.quorum {
+        Quorum::All => sources.len() > 1,
+        Quorum::Of(count) => count > 1,
+    };
+    let wait = if compares { policy.deadline / 2 } else { policy.deadline };
+    let mut heard = join_all(sources.iter().map(|s| ask(&**s, s.tip(), ground, None, wait))).await;
+    let mut told = Told::default();
+    contradictions(&mut heard, &mut told);
+    let mut notes: Vec<String> = heard.iter().filter_map(Heard::dropped).collect();
     let voices: Vec<Voice> = heard.iter().filter_map(Heard::voice).collect();
     notes.extend(disagreements(&voices));
-    let chosen = if policy.quorum > 1 {
-        let left = policy.deadline.saturating_sub(start.elapsed());
-        agreed(&voices, policy.quorum, network, left, &mut notes)
-            .await
-            .map_err(|why| format!("{why}{}", silent(&heard)))
-    } else {
-        highest(&voices).cloned().ok_or_else(|| reasons(&heard))
+    let left = policy.deadline.saturating_sub(start.elapsed());
+    let chosen = match policy.quorum {
+        Quorum::All if voices.is_empty() => Err(reasons(&heard)),
+        Quorum::All => {
+            let mut round = Round { ground, left, told, notes: &mut notes };
+            everybodys(&fresh(&voices, now), &mut round).await
+        }
+        Quorum::Of(count) if count > 1 => {
+            let mut round = Round { ground, left, told, notes: &mut notes };
+            agreed(&voices, count, &mut round).await.map_err(|why| format!("{why}{}", silent(&heard)))
+        }
+        Quorum::Of(_) => highest(&voices).cloned().ok_or_else(|| reasons(&heard)),
     };
     let anchor = chosen.unwrap_or_else(|why| {
         // Whom nobody is to ask has chosen so, and is not told every time.
@@ -97,6 +159,15 @@ pub async fn observe(sources: &[Box<dyn BlockSource>], network: Network, policy:
     });
     notes.extend(ahead(&anchor.block, now));
     Observation { anchor, answers: heard.into_iter().map(Heard::into_answer).collect(), notes }
+}
+
+/// What is needed to compare sources.
+struct Round<'a> {
+    ground: Ground<'a>,
+    /// The time that is left.
+    left: Duration,
+    told: Told,
+    notes: &'a mut Vec<String>,
 }
 
 /// One source's checked answer.
@@ -118,8 +189,8 @@ impl<'a> Heard<'a> {
         self.outcome.as_ref().ok().map(|tip| Voice { source: self.source, tip })
     }
 
-    fn lie(&self) -> Option<String> {
-        let fault = self.outcome.as_ref().err().filter(|fault| fault.is_lie())?;
+    fn dropped(&self) -> Option<String> {
+        let fault = self.outcome.as_ref().err().filter(|fault| fault.is_dropped())?;
         Some(format!("block source dropped: {fault}"))
     }
 
@@ -136,13 +207,13 @@ impl<'a> Heard<'a> {
 async fn ask<'a>(
     source: &'a dyn BlockSource,
     question: BoxFuture<'a, Result<Anchor, SourceFault>>,
-    network: Network,
+    ground: Ground<'_>,
     height: Option<u32>,
     wait: Duration,
 ) -> Heard<'a> {
     let start = Instant::now();
     let outcome = match tokio::time::timeout(wait, question).await {
-        Ok(answer) => answer.and_then(|anchor| accept(source, anchor, network, height)),
+        Ok(answer) => answer.and_then(|anchor| accept(source, anchor, ground, height)),
         Err(_) => Err(SourceFault::Timeout { at: source.name().to_owned(), after: wait }),
     };
     Heard { source, outcome, elapsed: start.elapsed() }
@@ -152,9 +223,10 @@ async fn ask<'a>(
 fn accept(
     source: &dyn BlockSource,
     anchor: Anchor,
-    network: Network,
+    ground: Ground<'_>,
     height: Option<u32>,
 ) -> Result<Anchor, SourceFault> {
+    let network = ground.network;
     let at = || source.name().to_owned();
     let block = &anchor.block;
     if let Some(expected) = height.filter(|expected| *expected != block.height) {
@@ -166,6 +238,17 @@ fn accept(
     checked.map_err(|fault| SourceFault::Lie { at: at(), height: block.height, fault })?;
     if block.height == 0 {
         return Err(SourceFault::NoBlockYet { at: at() });
+    }
+    let bits = anchor.header.map(|header| header.fields().bits);
+    if let Some(bits) = bits.filter(|bits| is_cheap(network, *bits)) {
+        return Err(SourceFault::Cheap { at: at(), height: block.height, bits });
+    }
+    if let Some(other) = (ground.known)(block.hash, block.height) {
+        let (hash, height, who) = (block.hash, block.height, "this ledger has it".to_owned());
+        return Err(SourceFault::TwoHeights { at: at(), hash, height, who, other });
+    }
+    if network == Network::Bitcoin && source.kind() != Source::File && ground.now.since(block.time) > MAX_BEHIND {
+        return Err(SourceFault::Old { at: at(), height: block.height, time: block.time, now: ground.now });
     }
     Ok(anchor)
 }
@@ -212,14 +295,56 @@ fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
     })
 }
 
+/// The voices that are within a day of the clock, if any is: a file of old headers does not hold explorers back.
+fn fresh<'a>(voices: &[Voice<'a>], now: Seconds) -> Vec<Voice<'a>> {
+    let is_fresh = |voice: &&Voice<'_>| now.since(voice.tip.block.time) <= MAX_BEHIND;
+    let fresh: Vec<Voice<'a>> = voices.iter().filter(is_fresh).copied().collect();
+    if fresh.is_empty() { voices.to_vec() } else { fresh }
+}
+
+/// The highest block that all of them have, looked for from the lowest of their tips down, or why there is none.
+async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Anchor, String> {
+    let start = Instant::now();
+    let mut left = voices.to_vec();
+    let mut lower = 0;
+    let mut last = Err("every source was dropped".to_owned());
+    while let Some(lowest) = left.iter().map(|voice| voice.tip.block.height).min() {
+        if let [only] = left.as_slice() {
+            return Ok(only.tip.clone());
+        }
+        let height = lowest.saturating_sub(lower);
+        if lower > USUAL_LAG || height == 0 {
+            return last;
+        }
+        let wait = round.left.saturating_sub(start.elapsed());
+        let mut heard = join_all(left.iter().map(|voice| at_height(*voice, height, round.ground, wait))).await;
+        contradictions(&mut heard, &mut round.told);
+        round.notes.extend(heard.iter().filter_map(Heard::dropped));
+        let dropped: BTreeSet<&str> =
+            heard.iter().filter(|one| one.dropped().is_some()).map(|one| one.source.name()).collect();
+        if !dropped.is_empty() {
+            last = Err(reasons(&heard));
+            left.retain(|voice| !dropped.contains(voice.source.name()));
+            continue;
+        }
+        if heard.iter().any(|one| one.outcome.is_err()) {
+            return Err(format!("not every source that answered has block {height}: {}", reasons(&heard)));
+        }
+        let said: BTreeSet<Hash32> =
+            heard.iter().filter_map(|one| one.outcome.as_ref().ok()).map(|anchor| anchor.block.hash).collect();
+        match heard.into_iter().find_map(|one| one.outcome.ok()) {
+            Some(anchor) if said.len() == 1 => return Ok(anchor),
+            _ => {
+                last = Err(format!("the sources that answer name {} different blocks at height {height}", said.len()));
+                lower += 1;
+            }
+        }
+    }
+    last
+}
+
 /// The block that k sources agree on, or why there is none.
-async fn agreed(
-    voices: &[Voice<'_>],
-    quorum: usize,
-    network: Network,
-    left: Duration,
-    notes: &mut Vec<String>,
-) -> Result<Anchor, String> {
+async fn agreed(voices: &[Voice<'_>], quorum: usize, round: &mut Round<'_>) -> Result<Anchor, String> {
     let start = Instant::now();
     let mut ranked = voices.to_vec();
     // Stable: sources of one height stay in the order of configuration.
@@ -232,15 +357,16 @@ async fn agreed(
             count += 1;
             continue;
         }
-        let wait = left.saturating_sub(start.elapsed());
-        let heard = join_all(top.iter().map(|voice| at_height(*voice, height, network, wait))).await;
-        notes.extend(heard.iter().filter_map(Heard::lie));
+        let wait = round.left.saturating_sub(start.elapsed());
+        let mut heard = join_all(top.iter().map(|voice| at_height(*voice, height, round.ground, wait))).await;
+        contradictions(&mut heard, &mut round.told);
+        round.notes.extend(heard.iter().filter_map(Heard::dropped));
         if let Some(anchor) = majority(&heard, quorum) {
             return Ok(anchor);
         }
         tried.push(format!("at height {height}: {}", reasons(&heard)));
         let liars: BTreeSet<&str> =
-            heard.iter().filter(|one| one.lie().is_some()).map(|one| one.source.name()).collect();
+            heard.iter().filter(|one| one.dropped().is_some()).map(|one| one.source.name()).collect();
         // Who lied once is believed no more, and those after it move up.
         let before = ranked.len();
         ranked.retain(|voice| !liars.contains(voice.source.name()));
@@ -251,11 +377,11 @@ async fn agreed(
     Err(format!("no {quorum} sources name the same block; {}", tried.join("; ")))
 }
 
-async fn at_height<'a>(voice: Voice<'a>, height: u32, network: Network, wait: Duration) -> Heard<'a> {
+async fn at_height<'a>(voice: Voice<'a>, height: u32, ground: Ground<'_>, wait: Duration) -> Heard<'a> {
     if voice.tip.block.height == height {
         return Heard { source: voice.source, outcome: Ok(voice.tip.clone()), elapsed: Duration::ZERO };
     }
-    ask(voice.source, voice.source.at(height), network, Some(height), wait).await
+    ask(voice.source, voice.source.at(height), ground, Some(height), wait).await
 }
 
 /// The first block that `quorum` sources of different names say.
@@ -324,7 +450,7 @@ fn silent(heard: &[Heard]) -> String {
 
 fn ahead(block: &Block, now: Seconds) -> Option<String> {
     let seconds = block.time.since(now);
-    (!block.is_local() && seconds > MAX_AHEAD).then(|| {
+    (!block.is_local() && seconds > CLOCKS_APART).then(|| {
         format!(
             "block {} is {seconds} s ahead of this machine's clock: one of the two is wrong; see: timedatectl",
             block.height
@@ -360,29 +486,79 @@ mod tests {
     fn accepted(anchor: Anchor, height: Option<u32>) -> Result<Anchor, SourceFault> {
         let source = Says(anchor);
         let wait = Duration::from_secs(60);
-        ask(&source, source.tip(), Network::Bitcoin, height, wait).now_or_never().unwrap().outcome
+        let ground = Ground { network: Network::Bitcoin, now: Seconds::ZERO, known: &|_, _| None };
+        ask(&source, source.tip(), ground, height, wait).now_or_never().unwrap().outcome
     }
 
-    /// The header of height 0 holds at height 1 as well: it has the same target.
-    fn early_block() -> Anchor {
+    /// A real block, with as much work as blocks have.
+    fn real_block() -> Anchor {
+        let rows = include_str!("../../tests/data/btc/headers.csv");
+        let row = rows.lines().find(|row| row.starts_with("829619,")).unwrap();
+        let [_, hash, header] = row.split(',').collect::<Vec<_>>().try_into().unwrap();
+        let header: Header = header.parse().unwrap();
+        let (height, network, time) = (829_619, Network::Bitcoin, header.fields().time);
+        let block = Block { hash: hash.parse().unwrap(), height, network, source: Source::Esplora, time };
+        Anchor { block, header: Some(header) }
+    }
+
+    /// The first block of all: at its own height, or at another one where as little work was asked for.
+    fn early_block(height: u32) -> Anchor {
         let genesis = bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin).header;
         let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis).parse().unwrap();
         let (hash, time) = (header.hash(), header.fields().time);
-        let block = Block { hash, height: 1, network: Network::Bitcoin, source: Source::File, time };
+        let block = Block { hash, height, network: Network::Bitcoin, source: Source::Esplora, time };
         Anchor { block, header: Some(header) }
     }
 
     #[tokio::test]
     async fn only_what_was_asked_for_and_proven_counts() {
-        let good = early_block();
+        let (good, at) = (real_block(), || "says".to_owned());
+        let (hash, height, time) = (good.block.hash, good.block.height, good.block.time);
         assert_eq!(accepted(good.clone(), None), Ok(good.clone()));
-        assert_eq!(accepted(good.clone(), Some(1)), Ok(good.clone()));
-        let other = SourceFault::OtherHeight { at: "says".to_owned(), expected: 2, actual: 1 };
+        assert_eq!(accepted(good.clone(), Some(height)), Ok(good.clone()));
+        let other = SourceFault::OtherHeight { at: at(), expected: 2, actual: height };
         assert_eq!(accepted(good.clone(), Some(2)), Err(other));
         // Everybody has the first block from the beginning: it shows no time.
-        let mut first = good.clone();
-        first.block.height = 0;
-        assert_eq!(accepted(first, None), Err(SourceFault::NoBlockYet { at: "says".to_owned() }));
+        assert_eq!(accepted(early_block(0), None), Err(SourceFault::NoBlockYet { at: at() }));
+        // What costs nothing shows nothing, and a height far from the block's time is nobody's.
+        let cheap = SourceFault::Cheap { at: at(), height: 1, bits: 0x1d00_ffff };
+        assert_eq!(accepted(early_block(1), None), Err(cheap));
+        let mut far = good.clone();
+        far.block.height += 2_100;
+        let far = accepted(far, None);
+        assert!(matches!(far, Err(SourceFault::Lie { fault: HeaderFault::Height { .. }, .. })), "{far:?}");
+        // A day and a second behind the clock, a day exactly, and another ledger's own word.
+        let known = |known: Hash32, of: u32| (known == hash && of != 829_615).then_some(829_615);
+        let nobody = |_: Hash32, _: u32| None;
+        for (behind, known, expected) in [
+            (MAX_BEHIND, &nobody as Known<'_>, None),
+            (
+                MAX_BEHIND + 1,
+                &nobody,
+                Some(SourceFault::Old {
+                    at: at(),
+                    height,
+                    time,
+                    now: Seconds::new(time.get() + MAX_BEHIND + 1).unwrap(),
+                }),
+            ),
+            (
+                0,
+                &known,
+                Some(SourceFault::TwoHeights {
+                    at: at(),
+                    hash,
+                    height,
+                    who: "this ledger has it".to_owned(),
+                    other: 829_615,
+                }),
+            ),
+        ] {
+            let now = Seconds::new(time.get() + behind).unwrap();
+            let source = Says(good.clone());
+            let ground = Ground { network: Network::Bitcoin, now, known };
+            assert_eq!(accept(&source, good.clone(), ground, None).err(), expected);
+        }
         let naked = accepted(Anchor { header: None, ..good.clone() }, None);
         assert!(matches!(naked, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
         // The local block is sound in a ledger, and no answer of a source.
@@ -406,7 +582,7 @@ mod tests {
         ] {
             assert_eq!(host(name), short);
         }
-        let anchor = early_block();
+        let anchor = real_block();
         let sources = [Says(anchor.clone()), Says(anchor.clone())];
         let unreachable = || SourceFault::Unreachable { at: "x".to_owned(), reason: dns.to_owned() };
         let heard: Vec<Heard> = sources
@@ -418,11 +594,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_deadline_without_end_is_no_overflow() {
-        for quorum in [1, 2] {
-            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(early_block()))];
+        for quorum in [Quorum::Of(1), Quorum::Of(2), Quorum::All] {
+            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(real_block()))];
             let policy = Policy { quorum, deadline: Duration::MAX };
-            let observation = observe(&sources, Network::Bitcoin, policy, Seconds::MAX).await;
-            assert_eq!(observation.anchor.block.is_local(), quorum == 2);
+            let observation = observe(&sources, Network::Bitcoin, policy, real_block().block.time).await;
+            assert_eq!(observation.anchor.block.is_local(), quorum == Quorum::Of(2));
         }
     }
 }

@@ -164,6 +164,47 @@ pub enum SourceFault {
         /// Why it can't be true.
         fault: HeaderFault,
     },
+    /// Less work than anybody spends on a block of this chain.
+    #[error(
+        "{at}: block {height} has bits {bits:08x}: less than a sixteenth of the work that a block of this chain takes"
+    )]
+    Cheap {
+        /// Who said it.
+        at: String,
+        /// The height it claims.
+        height: u32,
+        /// Its bits.
+        bits: u32,
+    },
+    /// A block that is known at another height: somebody lies.
+    #[error("{at}: block {hash} is said to be at height {height}, and {who} at {other}; one of the two is a lie")]
+    TwoHeights {
+        /// Who said it.
+        at: String,
+        /// The block.
+        hash: Hash32,
+        /// The height it claims.
+        height: u32,
+        /// Who says otherwise, in the middle of a sentence.
+        who: String,
+        /// The other height.
+        other: u32,
+    },
+    /// The newest block of the source is old.
+    #[error(
+        "{at}: its newest block, {height}, is of {time}, more than a day behind this machine's clock ({now}): it is \
+         stuck, or still loading, or the clock is wrong (timedatectl)"
+    )]
+    Old {
+        /// Who said it.
+        at: String,
+        /// The block's height.
+        height: u32,
+        /// Its time.
+        time: crate::record::time::Seconds,
+        /// The clock.
+        now: crate::record::time::Seconds,
+    },
     /// The node refuses the password.
     #[error("{at}: the node refuses the name and password: {mend}")]
     Denied {
@@ -220,7 +261,19 @@ pub enum SourceFault {
 impl SourceFault {
     /// Whether the answer itself was false, not just missing: what makes a source a liar.
     pub fn is_lie(&self) -> bool {
-        matches!(self, SourceFault::Lie { .. } | SourceFault::OtherHeight { .. } | SourceFault::OtherNetwork { .. })
+        matches!(
+            self,
+            SourceFault::Lie { .. }
+                | SourceFault::OtherHeight { .. }
+                | SourceFault::OtherNetwork { .. }
+                | SourceFault::Cheap { .. }
+                | SourceFault::TwoHeights { .. }
+        )
+    }
+
+    /// Whether it is named to the person beside an answer of others: a lie, or a block that is too old to stand on.
+    pub fn is_dropped(&self) -> bool {
+        self.is_lie() || matches!(self, SourceFault::Old { .. })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::home::CONTEXT;
 use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
-use crate::recorder::{Paths, Restored};
+use crate::recorder::{CHECKPOINT, Paths, Restored};
 use crate::store::Read as _;
 use crate::store::sqlite::Sqlite;
 
@@ -113,7 +113,7 @@ fn inside(path: &Path) -> Option<PathBuf> {
     let plain = rest.iter().all(|part| matches!(part, Component::Normal(_)));
     let fits = match first {
         "keys" | "ledger.git" => !rest.is_empty(),
-        "audit.log" | "gently.db" => rest.is_empty(),
+        "audit.log" | CHECKPOINT | "gently.db" => rest.is_empty(),
         other => [config::FILE, CONTEXT].contains(&other) && rest.is_empty(),
     };
     (plain && fits).then(|| path.to_owned())
@@ -202,7 +202,9 @@ mod tests {
 
     #[test]
     fn only_parts_of_a_home_are_unpacked() {
-        for fine in ["gently.toml", "audit.log", "gently.db", "keys/auth.key", "ledger.git/refs/heads/main"] {
+        for fine in
+            ["gently.toml", "audit.log", "audit.checkpoint", "gently.db", "keys/auth.key", "ledger.git/refs/heads/main"]
+        {
             assert!(inside(Path::new(fine)).is_some(), "{fine}");
         }
         for wrong in

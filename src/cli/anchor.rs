@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::anchor::agree::{Answer, Observation, observe};
+use crate::anchor::agree::{Answer, Observation, observe_beside};
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::block::{Block, Network, Source};
+use crate::recorder::block_elsewhere;
 use crate::store::sqlite::Sqlite;
 
 use super::wire::{self, WireError};
@@ -20,23 +21,22 @@ use super::{COULD_NOT, FINE, NEGATIVE, print, say};
 /// taken. 0 when a session could be anchored now, 1 when not, 2 when the configuration can't work.
 pub async fn status(json: bool) -> Result<u8, WireError> {
     let path = wire::home_path()?;
-    let network = match Home::open(&path)? {
-        Some(home) => Home::genesis(&Sqlite::open_read_only(&home.paths().database())?)?.network,
-        None => Network::Bitcoin,
-    };
+    let store = Home::open(&path)?.map(|home| Sqlite::open_read_only(&home.paths().database())).transpose()?;
+    let network = store.as_ref().map(Home::genesis).transpose()?.map_or(Network::Bitcoin, |genesis| genesis.network);
     let config = Config::load(&path, &wire::env)?;
     let sources = wire::sources(&config, network)?;
     let names: BTreeSet<&str> = sources.iter().map(|source| source.name()).collect();
     let quorum = config.anchor.quorum;
     // One source is no quorum of two, whatever it answers.
-    let hopeless = (!names.is_empty() && names.len() < quorum).then(|| {
+    let hopeless = quorum.filter(|quorum| !names.is_empty() && names.len() < *quorum).map(|quorum| {
         format!(
             "anchor.quorum is {quorum}, sources are {here}: no session can be anchored. \
              Add sources, or: gently config set anchor.quorum {here}",
             here = names.len()
         )
     });
-    let seen = observe(&sources, network, wire::policy(&config), wire::clock()?).await;
+    let known = |hash, height| store.as_ref().and_then(|store| block_elsewhere(store, hash, height).ok().flatten());
+    let seen = observe_beside(&sources, network, wire::policy(&config), wire::clock()?, &known).await;
     let report = Report { network, config: &config, seen: &seen, hopeless: hopeless.as_deref() };
     let printed = print(&if json { format!("{}\n", report.json()) } else { report.text() });
     if !json && config.anchor.mode == AnchorMode::Auto {
@@ -69,7 +69,7 @@ impl Report<'_> {
             "network {} · mode {} · quorum {} · deadline {} ms\n",
             self.network.name(),
             self.mode(),
-            anchor.quorum,
+            wire::policy(self.config).quorum,
             anchor.deadline.as_millis()
         );
         let width = self.seen.answers.iter().map(|answer| answer.name.chars().count()).max().unwrap_or(0);
@@ -77,6 +77,7 @@ impl Report<'_> {
             let said = match &answer.outcome {
                 Ok(block) => block_words(block),
                 Err(fault) if fault.is_lie() => super::clean(&format!("LIES: {fault}")),
+                Err(fault) if fault.is_dropped() => super::clean(&format!("dropped: {fault}")),
                 Err(fault) => super::clean(&format!("no block: {fault}")),
             };
             let (name, kind, took) = (&answer.name, kind(answer.kind), answer.elapsed.as_millis());
@@ -97,7 +98,7 @@ impl Report<'_> {
         let chosen = &self.seen.anchor.block;
         let header = self.seen.anchor.header.as_ref().map(ToString::to_string);
         json!({
-            "network": self.network.name(), "mode": self.mode(), "quorum": self.config.anchor.quorum,
+            "network": self.network.name(), "mode": self.mode(), "quorum": self.config.anchor.quorum.map_or(json!("auto"), |count| json!(count)),
             "deadline_ms": u64::try_from(self.config.anchor.deadline.as_millis()).unwrap_or(u64::MAX),
             "sources": self.seen.answers.iter().map(source_facts).collect::<Vec<_>>(),
             "anchored": !chosen.is_local(),

@@ -197,7 +197,7 @@ pub enum AnchorCommand {
 pub enum Audit {
     #[command(flatten)]
     Look(AuditCommand),
-    /// Send heads of the log that have no proof to the OpenTimestamps calendars; a hash is all that is sent
+    /// Send tree heads that have no proof to the OpenTimestamps calendars; a hash is all that is sent
     Stamp,
     /// Ask the calendars for the proofs that they promised
     Upgrade,

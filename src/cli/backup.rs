@@ -8,7 +8,7 @@ use crate::backup::{BackupError, Terms, backup, restore};
 use crate::config::Config;
 use crate::home::Home;
 use crate::keys::Signer;
-use crate::recorder::{Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
+use crate::recorder::{AdoptFault, Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
 use crate::store::sqlite::Sqlite;
 use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyError, verify};
 
@@ -107,6 +107,14 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     }
     let newer = Newer::read(&repository, log.as_deref())?;
     drop(deadline);
+    if newer.unsigned > 0 {
+        if args.from.is_none() {
+            let (unsigned, signed) = (newer.unsigned, newer.lines.len());
+            return Err(RecorderError::from(AdoptFault::Unsigned { unsigned, signed }).into());
+        }
+        let count = counted(newer.unsigned, "line");
+        say(&format!("left out: {count} of the log after line {}, signed by nobody", newer.lines.len()));
+    }
     let mut salts =
         || wire::fresh_salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
     let taken = taken_over(&paths, &newer, configured_signer(&home)?, &mut salts, wire::clock()?)?;

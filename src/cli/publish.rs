@@ -11,6 +11,7 @@ use crate::ledger::read::{Commit, ObjectFault, Repository};
 use crate::ledger::write::Ledger;
 use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref, trailer};
 use crate::record::time::Seconds;
+use crate::recorder::CHECKPOINT;
 use crate::store::sqlite::Sqlite;
 
 use super::git::{git_in, place};
@@ -104,7 +105,7 @@ fn run(git: &mut Command) -> Result<Output, String> {
     git.output().map_err(|e| format!("git does not run ({e}); install git"))
 }
 
-/// Writes one session with all that an outsider needs: bundle with notes, log segment, keys, and how to check them.
+/// Writes one session with all that an outsider needs: bundle with notes, log, the signed tree head over it, keys, and how to check them.
 pub fn export(args: &ExportArgs, home: &Path) -> u8 {
     match write_export(args, &home.join("ledger.git")) {
         Ok(files) => print(&files.iter().map(|file| format!("{}\n", file.display())).collect::<String>()),
@@ -141,8 +142,13 @@ fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String
         return Err(format!("git bundle: {}", String::from_utf8_lossy(&bundled.stderr).trim()));
     }
     let session = trailer(&chain[at].1.message, "Session").unwrap_or_default().to_owned();
+    let (_, closing) = &chain[at];
+    let head = file_of(&repository, closing, "checkpoint")?;
+    let head = head.ok_or("the close on main has no checkpoint; run `gently audit verify`")?;
     let files = [
         ("audit.log", log_of(&repository, upto)?),
+        // The close's own tree head is the one over exactly these lines.
+        (CHECKPOINT, head),
         ("allowed_signers", signers_of(&repository, upto)?),
         ("README.md", readme(&session).into_bytes()),
     ];

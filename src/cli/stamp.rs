@@ -52,7 +52,7 @@ impl Parts {
     }
 }
 
-/// Stamps every head of the log that has no proof; what is behind the newest one gets a checkpoint first.
+/// Stamps every tree head that has no proof; what is behind the newest one gets a checkpoint first.
 pub async fn stamp(json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;
@@ -75,7 +75,7 @@ pub async fn stamp(json: bool) -> Result<u8, WireError> {
             break Stamping { stamped, ..done };
         }
     };
-    let words = stamping_words(&all).unwrap_or_else(|| "every head of the log has its proof".to_owned());
+    let words = stamping_words(&all).unwrap_or_else(|| "every tree head has its proof".to_owned());
     let told = if json { format!("{}\n", stamping_facts(&all)) } else { format!("{words}\n") };
     let printed = print(&told);
     Ok(if all.left == 0 { FINE } else { COULD_NOT }.max(printed))
@@ -162,7 +162,7 @@ fn keep_answers(opened: &Opened, done: &Stamping) -> Option<String> {
 /// One line on stamping; none when there was nothing to stamp.
 fn stamping_words(done: &Stamping) -> Option<String> {
     let accepted: Vec<&str> = done.accepted().collect();
-    let heads = |n: usize| if n == 1 { "1 head of the log".to_owned() } else { format!("{n} heads of the log") };
+    let heads = |n: usize| if n == 1 { "1 tree head".to_owned() } else { format!("{n} tree heads") };
     if !done.stamped.is_empty() {
         let left = if done.left == 0 { String::new() } else { format!("; {} still without a proof", heads(done.left)) };
         return Some(format!(
@@ -190,9 +190,8 @@ fn upgrading_words(done: &Upgrading) -> Vec<String> {
         let n = done.completed.len();
         let proofs = if n == 1 { "1 proof is".to_owned() } else { format!("{n} proofs are") };
         lines.push(format!(
-            "{proofs} complete: head {} of the log was there before block {}",
-            newest.head.log.short16(),
-            newest.height
+            "{proofs} complete: the tree head of commit {} was there before block {}",
+            newest.head.commit, newest.height
         ));
     }
     lines.extend(done.words.iter().cloned());
@@ -217,7 +216,7 @@ fn unreached_words(done: &Upgrading) -> Option<String> {
 }
 
 fn head_facts(head: &Head) -> Value {
-    json!({"commit": head.commit.to_string(), "log_head": head.log.to_string()})
+    json!({"commit": head.commit.to_string(), "checkpoint": head.file.to_string()})
 }
 
 fn stamping_facts(done: &Stamping) -> Value {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::anchor::BlockSource;
-use crate::anchor::agree::Policy;
+use crate::anchor::agree::{Policy, Quorum};
 use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
@@ -248,7 +248,7 @@ fn writable(database: &Path) -> Result<(), WireError> {
 
 /// How block sources have to agree.
 pub fn policy(config: &Config) -> Policy {
-    Policy { quorum: config.anchor.quorum, deadline: config.anchor.deadline }
+    Policy { quorum: config.anchor.quorum.map_or(Quorum::All, Quorum::Of), deadline: config.anchor.deadline }
 }
 
 /// How the configured nodes know us: by their cookie file, or by a user and a variable's password.

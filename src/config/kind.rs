@@ -17,7 +17,7 @@ impl Kind {
     pub(super) fn shows(&self) -> bool {
         match self {
             Kind::Text(rule) | Kind::List(rule) => rule.shows,
-            Kind::Choice(_) | Kind::Number(..) | Kind::Flag => true,
+            Kind::Choice(_) | Kind::Number(..) | Kind::WordOrNumber(..) | Kind::Flag => true,
             Kind::Prose(_) => false,
         }
     }
@@ -32,6 +32,7 @@ impl Kind {
             Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
             Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
             Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::WordOrNumber(word, least, most) => format!("\"{word}\", or a whole number from {least} to {most}"),
             Kind::Flag => "true or false".to_owned(),
         }
     }
@@ -60,10 +61,15 @@ impl Key {
                 let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
                 texts.collect::<Option<Vec<_>>>().map(Value::List)
             }
-            (Kind::Number(least, most), Toml::Integer(number)) => u64::try_from(*number.value())
-                .ok()
-                .filter(|number| (*least..=*most).contains(number))
-                .map(Value::Number),
+            (Kind::WordOrNumber(word, ..), Toml::String(text)) if text.value() == word => {
+                Some(Value::Text(text.value().clone()))
+            }
+            (Kind::Number(least, most) | Kind::WordOrNumber(_, least, most), Toml::Integer(number)) => {
+                u64::try_from(*number.value())
+                    .ok()
+                    .filter(|number| (*least..=*most).contains(number))
+                    .map(Value::Number)
+            }
             (Kind::Flag, Toml::Boolean(flag)) => Some(Value::Flag(*flag.value())),
             _ => None,
         };
@@ -73,6 +79,10 @@ impl Key {
     /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
     pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
         let holds_text = matches!(self.kind, Kind::Choice(_) | Kind::Text(_) | Kind::Prose(_));
+        let is_word = matches!(self.kind, Kind::WordOrNumber(word, ..) if text.trim() == word);
+        if is_word {
+            return self.accept(&Toml::from(text.trim()), place);
+        }
         let literal = holds_text && !text.trim_start().starts_with(['"', '\'', '[', '{']);
         if literal {
             return self.accept(&Toml::from(text), place);

@@ -122,8 +122,8 @@ pub struct Anchor {
     pub bitcoind_user: Option<String>,
     /// Name of the variable that holds the user's password.
     pub bitcoind_password_env: String,
-    /// How many sources must name the same block.
-    pub quorum: usize,
+    /// How many sources must name the same block; none: all that answer.
+    pub quorum: Option<usize>,
     /// A session quiet for so long looks for a newer block before its next prompt.
     pub look_again: Duration,
     /// For all sources together.
@@ -253,7 +253,7 @@ impl Config {
                 bitcoind_cookie: settings.text("anchor.bitcoind_cookie").map(|path| home.join(path)),
                 bitcoind_user: settings.text("anchor.bitcoind_user").map(str::to_owned),
                 bitcoind_password_env: text("anchor.bitcoind_password_env"),
-                quorum: usize::try_from(number("anchor.quorum")).expect("the table's range fits usize"),
+                quorum: settings.number("anchor.quorum").and_then(|count| usize::try_from(count).ok()),
                 look_again: Duration::from_secs(number("anchor.look_again_s")),
                 deadline: Duration::from_millis(number("anchor.deadline_ms")),
             },
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(config.anchor.mode, AnchorMode::Auto);
         assert_eq!(config.anchor.esplora, ["https://blockstream.info/api", "https://mempool.space/api"]);
         assert_eq!((config.anchor.headers, config.anchor.deadline.as_millis()), (None, 3000));
-        assert_eq!((config.anchor.bitcoind.len(), config.anchor.quorum), (0, 1));
+        assert_eq!((config.anchor.bitcoind.len(), config.anchor.quorum), (0, None));
         assert_eq!(config.anchor.look_again.as_secs(), 60);
         assert_eq!((config.ots.calendars.len(), config.ots.quorum), (4, 2));
         assert_eq!((config.model.timeout.as_secs(), config.model.connect_timeout.as_secs()), (120, 10));

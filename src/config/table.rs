@@ -31,6 +31,8 @@ pub enum Kind {
     Prose(usize),
     /// A whole number in a range, both ends included.
     Number(u64, u64),
+    /// A word that leaves it open, or a whole number in a range.
+    WordOrNumber(&'static str, u64, u64),
     /// Yes or no.
     Flag,
 }
@@ -116,9 +118,9 @@ pub static KEYS: &[Key] = &[
     },
     Key {
         name: "anchor.quorum",
-        kind: Kind::Number(1, MOST_QUORUM),
-        default: Default::Number(1),
-        doc: "how many sources must name the same block",
+        kind: Kind::WordOrNumber("auto", 1, MOST_QUORUM),
+        default: Default::Text("auto"),
+        doc: "how many sources must name the same block; auto: all that answer",
     },
     Key {
         name: "anchor.look_again_s",

@@ -135,7 +135,7 @@ fn evidence_parts(found: Result<(), RecorderError>) -> (Part, Part) {
         RecorderError::Unapplied { what, .. } => what.contains(part),
         _ => false,
     };
-    match (names("audit.log"), names("ledger.git")) {
+    match (names("audit.log") || names("audit.checkpoint"), names("ledger.git")) {
         (true, _) => (Part::Changed, Part::Unknown),
         (false, true) => (Part::Same, Part::Changed),
         (false, false) => (Part::Unknown, Part::Unknown),

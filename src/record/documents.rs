@@ -8,7 +8,6 @@ use super::commitment::Scheme;
 use super::hash::Hash32;
 use super::signature::PublicKey;
 use super::time::Seconds;
-use super::unseen::is_plain_name;
 
 /// The constant `gently/1`; any other text does not parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,11 +59,9 @@ pub fn default_origin(signer: &PublicKey) -> String {
     format!("gently/{}", Hash32::digest(signer.as_bytes()).short16())
 }
 
-/// Whether a text may be an origin (format, section 6): not empty, no white space, no `+`.
+/// Whether a text may be an origin (format, section 6): 1 to 100 bytes of printable ASCII, no space, no `+`.
 pub fn origin_is_valid(origin: &str) -> bool {
-    !origin.is_empty()
-        && !origin.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
-        && is_plain_name(origin)
+    (1..=100).contains(&origin.len()) && origin.bytes().all(|b| matches!(b, 0x21..=0x7e) && b != b'+')
 }
 
 /// `session.json`: what a session was opened under.
@@ -236,6 +233,17 @@ mod tests {
             h = Hash32::GENESIS,
         );
         serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn origins_are_short_and_printable() {
+        let long = "o".repeat(100);
+        for fine in ["a", "gently/10ba682c8ad13513", "~!\"#", &long] {
+            assert!(origin_is_valid(fine), "{fine}");
+        }
+        for wrong in ["", " ", "a b", "a+b", "a\n", "a\u{7f}", "ä", "a\u{200b}", &format!("{long}o")] {
+            assert!(!origin_is_valid(wrong), "{wrong:?}");
+        }
     }
 
     /// What lets a record be read by [`canon::parse_in_order`]: both ways of reading say the same.

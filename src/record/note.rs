@@ -17,10 +17,16 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::documents::origin_is_valid;
 use super::hash::Hash32;
 use super::signature::{PublicKey, Signature};
 use super::tree::{SignedNote, TreeError, note_body, parse_note};
+use super::unseen::is_plain_name;
+
+/// Whether a text may be the name of somebody's key (c2sp signed-note): not empty, no white space, no `+`, and nothing
+/// that is not seen. A ledger's own is narrower, its origin.
+fn key_name_is_valid(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+') && is_plain_name(name)
+}
 
 /// What a signature line starts with: an em dash and a space.
 const DASH: &str = "— ";
@@ -109,7 +115,7 @@ impl VerifierKey {
         let (Some(name), Some(id), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(wrong("form", "NAME+ID+BASE64", text));
         };
-        if !origin_is_valid(name) {
+        if !key_name_is_valid(name) {
             return Err(wrong("name", "a name without white space or '+'", name));
         }
         let material = BASE64.decode(encoded).map_err(|_| wrong("key", "base64", encoded))?;
@@ -155,7 +161,7 @@ impl NoteSignature {
         let (name, encoded) = line.strip_prefix(DASH).and_then(|rest| rest.split_once(' ')).ok_or_else(wrong)?;
         let signed = BASE64.decode(encoded).map_err(|_| wrong())?;
         let (key_id, signature) = signed.split_first_chunk::<4>().ok_or_else(wrong)?;
-        if !origin_is_valid(name) || signature.is_empty() {
+        if !key_name_is_valid(name) || signature.is_empty() {
             return Err(wrong());
         }
         Ok(NoteSignature { name: name.to_owned(), key_id: *key_id, signature: signature.to_vec() })

@@ -60,6 +60,19 @@ pub enum AdoptFault {
         /// Here.
         ours: String,
     },
+    /// The home's own log goes on behind what is signed.
+    #[error(
+        "audit.log has {unsigned} more after line {signed} that nobody signed: no commit and no tree head covers them, \
+             and whoever could write the file could add them. Nothing was taken over. Look at them, and keep them \
+             elsewhere: `cp audit.log audit.log.unsigned; head -n {signed} audit.log.unsigned > audit.log`, in the home; \
+             then again"
+    )]
+    Unsigned {
+        /// How many.
+        unsigned: u64,
+        /// Number of the last signed line, from 1.
+        signed: usize,
+    },
     /// A commit whose line is in no segment.
     #[error(
         "commit {commit} belongs to a log line that no segment on main holds yet (its session was open when the \
@@ -117,6 +130,8 @@ pub struct Newer {
     pub lines: Vec<String>,
     /// By `Log`; a session's end and its close on `main` share one.
     pub commits: BTreeMap<Hash32, Vec<NewerCommit>>,
+    /// How many lines stood behind the last one that is signed, and were left out.
+    pub unsigned: u64,
 }
 
 /// What was taken over.

@@ -1,7 +1,9 @@
 //! Applying the database to git and log: the normal path and the recovery path are this one.
 //!
-//! Order: objects, refs, lines; then one sync of all; then the mark. Every step may be done twice.
+//! Order: objects, refs, lines, the tree head over them; then one sync of all; then the mark. Every step may be done
+//! twice.
 
+mod checkpoint;
 mod git;
 mod log;
 
@@ -14,9 +16,13 @@ use crate::store::{Applied, CommitRow, Head, Read};
 use super::RecorderError;
 use super::step::{Step, Watch, pass};
 
+use checkpoint::Replaced;
 pub(super) use git::files_of;
 use git::{Place, apply_commits};
 use log::{apply_lines, look_at_log};
+
+/// The name of the signed tree head beside a log.
+pub const CHECKPOINT: &str = "audit.checkpoint";
 
 /// Where the parts of a home are.
 #[derive(Clone, Debug)]
@@ -34,6 +40,11 @@ impl Paths {
     /// The log.
     pub fn log(&self) -> PathBuf {
         self.root.join("audit.log")
+    }
+
+    /// The signed tree head over the log's lines.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.root.join(CHECKPOINT)
     }
 
     /// The git ledger.
@@ -82,6 +93,7 @@ impl Pending {
 pub struct Written {
     ledger: Option<Ledger>,
     log: Option<Appender>,
+    checkpoint: Option<Replaced>,
     /// How many lines or commits were missing.
     pub missing: u64,
 }
@@ -95,6 +107,10 @@ impl Written {
         pass(watch, Step::AfterLedgerSync).map_err(unapplied("syncing audit.log"))?;
         if let Some(log) = &mut self.log {
             log.sync().map_err(unapplied("syncing audit.log"))?;
+        }
+        pass(watch, Step::AfterLogSync).map_err(unapplied("syncing audit.checkpoint"))?;
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint.sync().map_err(unapplied("syncing audit.checkpoint"))?;
         }
         Ok(())
     }
@@ -132,30 +148,45 @@ pub fn apply<R: Read + ?Sized>(
     from: From,
 ) -> Result<Written, RecorderError> {
     let pending = Pending::of(store, head)?;
+    let is_newest = checkpoint::look(head, &paths.checkpoint())?;
     let log_state = look_at_log(store, head, &paths.log(), &pending)?;
     let (ledger, missing) = apply_commits(store, head, (paths, watch), &pending, from)?;
     pass(watch, Step::AfterRefs).map_err(unapplied("moving refs"))?;
     let (log, added) = apply_lines(&paths.log(), &pending, log_state)?;
     pass(watch, Step::AfterLog).map_err(unapplied("appending to audit.log"))?;
-    Ok(Written { ledger, log, missing: missing.max(added) })
+    let checkpoint = if is_newest { None } else { checkpoint::replace(head, &paths.checkpoint())? };
+    pass(watch, Step::AfterCheckpoint).map_err(unapplied("writing audit.checkpoint"))?;
+    Ok(Written { ledger, log, checkpoint, missing: missing.max(added) })
 }
 
 /// Refuses when log or git are not where the mark says, without writing anything.
 ///
-/// False when a ref file is torn although nothing is pending: no history is lost by that, and
-/// [`apply`] sets the ref to the tip that the database knows.
+/// False when a ref file is torn although nothing is pending, or the tree head beside the log is not the newest: no
+/// history is lost by that, and [`apply`] sets the ref to the tip that the database knows, and writes the tree head.
 pub fn is_in_place<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<bool, RecorderError> {
     let pending = Pending::of(store, head)?;
+    let is_newest = checkpoint::look(head, &paths.checkpoint())?;
     look_at_log(store, head, &paths.log(), &pending)?;
     let ledger = git::open_ledger(paths)?;
     let moves = git::moves(store, head, &pending)?;
     let places = git::places(&ledger, &moves)?;
-    Ok(!places.values().any(|place| matches!(place, Place::Torn)))
+    Ok(is_newest && !places.values().any(|place| matches!(place, Place::Torn)))
 }
 
 /// The same for who only looks: what `apply` would refuse.
 pub fn check<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<(), RecorderError> {
     is_in_place(store, head, paths).map(|_| ())
+}
+
+/// Whether the tree head beside the log is the one that the database has.
+pub fn checkpoint_is_newest(head: &Head, paths: &Paths) -> Result<bool, RecorderError> {
+    checkpoint::look(head, &paths.checkpoint())
+}
+
+/// Puts the database's tree head beside the log. Durable on return.
+pub fn put_checkpoint(head: &Head, paths: &Paths) -> Result<(), RecorderError> {
+    let Some(placed) = checkpoint::replace(head, &paths.checkpoint())? else { return Ok(()) };
+    placed.sync().map_err(unapplied("syncing audit.checkpoint"))
 }
 
 /// Sets aside what a power loss tore in git, so that [`apply`] writes it anew.

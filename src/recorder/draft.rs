@@ -23,6 +23,8 @@ use super::sessions::open_session;
 
 /// A checkpoint is due after this many lines outside `main` (format, section 5).
 const CHECKPOINT_LINES: u64 = 200;
+/// … or after this many bytes of them, whether or not a session is open: a segment is read whole.
+const CHECKPOINT_BYTES: u64 = 2 << 20;
 /// … or after this many seconds.
 const CHECKPOINT_SECONDS: u64 = 3600;
 /// A last line further ahead of the clock than this stops the writer (format, section 3).
@@ -43,6 +45,8 @@ pub struct Draft<'a> {
     pub told: &'a Told,
     key: &'a Signer,
     frontier: Frontier,
+    /// The tree head that was signed last, with its size: a batch that ends in a commit on `main` has one signature.
+    signed: Option<(u64, String)>,
     begun: Head,
     /// Open sessions of this transaction's records, as their rows are.
     sessions: BTreeMap<Hash32, SessionRow>,
@@ -101,7 +105,8 @@ impl<'a> Draft<'a> {
     ) -> Result<Self, RecorderError> {
         let frontier = Frontier::from_bytes(&head.frontier)
             .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
-        Ok(Draft { tx, begun: head.clone(), head, genesis, told, key, frontier, sessions: BTreeMap::new() })
+        let (begun, sessions) = (head.clone(), BTreeMap::new());
+        Ok(Draft { tx, begun, head, genesis, told, key, frontier, signed: None, sessions })
     }
 
     /// What a failed job returns to.
@@ -113,14 +118,19 @@ impl<'a> Draft<'a> {
     pub fn restore(&mut self, (head, frontier): (Head, Frontier)) -> Result<(), RecorderError> {
         self.head = head;
         self.frontier = frontier;
+        self.signed = None;
         self.sessions.clear();
         self.tx.rollback_to_mark()?;
         Ok(())
     }
 
-    /// Moves the head by compare-and-swap from where the draft began; without new lines there is nothing to move.
+    /// Moves the head by compare-and-swap from where the draft began, with the signed tree head over its lines; without
+    /// new lines, and with those there signed, there is nothing to move.
     pub fn finish(mut self) -> Result<Head, RecorderError> {
         self.head.frontier = self.frontier.to_bytes();
+        if !is_signed(&self.head) {
+            self.head.checkpoint = Some(self.tree_head()?);
+        }
         if self.head != self.begun {
             self.tx.move_head(&self.begun, &self.head)?;
         }
@@ -156,10 +166,20 @@ impl<'a> Draft<'a> {
         event: Event,
     ) -> Result<Appended, RecorderError> {
         let line = Line::new(self.head.hash, height, time, session, event);
+        if !self.may_sign() {
+            let (expected, actual) = (self.head.signer.to_string(), self.key.public().to_string());
+            return Err(RecorderError::WrongSigner { expected, actual });
+        }
         let wrong = |e: EntryError| RecorderError::Unrecordable { what: "a log line", reason: e.to_string() };
         let text = line.checked_text().map_err(wrong)?;
         let n = append(self.tx, &mut self.head, &mut self.frontier, &line, &text)?;
         Ok(Appended { n, hash: line.hash, time })
+    }
+
+    /// Whether the key at hand is the one in force: not behind a rotation of the same transaction, whose own line is the
+    /// last that the old key signs.
+    pub fn may_sign(&self) -> bool {
+        self.head.signer == self.key.public()
     }
 
     /// An open session by its ledger id.
@@ -224,16 +244,20 @@ impl<'a> Draft<'a> {
     }
 
     /// The signed tree head over all lines so far.
-    pub fn tree_head(&self) -> Result<Vec<u8>, RecorderError> {
-        let key = self.key;
-        let (size, root) = (self.frontier.size(), self.frontier.root());
-        Ok(note(&self.genesis.origin, size, root, &key.public(), &|bytes| key.sign(bytes))?.into_bytes())
+    pub fn tree_head(&mut self) -> Result<String, RecorderError> {
+        if let Some((_, text)) = self.signed.as_ref().filter(|(size, _)| *size == self.frontier.size()) {
+            return Ok(text.clone());
+        }
+        let text = sign_tree(&self.frontier, &self.genesis.origin, self.key)?;
+        self.signed = Some((self.frontier.size(), text.clone()));
+        Ok(text)
     }
 
     /// Lines that are not inside `main` yet, up to the newest; and marks them as inside.
     pub fn take_segment(&mut self) -> (u64, u64) {
         let segment = (self.head.segment_lines, self.head.lines);
         self.head.segment_lines = self.head.lines;
+        self.head.segment_bytes = self.head.bytes;
         self.head.segment_at = self.head.time;
         segment
     }
@@ -276,6 +300,14 @@ impl<'a> Draft<'a> {
         Ok(line)
     }
 
+    /// Writes a checkpoint when lines have gathered that would make a long segment.
+    pub fn checkpoint_if_long(&mut self, now: Seconds) -> Result<(), RecorderError> {
+        if self.head.bytes.saturating_sub(self.head.segment_bytes) < CHECKPOINT_BYTES {
+            return Ok(());
+        }
+        self.checkpoint_now(now).map(drop)
+    }
+
     /// Writes a checkpoint when one is due: sessions are open, and lines or time have gathered.
     pub fn checkpoint_if_due(&mut self, now: Seconds) -> Result<(), RecorderError> {
         let lines = self.head.lines - self.head.segment_lines;
@@ -309,7 +341,7 @@ impl<'a> Draft<'a> {
         let (bytes, record) = document("checkpoint.json", &doc)?;
         let line = self.line_at(time, self.head.height, None, Event::Checkpoint { record })?;
         let segment = self.take_segment();
-        let files = Files::from([("checkpoint", self.tree_head()?), ("checkpoint.json", bytes)]);
+        let files = Files::from([("checkpoint", self.tree_head()?.into_bytes()), ("checkpoint.json", bytes)]);
         let parents = vec![oid(&self.main_tip()?)?];
         self.commit(
             CommitKind::Checkpoint,
@@ -332,6 +364,17 @@ impl<'a> Draft<'a> {
         let known = if self.head.height == 0 { None } else { self.tx.block_at(self.head.height)? };
         Ok(known.map_or_else(|| Block::local(self.genesis.network, time), |Anchor { block, .. }| block))
     }
+}
+
+/// Whether the tree head that a head carries is over all its lines.
+pub fn is_signed(head: &Head) -> bool {
+    let size = head.checkpoint.as_deref().and_then(|text| text.split('\n').nth(1)?.parse().ok());
+    size.map_or(head.lines == 0, |size: u64| size == head.lines)
+}
+
+/// The signed tree head over a tree.
+pub fn sign_tree(tree: &Frontier, origin: &str, key: &Signer) -> Result<String, RecorderError> {
+    Ok(note(origin, tree.size(), tree.root(), &key.public(), &|bytes| key.sign(bytes))?)
 }
 
 /// Appends a line to the database and moves a head and its tree over it; returns the line's number, from 0.

@@ -77,6 +77,32 @@ pub enum RecorderError {
         /// The clock.
         now: Seconds,
     },
+    /// A block from the clock's future.
+    #[error(
+        "block {height} is of {time}, and the clock says {now}: more than two hours before it, so nothing is written. \
+             Mend the clock (timedatectl); if the clock is right, the block's source is wrong: gently anchor status"
+    )]
+    ClockSlow {
+        /// The block's height.
+        height: u32,
+        /// Its header's time.
+        time: Seconds,
+        /// The TIMESTAMP that its line would have.
+        now: Seconds,
+    },
+    /// A block that is on record at another height.
+    #[error(
+        "block {hash} is on record at height {known}, and was about to be named at height {height}: one of the two is a \
+             lie, so nothing is written. Ask again when there is a newer block; gently anchor status shows who says what"
+    )]
+    BlockElsewhere {
+        /// The block.
+        hash: Hash32,
+        /// The height that a source claims.
+        height: u32,
+        /// The height that a line names.
+        known: u32,
+    },
     /// The signing key at hand is not the one in force.
     #[error("the signing key at hand is {actual}, but this ledger is signed with {expected}; put that key back")]
     WrongSigner {

@@ -71,8 +71,10 @@ fn empty_head(genesis: &Genesis) -> Head {
         frontier: Frontier::new().to_bytes(),
         commits: 0,
         segment_lines: 0,
+        segment_bytes: 0,
         segment_at: genesis.created_at,
         last_branch: None,
+        checkpoint: None,
         applied: Applied::default(),
     }
 }

@@ -1,13 +1,14 @@
 //! Restoring a lost log or ledger from the database, where nothing contradicts it.
 //!
 //! The database holds every line, every commit with its signature and every file of one, so nothing here
-//! asks the signing key. First everything is looked at: the database must hold together, and what is left
+//! asks the signing key; the `recover` line is signed by the next writer. First everything is looked at: the database must hold together, and what is left
 //! of log and ledger must be a beginning or a part of what it says. Only then something is written, in the
 //! order of a normal batch: objects, refs, lines, the mark; and at last a `recover` line says how much it was.
 //!
 //! | found | done |
 //! |---|---|
 //! | no log, an empty one, one that ends early, with or without a part of its next line | the missing lines are appended |
+//! | no tree head beside the log, a torn one, one over fewer lines | the database's is put there |
 //! | a log that ends in bytes that are no line (zeros after a power loss) | it is set aside, and written anew |
 //! | no ledger, or a folder that is no repository any more | set aside, and made anew |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
@@ -25,7 +26,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{Head, Read as _, Store as _};
 
 use super::lock::{WAIT, WriterLock};
-use super::{Paths, RecorderError, apply, draft, restored, unwatched};
+use super::{CHECKPOINT, Paths, RecorderError, apply, draft, restored, unwatched};
 
 mod commits;
 mod ledger;
@@ -53,6 +54,8 @@ pub struct Difference {
 pub struct Lost {
     /// Numbers of the first and last line that the log lacks, from 1.
     pub lines: Option<(u64, u64)>,
+    /// The tree head beside the log is missing, torn, or over fewer lines.
+    pub checkpoint: bool,
     /// Bytes of an unfinished last line in the log, which are cut.
     pub torn_bytes: u64,
     /// There was no repository.
@@ -113,6 +116,18 @@ impl<'a> Home<'a> {
         Ok(Home { paths, store, head, _lock: lock })
     }
 
+    /// Whether the tree head beside the log is not the database's; refuses when it is of another history.
+    fn lost_checkpoint(&self) -> Result<bool, RecorderError> {
+        match apply::checkpoint_is_newest(&self.head, self.paths) {
+            Ok(is_newest) => Ok(!is_newest && self.head.checkpoint.is_some()),
+            Err(RecorderError::Disagree { place, expected, actual, .. }) => {
+                let next = database_is_older();
+                Err(Difference { place, database: expected, holder: CHECKPOINT, found: actual, next }.into())
+            }
+            Err(e) => Err(e),
+        }
+    }
+
     fn look(&self) -> Result<(log::Found, ledger::Found), RecorderError> {
         let here = ledger::open(&self.paths.ledger())?;
         let log = log::look(&self.store, &self.head, &self.paths.log(), here.ledger())?;
@@ -128,6 +143,7 @@ pub fn look(paths: &Paths) -> Result<Lost, RecorderError> {
     let home = Home::open(paths)?;
     let (log, ledger) = home.look()?;
     let mut lost = Lost::default();
+    lost.checkpoint = home.lost_checkpoint()?;
     log.count(&home.head, &home.paths.log(), &mut lost);
     ledger.count(&home.paths.ledger(), &mut lost);
     Ok(lost)
@@ -140,9 +156,12 @@ pub fn look(paths: &Paths) -> Result<Lost, RecorderError> {
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
     let mut home = Home::open(paths)?;
     let (log, ledger) = home.look()?;
-    let mut lost = Lost::default();
+    let mut lost = Lost { checkpoint: home.lost_checkpoint()?, ..Lost::default() };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
     log.restore(&home.store, &home.head, &paths.log(), &mut lost)?;
+    if lost.checkpoint {
+        apply::put_checkpoint(&home.head, paths)?;
+    }
     let applied = apply::all_applied(&home.head);
     if home.head.applied != applied {
         home.store.mark_applied(&applied)?;

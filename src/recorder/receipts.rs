@@ -60,12 +60,7 @@ impl Recorder {
             }
             let recorded = put(draft, new.clone())?;
             let head = if signed { Some(draft.tree_head()?) } else { None };
-            let head = head.map(String::from_utf8).transpose();
-            let wrong = |e: std::string::FromUtf8Error| RecorderError::Unrecordable {
-                what: "a tree head",
-                reason: e.to_string(),
-            };
-            Ok((recorded, head.map_err(wrong)?))
+            Ok((recorded, head))
         })
         .await
     }

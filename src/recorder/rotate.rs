@@ -37,7 +37,11 @@ fn rotate(draft: &mut Draft<'_>, new: PublicKey, now: Seconds) -> Result<(), Rec
     let height = draft.head.height;
     let line = draft.line_at(time, height, None, Event::KeyRotate { record })?;
     let segment = Some(draft.take_segment());
-    let files = Files::from([("allowed_signers", signers), ("checkpoint", draft.tree_head()?), ("rotate.json", bytes)]);
+    let files = Files::from([
+        ("allowed_signers", signers),
+        ("checkpoint", draft.tree_head()?.into_bytes()),
+        ("rotate.json", bytes),
+    ]);
     let new_commit = NewCommit {
         subject: Subject::KeyRotate { key: Hash32::digest(new.as_bytes()) },
         record,

@@ -12,7 +12,7 @@ use crate::record::time::Seconds;
 use crate::store::{Read, SessionRow};
 
 use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
-use super::{RecorderError, kernel};
+use super::{RecorderError, blocks, kernel};
 
 /// What a session is opened under; a session is resumed only under the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +63,7 @@ pub fn open(
 ) -> Result<SessionRow, RecorderError> {
     kernel::check_in_force(&*draft.tx, terms.kernel_hash)?;
     let time = draft.line_time(now)?;
+    blocks::check(draft, anchor, time)?;
     let (prev_log, block) = (draft.head.hash, &anchor.block);
     let (height, branch) = (block.height, block.branch());
     let id = chain::session_id(terms.auth_key_hash, &block.hash.to_string(), prev_log);
@@ -174,6 +175,7 @@ pub fn take_anchor(
     if btc <= session.anchor.block.height {
         return Ok(false);
     }
+    blocks::check(draft, anchor, draft.line_time(now)?)?;
     let line = draft.line(now, btc, Some(session.id), Event::BtcAnchor { btc, block, header })?;
     draft.tx.put_block(anchor)?;
     session.anchor = anchor.clone();
@@ -210,6 +212,7 @@ pub fn close(
         anchor.clone()
     };
     let time = draft.line_time(now)?;
+    blocks::check(draft, &anchor, time)?;
     let block = &anchor.block;
     let last = (session.interactions > 0).then_some(session.chain_head);
     let close_hash = chain::session_close_hash(session.id, &block.hash.to_string(), last);
@@ -246,7 +249,7 @@ fn end_commits(
     line: Appended,
 ) -> Result<Oid, RecorderError> {
     let segment = Some(draft.take_segment());
-    let mut files = Files::from([("checkpoint", draft.tree_head()?), ("close.json", bytes)]);
+    let mut files = Files::from([("checkpoint", draft.tree_head()?.into_bytes()), ("close.json", bytes)]);
     if let Some(header) = anchor.header {
         files.insert("btc_header", format!("{header}\n").into_bytes());
     }

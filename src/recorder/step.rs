@@ -23,8 +23,12 @@ pub enum Step {
     AfterRefs,
     /// Lines are appended, nothing is synced.
     AfterLog,
+    /// The tree head beside the log is replaced.
+    AfterCheckpoint,
     /// The ledger is synced, the log is not.
     AfterLedgerSync,
+    /// Ledger and log are synced, the tree head beside the log is not.
+    AfterLogSync,
     /// Everything is synced, the mark is not moved.
     AfterSync,
     /// The mark is moved.
@@ -33,7 +37,7 @@ pub enum Step {
 
 impl Step {
     /// All steps, in order.
-    pub const ALL: [Step; 11] = [
+    pub const ALL: [Step; 13] = [
         Step::Lock,
         Step::BeforeCommit,
         Step::AfterCommit,
@@ -42,7 +46,9 @@ impl Step {
         Step::Ref,
         Step::AfterRefs,
         Step::AfterLog,
+        Step::AfterCheckpoint,
         Step::AfterLedgerSync,
+        Step::AfterLogSync,
         Step::AfterSync,
         Step::AfterMark,
     ];
@@ -58,7 +64,9 @@ impl Step {
             Step::Ref => "ref",
             Step::AfterRefs => "after-refs",
             Step::AfterLog => "after-log",
+            Step::AfterCheckpoint => "after-checkpoint",
             Step::AfterLedgerSync => "after-ledger-sync",
+            Step::AfterLogSync => "after-log-sync",
             Step::AfterSync => "after-sync",
             Step::AfterMark => "after-mark",
         }

@@ -13,7 +13,7 @@ use crate::store::{Applied, Head, Read, Store, StoreError};
 
 use super::RecorderError;
 use super::apply::{self, From, Paths, Written};
-use super::draft::Draft;
+use super::draft::{Draft, is_signed};
 use super::job::{BatchFault, Job, finish_all};
 use super::keeping::Told;
 use super::lock::WriterLock;
@@ -55,7 +55,18 @@ impl Writer {
     /// Finishes what a crash left unapplied, and says so in the log.
     pub fn heal(&mut self, now: Seconds) -> Result<(), RecorderError> {
         let _lock = WriterLock::acquire_within(&self.paths.lock(), self.wait)?;
-        self.catch_up(now).map(|_| ())
+        self.catch_up(now)?;
+        self.sign_the_rest()
+    }
+
+    /// Signs lines that the database holds and no tree head covers: what was adopted or rebuilt without a key, and a
+    /// home from before there were such heads.
+    fn sign_the_rest(&mut self) -> Result<(), RecorderError> {
+        if is_signed(&self.store.head()?) {
+            return Ok(());
+        }
+        let head = self.transact(|_| Ok(()))?;
+        self.finish(&head).map(drop)
     }
 
     /// One batch from end to end.
@@ -126,6 +137,7 @@ impl Writer {
         self.transact(|draft| {
             for job in jobs.iter_mut() {
                 run(draft, job.as_mut())?;
+                draft.checkpoint_if_long(now)?;
             }
             if jobs.iter().any(|job| !job.failed()) {
                 draft.checkpoint_if_due(now)?;
@@ -275,7 +287,7 @@ pub fn auth_fail(draft: &mut Draft<'_>, reason: &str, now: Seconds) -> Result<()
 
 /// Gives the failures of a minute that is over their line.
 fn flush_auth_failures(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
-    if draft.line_time(now).is_err() {
+    if draft.line_time(now).is_err() || !draft.may_sign() {
         return Ok(());
     }
     for (reason, since, count) in draft.tx.auth_failures()? {

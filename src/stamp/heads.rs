@@ -1,4 +1,4 @@
-//! Heads of the log, their notes, and what those say.
+//! Tree heads, their notes, and what those say.
 
 use crate::ledger::read::{ObjectFault, Repository};
 use crate::ledger::write::Ledger;
@@ -34,7 +34,7 @@ impl Stamper<'_> {
 impl Stamped {
     /// Reads heads from the database and notes from the ledger.
     pub fn read(paths: &Paths, store: &dyn Read) -> Result<Stamped, StampError> {
-        let heads = store.heads()?.into_iter().map(|(id, log)| Ok(Head { commit: id.parse()?, log }));
+        let heads = store.heads()?.into_iter().map(|(id, file)| Ok(Head { commit: id.parse()?, file }));
         let heads = heads.collect::<Result<Vec<_>, StampError>>()?;
         let repository = Repository::open(&paths.ledger()).map_err(|e| StampError::Notes(e.to_string()))?;
         // As strictly as a writer reads it: a torn ref is no missing one.
@@ -50,7 +50,7 @@ impl Stamped {
     pub fn proof(&self, head: &Head) -> Result<Option<Proof>, StampError> {
         let Some(blob) = self.notes.get(&head.commit) else { return Ok(None) };
         let bytes = self.repository.blob(blob).map_err(|fault| unreadable(&fault))?;
-        Ok(proof_of(&bytes, head.log))
+        Ok(proof_of(&bytes, head.file))
     }
 
     /// Heads that had a note so long ago that a pending one is late by now.

@@ -1,11 +1,11 @@
-//! *Not after*: heads of the log handed to OpenTimestamps calendars, and what became of them (format, section 8).
+//! *Not after*: tree heads handed to OpenTimestamps calendars, and what became of them (format, section 8).
 //!
-//! What is stamped is the HASH that a commit of `main` names as `Log`; what comes back is a note on that commit in
-//! `refs/notes/ots`. A head is *unstamped* (no note), *pending* (calendars have promised) or *complete* (a Bitcoin
+//! What is stamped is the file `checkpoint` of a commit of `main`, byte for byte, so that the stock client needs nothing
+//! else; what comes back is a note on that commit in `refs/notes/ots`. A head is *unstamped* (no note), *pending* (calendars have promised) or *complete* (a Bitcoin
 //! block attests it, and its header was at hand and confirmed it). Nothing else is ever written: an answer that is
 //! slow, rubbish, another's, or contradicted by a header changes nothing.
 //!
-//! All that is sent to a calendar are 32 bytes: a head of the log, or the Merkle root over several, or what a
+//! All that is sent to a calendar are 32 bytes: the hash of a tree head, or the Merkle root over several, or what a
 //! calendar itself made of one.
 
 mod heads;
@@ -73,13 +73,13 @@ pub struct Stamper<'a> {
     pub clock: &'a dyn Fn() -> Seconds,
 }
 
-/// A head of the log: a commit of `main`, and what it calls `Log`.
+/// A tree head: a commit of `main`, and the file in it that states one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The commit.
     pub commit: Oid,
-    /// HASH of its line.
-    pub log: Hash32,
+    /// H of its `checkpoint`.
+    pub file: Hash32,
 }
 
 /// What came of both at a session's close; a part that failed says why.

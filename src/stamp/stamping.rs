@@ -52,8 +52,8 @@ impl Stamper<'_> {
         let unstamped = heads.len();
         heads.truncate(AT_ONCE);
         let mut done = Stamping { left: unstamped, quorum: self.quorum, ..Stamping::default() };
-        let logs: Vec<_> = heads.iter().map(|head| head.log).collect();
-        let Some((root, paths)) = together(&logs) else { return Ok(done) };
+        let files: Vec<_> = heads.iter().map(|head| head.file).collect();
+        let Some((root, paths)) = together(&files) else { return Ok(done) };
         let configured = self.configured();
         let asked = self.calendars.iter().map(|calendar| async {
             let answer = tokio::time::timeout(deadline, calendar.submit(root.as_bytes(), &configured)).await;
@@ -79,7 +79,7 @@ impl Stamper<'_> {
                 branches: BTreeMap::from([(op, below)]),
                 ..Tree::default()
             });
-            let proof = Proof { file_hash: FileHash::Sha256, digest: head.log.as_bytes().to_vec(), tree };
+            let proof = Proof { file_hash: FileHash::Sha256, digest: head.file.as_bytes().to_vec(), tree };
             notes.insert(head.commit, proof.print());
         }
         // One that we could not read again is none.

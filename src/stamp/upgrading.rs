@@ -9,8 +9,9 @@ use tokio::time::Instant;
 use crate::anchor::SourceFault;
 use crate::anchor::calendar::{Calendar, is_known};
 use crate::anchor::headers_store::HeadersStore;
-use crate::record::block::Header;
+use crate::record::block::{Anchor, Header, Network};
 use crate::record::commit::NOTES_OTS;
+use crate::record::epochs::is_cheap;
 use crate::record::ots::{Attestation, Op, Proof, Tree};
 use crate::recorder::put_notes;
 
@@ -66,6 +67,8 @@ struct Until {
 enum Word {
     Confirms,
     Contradicts(String),
+    /// Some sources confirm it, and these have another block there.
+    Disputed(String),
     NotAtHand,
 }
 
@@ -158,6 +161,12 @@ impl Stamper<'_> {
                          {height}, as {who} has it; nothing was changed"
                     )));
                 }
+                Word::Disputed(who) => {
+                    return Err(Hitch::NoHeader(format!(
+                        "{uri} names block {height}, and {who} has another one there than the other sources: the proof \
+                         stays pending (gently anchor sync)"
+                    )));
+                }
                 Word::NotAtHand => {
                     return Err(Hitch::NoHeader(format!(
                         "{uri} names block {height}, and no header of it is at hand: the proof stays pending (gently \
@@ -179,16 +188,22 @@ impl Stamper<'_> {
         let asked = self.sources.iter().map(|source| async {
             (source.name(), tokio::time::timeout_at(until.at, source.at(height)).await.ok().and_then(Result::ok))
         });
-        let mut others = Vec::new();
+        let (mut confirm, mut others) = (0, Vec::new());
         for (name, anchor) in join_all(asked).await {
-            let Some(anchor) = anchor.filter(|anchor| anchor.check(self.network).is_ok()) else { continue };
+            let Some(anchor) = anchor.filter(|anchor| is_sound(anchor, self.network)) else { continue };
             match anchor.header {
-                Some(header) if is_root(&header, message) => return Word::Confirms,
+                Some(header) if is_root(&header, message) => confirm += 1,
                 Some(_) => others.push(name.to_owned()),
                 None => {}
             }
         }
-        if others.is_empty() { Word::NotAtHand } else { Word::Contradicts(others.join(", ")) }
+        // Of several that answer, only what all of them have counts.
+        match (confirm, others.is_empty()) {
+            (0, true) => Word::NotAtHand,
+            (_, true) => Word::Confirms,
+            (0, false) => Word::Contradicts(others.join(", ")),
+            (_, false) => Word::Disputed(others.join(", ")),
+        }
     }
 }
 
@@ -224,6 +239,12 @@ fn promises(proof: &Proof, configured: &[String]) -> Vec<(Promise, Vec<Op>)> {
         _ => None,
     };
     leaves.into_iter().filter_map(promise).collect()
+}
+
+/// Whether a block is one that a writer takes from a source.
+fn is_sound(anchor: &Anchor, network: Network) -> bool {
+    let dear = anchor.header.is_some_and(|header| !is_cheap(network, header.fields().bits));
+    dear && anchor.check(network).is_ok()
 }
 
 /// Whether a message is a header's Merkle root: proofs spell it in the byte order of the header itself.

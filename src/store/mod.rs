@@ -176,7 +176,7 @@ pub trait Read: Threads {
     fn commits(&self, from: u64, to: u64) -> Result<Vec<CommitRow>, StoreError>;
     /// The newest commit of a ref among the first `below` commits.
     fn tip(&self, reference: &str, below: u64) -> Result<Option<CommitRow>, StoreError>;
-    /// The commits of `main`, oldest first: id, and HASH of the line that `Log` names.
+    /// The commits of `main` that carry a tree head, oldest first: id, and H of the file `checkpoint`.
     fn heads(&self) -> Result<Vec<(String, Hash32)>, StoreError>;
     /// Number of the newest commit of a kind on a ref.
     fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError>;
@@ -188,6 +188,10 @@ pub trait Read: Threads {
     fn record_of_line(&self, line: u64) -> Result<Option<Vec<u8>>, StoreError>;
     /// The newest known block of a height.
     fn block_at(&self, height: u32) -> Result<Option<Anchor>, StoreError>;
+    /// What is kept of a block, by its hash: at one height, unless somebody has lied. No evidence: lines are.
+    fn blocks_of(&self, hash: Hash32) -> Result<Vec<Anchor>, StoreError>;
+    /// Up to 64 lines in which a hash stands, the oldest first. Reads all lines.
+    fn lines_naming(&self, hash: Hash32) -> Result<Vec<String>, StoreError>;
     /// The lowest height that any line names; none when all blocks are local.
     fn lowest_block(&self) -> Result<Option<u32>, StoreError>;
     /// All known blocks of a height, the newest first.
@@ -244,7 +248,7 @@ pub trait Write: Read + PutThreads {
     fn put_auth_key(&mut self, key: &AuthKeyRow) -> Result<(), StoreError>;
     /// Marks an auth key as revoked; true when it was not before.
     fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError>;
-    /// Remembers a block that a line names; the same one twice is fine.
+    /// Remembers a block that a line names, in place of whatever is kept under its hash; the same one twice is fine.
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError>;
     /// Adds a session.
     fn put_session(&mut self, session: &SessionRow) -> Result<(), StoreError>;

@@ -32,10 +32,15 @@ pub struct Head {
     pub commits: u64,
     /// Number of lines that are inside `main`.
     pub segment_lines: u64,
+    /// Length of those lines in the log, in bytes.
+    pub segment_bytes: u64,
     /// Time of the last segment.
     pub segment_at: Seconds,
     /// Branch of the session started last.
     pub last_branch: Option<String>,
+    /// The signed tree head over all lines, as `audit.checkpoint` holds it; over fewer, or none, only until the next
+    /// writer starts.
+    pub checkpoint: Option<String>,
     /// What is known to be durable outside the database.
     pub applied: Applied,
 }

@@ -17,6 +17,7 @@ use crate::record::entry::Line;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::rules::Outcome;
+use crate::record::tree::parse_note;
 use crate::store::{CommitRow, Head, Read, SessionRow, StoreError};
 
 use super::VerifyError;
@@ -180,12 +181,38 @@ impl Checker<'_> {
         self.cell(None, "head", "commits", commits, head.commits);
         let tip = self.history.on_main().last().map(|node| node.time);
         self.cell_opt(None, "head", "segment_at", tip, Some(head.segment_at));
+        self.check_stored_tree_head(head);
         let behind = head.applied.lines <= head.lines && head.applied.commits <= head.commits;
         if !behind || head.applied.bytes > head.bytes {
             let actual = format!("{:?}", head.applied);
             self.findings.add(Question::Consistent, None, "database, head", "applied marks behind the head", actual);
         }
         true
+    }
+
+    /// The tree head that the database would put beside the log is over all its lines, and of this ledger.
+    fn check_stored_tree_head(&mut self, head: &Head) {
+        let (size, root) = (self.lines.tree.size(), self.lines.tree.root());
+        let note = head.checkpoint.as_deref().map(parse_note);
+        let expected = format!("a signed tree head of {size} lines, root {root}");
+        let (question, actual) = match note {
+            None => (Question::Complete, "none; the next writer signs it".to_owned()),
+            Some(Err(fault)) => (Question::Consistent, fault.to_string()),
+            Some(Ok(note)) if note.size < size => {
+                (Question::Complete, format!("one of {} lines; the next writer signs the others", note.size))
+            }
+            // A rotation's own is by the key before.
+            Some(Ok(note))
+                if (note.size, note.root) == (size, root)
+                    && self.keys.iter().rev().take(2).any(|known| note.verify(&known.key)) =>
+            {
+                return;
+            }
+            Some(Ok(note)) => {
+                (Question::Consistent, format!("one of {} lines, root {}, or another signer", note.size, note.root))
+            }
+        };
+        self.findings.add(question, None, "database, head, checkpoint", expected, actual);
     }
 
     /// Every stored line is the log's line of its number.

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use gently::anchor::agree::{Observation, Policy, host, observe};
+use gently::anchor::agree::{Observation, Policy, Quorum, host, observe};
 use gently::anchor::esplora::Esplora;
 use gently::anchor::{BlockSource, SourceFault};
 use gently::record::block::{Anchor, Block, Header, HeaderFault, Network, Source};
@@ -39,12 +39,16 @@ fn explorer(server: &EsploraServer) -> Box<dyn BlockSource> {
 }
 
 async fn ask(servers: &[&EsploraServer], policy: Policy) -> Observation {
+    ask_at(servers, policy, now()).await
+}
+
+async fn ask_at(servers: &[&EsploraServer], policy: Policy, now: Seconds) -> Observation {
     let sources: Vec<_> = servers.iter().map(|server| explorer(server)).collect();
-    observe(&sources, Network::Bitcoin, policy, now()).await
+    observe(&sources, Network::Bitcoin, policy, now).await
 }
 
 fn patient(quorum: usize) -> Policy {
-    Policy { quorum, deadline: PATIENT }
+    Policy { quorum: Quorum::Of(quorum), deadline: PATIENT }
 }
 
 /// What one explorer's tip comes to, alone.
@@ -226,7 +230,7 @@ async fn the_deadline_is_for_all_together() {
     let (slow, dead) = (EsploraServer::start_with(chain(), NEVER), EsploraServer::start_with(chain(), NEVER));
     let honest = EsploraServer::start(chain());
     let start = Instant::now();
-    let policy = Policy { quorum: 1, deadline: HASTY };
+    let policy = Policy { quorum: Quorum::Of(1), deadline: HASTY };
     let observation = ask(&[&slow, &dead], policy).await;
     assert!(start.elapsed() >= HASTY && start.elapsed() < PATIENT);
     assert!(observation.anchor.block.is_local());
@@ -234,7 +238,7 @@ async fn the_deadline_is_for_all_together() {
         assert!(matches!(answer.outcome, Err(SourceFault::Timeout { after: HASTY, .. })), "{answer:?}");
     }
     // Long enough for an honest one on a busy machine, and the slow one is still not waited for beyond it.
-    let policy = Policy { quorum: 1, deadline: Duration::from_secs(2) };
+    let policy = Policy { quorum: Quorum::Of(1), deadline: Duration::from_secs(2) };
     let observation = ask(&[&slow, &honest], policy).await;
     assert_eq!(observation.anchor.block.height, TIP);
     assert!(observation.notes.is_empty(), "{:?}", observation.notes);
@@ -247,12 +251,14 @@ async fn of_two_valid_blocks_at_one_height_the_first_configured_is_taken_and_bot
     let stale = EsploraServer::start(Chain::real(823_222..=height - 1).with(height, &hash, &header));
     let rival = Chain::real(height..=height).block(height).0.to_owned();
     for (order, first) in [([&real, &stale], &rival), ([&stale, &real], &hash)] {
-        let observation = ask(&order, patient(1)).await;
+        let observation =
+            ask_at(&order, patient(1), header_of(&Chain::real(height..=height), height).fields().time).await;
         assert_eq!(observation.anchor.block.hash.to_string(), *first);
         assert_eq!(observation.notes.len(), 1);
         assert!(observation.notes[0].contains(&rival) && observation.notes[0].contains(&hash));
     }
-    let observation = ask(&[&real, &stale], patient(2)).await;
+    let clock = header_of(&Chain::real(height..=height), height).fields().time;
+    let observation = ask_at(&[&real, &stale], patient(2), clock).await;
     assert!(observation.anchor.block.is_local(), "a quorum of two has no answer here");
     assert!(observation.notes.last().unwrap().contains("no 2 sources name the same block"));
 }
@@ -287,7 +293,7 @@ async fn a_quorum_compares_at_the_lower_tip() {
 async fn a_quorum_leaves_time_for_the_comparison() {
     let slow = EsploraServer::start_with(chain(), NEVER);
     let (behind, newer) = (EsploraServer::start(Chain::real(829_604..=TIP - 1)), EsploraServer::start(chain()));
-    let policy = Policy { quorum: 2, deadline: Duration::from_secs(4) };
+    let policy = Policy { quorum: Quorum::Of(2), deadline: Duration::from_secs(4) };
     assert_eq!(ask(&[&slow, &newer, &behind], policy).await.anchor.block.height, TIP - 1);
 }
 

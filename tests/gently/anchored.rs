@@ -24,6 +24,7 @@ use gently::store::sqlite::Sqlite;
 use serde_json::{Value, json};
 
 use crate::anchor::mined;
+use crate::clock::time_of;
 use crate::esplora_server::{Chain, EsploraServer, Manner, Route, STALE, rows};
 use crate::llama::llama;
 use crate::model_server::{Behaviour, ModelServer};
@@ -43,7 +44,9 @@ fn chain() -> Chain {
 fn person(explorers: &[&str]) -> Person {
     let list = Value::from(explorers.to_vec()).to_string();
     // Answers come within milliseconds; this is for a machine that is busy with other tests.
-    Person::with(&[("GENTLY_ANCHOR_ESPLORA", &list), ("GENTLY_ANCHOR_DEADLINE_MS", "20000")])
+    let mut person = Person::with(&[("GENTLY_ANCHOR_ESPLORA", &list), ("GENTLY_ANCHOR_DEADLINE_MS", "20000")]);
+    person.lives_after(TIP);
+    person
 }
 
 /// The session's start as the ledger has it: `session.json`, and `btc_header` if there is one.
@@ -124,7 +127,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
     server.set_chain(chain());
 
     let home = Home::open(&person.home()).unwrap().unwrap();
-    let started = Seconds::new(u64::try_from(chrono::Utc::now().timestamp()).unwrap()).unwrap();
+    let started = Seconds::new(time_of(TIP) + 660).unwrap();
     let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), started, unwatched()).unwrap();
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     let kernel = Home::kernel(&store).unwrap();
@@ -207,12 +210,13 @@ fn two_that_disagree_are_both_named() {
     let (height, stale, stale_header) = rows(STALE).remove(0);
     let real = EsploraServer::start(Chain::real(823_222..=height));
     let other = EsploraServer::start(Chain::real(823_222..=height).with(height, &stale, &stale_header));
-    let person = person(&[real.url(), other.url()]);
+    let mut person = person(&[real.url(), other.url()]);
+    person.lives_after(823_225);
     let told = person.ask("How is this machine doing?");
     let note = told.err.lines().find(|line| line.contains(&stale)).unwrap_or_else(|| panic!("{told:#?}"));
     assert!(note.contains(real.url()) && note.contains(other.url()), "{note}");
-    let chosen = Chain::real(height..=height).block(height).0.to_owned();
-    assert_eq!(start(&person).0["block"]["hash"], chosen, "the one configured first");
+    let chosen = Chain::real(height - 1..=height).block(height - 1).0.to_owned();
+    assert_eq!(start(&person).0["block"]["hash"], chosen, "the newest that both have");
     assert_eq!(person.verified()["answers"]["not_before"], "yes");
 }
 

@@ -33,6 +33,7 @@ fn publish(gently: &Gently) -> (PathBuf, PathBuf) {
         .unwrap();
     assert!(status.success());
     fs::copy(gently.home().join("audit.log"), &log).unwrap();
+    fs::copy(gently.home().join("audit.checkpoint"), gently.beside("audit.checkpoint")).unwrap();
     (mirror, log)
 }
 
@@ -252,6 +253,48 @@ fn a_prompt_without_answer_in_the_newer_ledger() {
     gently.ok(&["audit", "verify"]);
 }
 
+/// Whoever hands over the log could have added lines to it; taking them over would sign them.
+#[test]
+fn lines_that_nobody_signed_are_not_taken_over() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    gently.ok(&["session", "close"]);
+    let file = backup(&gently, "b.age");
+    gently.ok(&["ask", "two"]);
+    gently.ok(&["note", "add", "the tail of the log"]);
+    let (mirror, log) = publish(&gently);
+    let own = fs::read_to_string(&log).unwrap();
+    let line = |text: &str, rest: &str| {
+        let prev = text.lines().last().unwrap().split('|').next().unwrap();
+        let hash = gently::record::hash::Hash32::digest(format!("{prev}|{rest}").as_bytes());
+        format!("{text}{hash}|{rest}\n")
+    };
+    let time = own.lines().last().unwrap().split('|').nth(2).unwrap();
+    let forged = line(&own, &format!("0|{time}|artifact|-|kind:note,id:x,hash:{}", "ab".repeat(32)));
+    let (mirror, log) = (mirror.to_str().unwrap(), log.to_str().unwrap());
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    assert!(gently.home().join("audit.checkpoint").exists(), "a backup brings it back");
+    fs::write(log, &forged).unwrap();
+    // Without the tree head the note's own line is nobody's either.
+    let head = fs::read(gently.beside("audit.checkpoint")).unwrap();
+    fs::remove_file(gently.beside("audit.checkpoint")).unwrap();
+    let kept = gently.beside("kept");
+    crate::recorder::copy_all(&gently.home(), &kept);
+    let taken = gently.run(&["audit", "adopt", "--from", mirror, "--log", log], &[]);
+    taken.says(0, "left out: 2 lines of the log");
+    assert!(gently.log().lines().all(|line| !line.contains("kind:note")), "{}", gently.log());
+    fs::remove_dir_all(gently.home()).unwrap();
+    fs::rename(&kept, gently.home()).unwrap();
+    fs::write(gently.beside("audit.checkpoint"), head).unwrap();
+    let taken = gently.run(&["audit", "adopt", "--from", mirror, "--log", log], &[]);
+    taken.says(0, "left out: 1 line of the log");
+    assert!(gently.log().starts_with(&own), "what the tree head covers is taken over");
+    assert!(!gently.log().contains("id:x,"), "{}", gently.log());
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+}
+
 #[test]
 fn an_older_database_beside_its_own_ledger() {
     let gently = Gently::new();
@@ -271,6 +314,14 @@ fn an_older_database_beside_its_own_ledger() {
     let log = gently.log();
     gently.run(&["ask", "three"], &[]).says(3, "gently audit adopt --own");
     assert_eq!(gently.log(), log);
+    // A line that somebody added to it stops that, too, with the way out.
+    let own = gently.home().join("audit.log");
+    let last: Vec<&str> = log.lines().last().unwrap().split('|').collect();
+    let (prev, rest) = (last[0], format!("0|{}|auth_fail|-|reason:wrong_key,count:9", last[2]));
+    let hash = gently::record::hash::Hash32::digest(format!("{prev}|{rest}").as_bytes());
+    fs::write(&own, format!("{log}{hash}|{rest}\n")).unwrap();
+    adopt(&gently, &["--own"]).says(2, "that nobody signed");
+    fs::write(&own, &log).unwrap();
     assert_eq!(adopt(&gently, &["--own"]).code, 0);
     gently.ok(&["ask", "three"]);
     gently.ok(&["session", "close"]);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use gently::anchor::agree::{Policy, observe};
+use gently::anchor::agree::{Policy, Quorum, observe};
 use gently::anchor::bitcoind::{Auth, Bitcoind};
 use gently::anchor::{BlockSource, SourceFault};
 use gently::record::block::{HeaderFault, Network, Source};
@@ -19,7 +19,7 @@ use crate::node::Node;
 use crate::person::{Person, Ran};
 
 const TIP: u32 = 829_619;
-const PATIENT: Policy = Policy { quorum: 1, deadline: Duration::from_secs(20) };
+const PATIENT: Policy = Policy { quorum: Quorum::Of(1), deadline: Duration::from_secs(20) };
 
 /// What a server answers to a method and its parameters: status and body.
 type Answers = fn(&str, &Value) -> (u16, String);

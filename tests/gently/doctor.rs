@@ -323,7 +323,7 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     are(
         &person,
         &[
-            ("calendars", "warn", "2 heads: 2 without a proof", STAMP),
+            ("calendars", "warn", "1 head: 1 without a proof", STAMP),
             ("calendar", "ok", "accepted at 20", None),
             ("calendar", "warn", "never accepted; asked at 20", STAMP),
             ("witnesses", "warn", "1 of 2 needed have cosigned the newest tree head, of ", ASK),
@@ -337,7 +337,7 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     person.gently(&["audit", "stamp"]).exits(0);
     person.gently(&["witness", "ask"]).exits(0);
     let whole = [
-        ("calendars", "ok", "2 heads: 0 without a proof, 2 pending (the oldest for 0 min), 0 in a block", None),
+        ("calendars", "ok", "1 head: 0 without a proof, 1 pending (the oldest for 0 min), 0 in a block", None),
         ("calendar", "ok", "accepted at 20", None),
         ("calendar", "ok", "accepted at 20", None),
         ("witnesses", "ok", "2 of 2 needed have cosigned", None),

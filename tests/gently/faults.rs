@@ -16,6 +16,7 @@ use gently::ledger::Oid;
 use gently::ledger::write::Ledger;
 use gently::record::block::Network;
 use gently::record::hash::Hash32;
+use gently::record::tree::parse_note;
 use gently::recorder::{Recorder, RecorderError, Step, Watch, unwatched};
 use gently::store::{Outcome, Read};
 
@@ -206,7 +207,7 @@ fn every_step_fails_once_in_every_place() {
             match &ended {
                 // The person has the answer already; the mark is mended with the next batch.
                 Ok(()) => assert!(
-                    matches!(step, Step::AfterLedgerSync | Step::AfterSync | Step::AfterMark),
+                    matches!(step, Step::AfterLedgerSync | Step::AfterLogSync | Step::AfterSync | Step::AfterMark),
                     "{what}: nobody was told"
                 ),
                 Err(e) => {
@@ -395,6 +396,44 @@ fn a_power_loss_before_the_mark_heals() {
         drop(rig.recorder(at(20)));
         assert_eq!(rig.count("recover"), 1, "{what}");
         assert_healed(&rig, &acknowledged, what);
+    }
+}
+
+#[test]
+fn a_power_loss_of_the_tree_head_beside_the_log_heals() {
+    type Loss = fn(&Path);
+    let losses: [(&str, Loss); 7] = [
+        ("as it was", |_| {}),
+        ("gone", |path| fs::remove_file(path).unwrap()),
+        ("empty", |path| fs::write(path, "").unwrap()),
+        ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..100]).unwrap()),
+        ("zeroed", |path| fs::write(path, vec![0; fs::read(path).unwrap().len()]).unwrap()),
+        ("half written beside", |path| fs::write(path.with_extension("checkpoint.new"), "gently/").unwrap()),
+        ("a link to another file", |path| {
+            let victim = path.with_file_name("victim");
+            fs::write(&victim, "theirs").unwrap();
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink(victim, path).unwrap();
+        }),
+    ];
+    for (what, lose) in losses {
+        let (rig, acknowledged) = written_not_marked();
+        let path = rig.root().join("audit.checkpoint");
+        let before = parse_note(&rig.checkpoint()).unwrap().size;
+        assert!(before < rig.store().head().unwrap().lines, "the last batch's is not written");
+        lose(&path);
+        drop(rig.recorder(at(20)));
+        // Nothing of log and ledger was missing, so nothing is said.
+        assert_eq!(rig.count("recover"), 0, "{what}");
+        rig.assert_signed(what);
+        assert!(fs::symlink_metadata(&path).unwrap().is_file(), "{what}");
+        let victim = path.with_file_name("victim");
+        assert!(!victim.exists() || fs::read(victim).unwrap() == b"theirs", "{what}: written through the link");
+        assert_healed(&rig, &acknowledged, what);
+        // The same in a home at rest, where everything is marked as applied.
+        lose(&path);
+        drop(rig.recorder(at(30)));
+        assert_healed(&rig, &Acknowledged::default(), what);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use gently::anchor::agree::{Policy, observe};
+use gently::anchor::agree::{Policy, Quorum, observe};
 use gently::anchor::esplora::Esplora;
 use gently::anchor::headers_file::HeadersFile;
 use gently::anchor::{BlockSource, SourceFault};
@@ -32,8 +32,9 @@ async fn a_headers_file_is_a_source() {
     let server = EsploraServer::start(Chain::real(829_604..=829_619));
     let explorer = Esplora::new(server.url(), Network::Bitcoin).unwrap();
     let sources: Vec<Box<dyn BlockSource>> = vec![Box::new(source), Box::new(explorer)];
-    let policy = Policy { quorum: 2, deadline: Duration::from_secs(20) };
-    let observation = observe(&sources, Network::Bitcoin, policy, Seconds::MAX).await;
+    let policy = Policy { quorum: Quorum::Of(2), deadline: Duration::from_secs(20) };
+    let observation =
+        observe(&sources, Network::Bitcoin, policy, Seconds::new(crate::clock::time_of(829_619)).unwrap()).await;
     assert_eq!((observation.anchor.block.height, observation.anchor.block.source), (829_619, Source::File));
 }
 

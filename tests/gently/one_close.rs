@@ -105,7 +105,7 @@ fn calendars_and_witnesses_are_waited_for_together() {
     calendar.set_manner(Calendar::Honest);
     witness.be(Manner::Honest);
     let closed = turn(&person);
-    assert!(closed.err.contains("stamped 3 heads of the log") && closed.err.contains("cosigned by w"), "{closed:#?}");
+    assert!(closed.err.contains("stamped 2 tree heads") && closed.err.contains("cosigned by w"), "{closed:#?}");
     for name in ["ots", "witness"] {
         assert!(person.git(&["notes", "--ref", name, "list"]).exits(0).out.contains(&tip(&person)), "{name}");
     }
@@ -277,7 +277,7 @@ fn a_close_among_real_parts_one_of_which_is_killed() {
     one.trust(&log);
     two.trust(&log);
     let closed = turn(&person);
-    assert!(closed.err.contains("stamped 2 heads") && closed.err.contains("cosigned by one, two"), "{closed:#?}");
+    assert!(closed.err.contains("stamped 1 tree head") && closed.err.contains("cosigned by one, two"), "{closed:#?}");
     two.kill();
     let closed = turn(&person);
     assert!(closed.err.contains("stamped 1 head"), "{closed:#?}");
@@ -292,7 +292,7 @@ fn a_close_among_real_parts_one_of_which_is_killed() {
     hand_out(&person, folder.path());
     let (user, password) = node.credentials();
     let rpc = node.url.replace("http://", &format!("http://{user}:{password}@"));
-    let verify = ["--no-cache", "--bitcoin-node", &format!("{rpc}/"), "verify", "head.ots"];
+    let verify = ["--no-cache", "--bitcoin-node", &format!("{rpc}/"), "verify", "checkpoint.ots"];
     let stock = client(&ots, "ots", folder.path(), &verify).exits(0);
     assert!(stock.err.contains("Success! Bitcoin block 9 attests existence"), "{stock:#?}");
     node.mines(10);

@@ -15,12 +15,14 @@ const TIP: u32 = 829_619;
 /// Somebody who wants `quorum` of these explorers to agree.
 fn person(explorers: &[&EsploraServer], quorum: &str) -> Person {
     let urls: Vec<&str> = explorers.iter().map(|explorer| explorer.url()).collect();
-    Person::with(&[
+    let mut person = Person::with(&[
         ("GENTLY_ANCHOR_ESPLORA", &json!(urls).to_string()),
         ("GENTLY_ANCHOR_QUORUM", quorum),
         ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
         ("GENTLY_ANCHOR_LOOK_AGAIN_S", "0"),
-    ])
+    ]);
+    person.lives_after(TIP);
+    person
 }
 
 fn honest(tip: u32) -> EsploraServer {
@@ -31,7 +33,7 @@ fn honest(tip: u32) -> EsploraServer {
 fn sources_that_agree_anchor_a_session_at_the_lowest_of_their_tips() {
     let (first, second, third) = (honest(TIP), honest(TIP - 1), honest(TIP - 2));
     // Three of three agree on what the slowest has; two of three on what the two highest have.
-    for (quorum, height) in [("3", TIP - 2), ("2", TIP - 1), ("1", TIP)] {
+    for (quorum, height) in [("3", TIP - 2), ("2", TIP - 1), ("1", TIP), ("auto", TIP - 2)] {
         let person = person(&[&first, &second, &third], quorum);
         let status = person.gently(&["anchor", "status", "--json"]).exits(0).json();
         assert_eq!((&status["block"]["height"], &status["anchored"]), (&json!(height), &json!(true)), "{status}");

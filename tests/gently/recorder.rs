@@ -23,6 +23,7 @@ use gently::record::context::turn::Counts;
 use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
+use gently::record::tree::{Frontier, parse_note};
 use gently::recorder::thread_id;
 use gently::recorder::{
     Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError, Refusal, RefusedPrompt, SessionTerms,
@@ -206,12 +207,32 @@ impl Rig {
         assert_eq!(report.findings, [], "{what}");
         assert!(report.passes(), "{what}");
         assert_eq!(report.log_head, head.hash, "{what}");
+        self.assert_signed(what);
+    }
+
+    /// The tree head beside the log.
+    pub fn checkpoint(&self) -> String {
+        std::fs::read_to_string(self.root().join("audit.checkpoint")).unwrap()
+    }
+
+    /// The tree head beside the log is over all its lines, by the key in force at the last of them, and the database's.
+    pub fn assert_signed(&self, what: &str) {
+        let (log, head) = (String::from_utf8(self.log()).unwrap(), self.store().head().unwrap());
+        let note = parse_note(&self.checkpoint()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let mut tree = Frontier::new();
+        log.lines().for_each(|line| tree.push(line.as_bytes()));
+        assert_eq!((note.size, note.root), (tree.size(), tree.root()), "{what}");
+        assert_eq!(head.checkpoint.as_deref(), Some(self.checkpoint().as_str()), "{what}");
+        if !log.lines().last().unwrap().contains("|key_rotate|") {
+            assert!(note.verify(&head.signer), "{what}: another signer");
+        }
+        assert!(!self.root().join("audit.checkpoint.new").exists(), "{what}: a file is left over");
     }
 
     /// Every file of the evidence, with its bytes; locks and SQLite's shared memory are none.
     pub fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut all = BTreeMap::new();
-        for part in ["audit.log", "ledger.git", "gently.db", "gently.db-wal"] {
+        for part in ["audit.log", "audit.checkpoint", "ledger.git", "gently.db", "gently.db-wal"] {
             read_all(&self.root().join(part), &mut all);
         }
         all.retain(|path, bytes| !(path.ends_with("gently.db-wal") && bytes.is_empty()));

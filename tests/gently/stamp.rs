@@ -1,4 +1,4 @@
-//! Heads of the log at calendars on loopback: stamped at the close, completed later, and never by a lie.
+//! Tree heads at calendars on loopback: stamped at the close, completed later, and never by a lie.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
 
@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use gently::anchor::calendar::Calendar;
 use gently::home::Home;
 use gently::record::block::{Header, Network};
+use gently::record::hash::Hash32;
 use gently::record::ots::{Attestation, FileHash, Proof};
 use gently::record::time::Seconds;
 use gently::stamp::Stamper;
@@ -44,10 +45,11 @@ fn proof(person: &Person, commit: &str) -> Proof {
     Proof::read(&git.output().unwrap().stdout).unwrap()
 }
 
+/// The newest commit of `main`, and the SHA-256 of its `checkpoint`.
 fn main_tip(person: &Person) -> (String, String) {
     let commit = person.git(&["rev-parse", "main"]).exits(0).out.trim().to_owned();
-    let log = person.git(&["log", "-1", "--format=%(trailers:key=Log,valueonly)", "main"]).exits(0).out;
-    (commit, log.trim().to_owned())
+    let file = person.git(&["show", "main:checkpoint"]).exits(0).out;
+    (commit, Hash32::digest(file.as_bytes()).to_string())
 }
 
 #[test]
@@ -58,10 +60,10 @@ fn a_close_stamps_the_head_and_a_later_one_completes_it() {
     source(&mut person, &headers);
     person.ask("How is this machine doing?");
     let closed = person.gently(&["session", "close"]).exits(0);
-    assert!(closed.err.contains("stamped 2 heads of the log at http://127.0.0.1:"), "{closed:#?}");
-    let (commit, log) = main_tip(&person);
+    assert!(closed.err.contains("stamped 1 tree head at http://127.0.0.1:"), "{closed:#?}");
+    let (commit, file) = main_tip(&person);
     let pending = proof(&person, &commit);
-    assert_eq!((pending.file_hash, hex::encode(&pending.digest)), (FileHash::Sha256, log.clone()));
+    assert_eq!((pending.file_hash, hex::encode(&pending.digest)), (FileHash::Sha256, file));
     let promised: Vec<String> = pending
         .leaves()
         .unwrap()
@@ -74,21 +76,19 @@ fn a_close_stamps_the_head_and_a_later_one_completes_it() {
     assert!(promised.contains(&one.url().to_owned()) && promised.contains(&two.url().to_owned()), "{promised:?}");
     // All that a calendar was sent are 32 bytes, which are no text of anybody's.
     assert_eq!(one.digests().iter().chain(&two.digests()).map(Vec::len).collect::<Vec<_>>(), [32, 32]);
-    // The file that the digest is of are the bytes before and behind the first | of the line that Log names.
-    let lines = person.log();
-    let at = lines.iter().position(|line| line.starts_with(&log)).unwrap();
-    let file = format!("{}|{}", &lines[at - 1][..64], &lines[at][65..]);
-    assert_eq!(gently::record::hash::Hash32::digest(file.as_bytes()).to_string(), log);
+    // What is stamped covers every line so far: the tree head beside the log is the same text.
+    let beside = std::fs::read(person.at("audit.checkpoint")).unwrap();
+    assert_eq!(Hash32::digest(&beside).to_string(), main_tip(&person).1);
 
     let waits = person.gently(&["audit", "upgrade"]).exits(0);
-    assert!(waits.out.contains("2 proofs are pending"), "{waits:#?}");
+    assert!(waits.out.contains("1 proof is pending"), "{waits:#?}");
     let before = notes(&person);
     // Calendar one puts its commitment into block 106; the next close asks for it.
     let root = one.attest(&one.commitments()[0], 106);
     source(&mut person, &[headers.clone(), vec![mined_on(headers.last().unwrap(), root)]].concat());
     person.ask("And now?");
     let closed = person.gently(&["session", "close"]).exits(0);
-    assert!(closed.err.contains("2 proofs are complete") && closed.err.contains("before block 106"), "{closed:#?}");
+    assert!(closed.err.contains("1 proof is complete") && closed.err.contains("before block 106"), "{closed:#?}");
     assert_ne!(notes(&person), before);
     let complete = proof(&person, &commit);
     let blocks: Vec<_> = complete
@@ -140,14 +140,14 @@ fn answers_that_are_no_answers_change_nothing() {
     two.set_manner(Manner::Honest);
     let stamped = person.gently(&["audit", "stamp", "--json"]).exits(0).json();
     assert_eq!((stamped["stamped"].as_array().unwrap().len(), &stamped["unstamped"]), (13, &json!(0)));
-    let (commit, log) = main_tip(&person);
-    assert_eq!(hex::encode(proof(&person, &commit).digest), log);
+    let (commit, file) = main_tip(&person);
+    assert_eq!(hex::encode(proof(&person, &commit).digest), file);
     assert!(
         person.git(&["log", "-1", "--format=%s", "main"]).out.starts_with("checkpoint:"),
         "what was open is inside"
     );
     let again = person.gently(&["audit", "stamp"]).exits(0);
-    assert!(again.out.contains("every head of the log has its proof"), "{again:#?}");
+    assert!(again.out.contains("every tree head has its proof"), "{again:#?}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_proof_that_a_header_does_not_confirm_is_refused() {
     ] {
         calendar.answers(&commitment, answer);
         let told = person.gently(&["audit", "upgrade"]).exits(0);
-        assert!(told.out.contains(said) && told.out.contains("2 proofs are pending"), "{said}: {told:#?}");
+        assert!(told.out.contains(said) && told.out.contains("1 proof is pending"), "{said}: {told:#?}");
         assert_eq!(notes(&person), before);
     }
     // The truth still comes through.
@@ -227,7 +227,7 @@ fn a_calendar_that_is_away_is_one_line_for_all_that_it_promised() {
     assert_eq!(closed.err.matches(of_two).count(), 0, "nothing new: {closed:#?}");
     let closed = person.gently(&["session", "close"]).exits(0);
     let said = format!("pending as before: {of_two} says nothing within 2 s; asked again at the next close");
-    assert!(closed.err.contains("stamped 2 heads") && closed.err.contains(&said), "{closed:#?}");
+    assert!(closed.err.contains("stamped 1 tree head") && closed.err.contains(&said), "{closed:#?}");
     assert_eq!(closed.err.matches(of_two).count(), 1, "{closed:#?}");
     person.set("GENTLY_OTS_CALENDARS", &json!([one.url(), "http://127.0.0.77:9"]).to_string());
     // Trouble of another kind is one line, too.

@@ -49,8 +49,10 @@ fn head() -> Head {
         frontier: vec![1, 2, 3],
         commits: 0,
         segment_lines: 0,
+        segment_bytes: 0,
         segment_at: at(0),
         last_branch: None,
+        checkpoint: None,
         applied: Applied::default(),
     }
 }
@@ -66,8 +68,10 @@ fn moved() -> Head {
         frontier: vec![4; 70],
         commits: 2,
         segment_lines: 1,
+        segment_bytes: 6,
         segment_at: at(8),
         last_branch: Some("branch-7".to_owned()),
+        checkpoint: Some("a tree head".to_owned()),
         ..head()
     }
 }

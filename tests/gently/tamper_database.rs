@@ -39,6 +39,8 @@ const FREE: &[(&str, &str, &str)] = &[
         "derived from log_line: the right edge of the tree at a size, so that a proof need not read all",
     ),
     ("chat_turn", "n", "its place in the search index; what a search selected is on record with the exchange"),
+    ("block", "*", "a cache of where blocks are: what lines and documents say of them is evidence"),
+    ("head", "segment_bytes", "after how many bytes the next segment ends; nothing in the ledger rests on it"),
     ("head", "applied_lines", "a mark; a lost one only makes the next open apply again"),
     ("head", "applied_bytes", "a mark"),
     ("head", "applied_commits", "a mark"),
@@ -65,6 +67,7 @@ fn home() -> Person {
         ("OPENAI_API_KEY", "test"),
         ("GENTLY_CONTEXT_REFS", "last:1"),
     ]);
+    person.lives_after(829_606);
     let said: &[(&[&str], i32)] = &[
         (&["init"], 0),
         (&["fact", "add", "The disk is mirrored.", "--subject", "disk"], 0),

@@ -103,6 +103,14 @@ fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> 
         let found = format!("{} not written yet, {} of a torn one", counted(missing, "line"), counted(torn, "byte"));
         return Ok(Check::warn("log", found, "the next gently that records finishes it: gently session open"));
     }
+    match recorder::checkpoint_is_newest(head, paths) {
+        Ok(true) => {}
+        Ok(false) => {
+            let mend = "the next gently that records writes it: gently session open";
+            return Ok(Check::warn("log", "audit.checkpoint is not the signed tree head of the newest line", mend));
+        }
+        Err(error) => return Ok(Check::fail("log", error.to_string(), VERIFY)),
+    }
     Ok(Check::ok("log", format!("the newest {} lines are the database's, head {}…", lines.len(), head.hash.short8())))
 }
 

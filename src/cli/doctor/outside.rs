@@ -101,7 +101,7 @@ pub async fn sources(config: &Config, network: Network) -> Check {
     let (good, all) = (seen.answers.len() - faults.len(), seen.answers.len());
     let mut found = format!("{good} of {all} give a valid block");
     if !seen.anchor.block.is_local() {
-        found.push_str(&format!(", {} is the highest", seen.anchor.block.height));
+        found.push_str(&format!(", {} is taken", seen.anchor.block.height));
     }
     if !faults.is_empty() {
         found.push_str(&format!(": {}", faults.join("; ")));

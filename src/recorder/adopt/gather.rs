@@ -7,8 +7,13 @@ use crate::ledger::Oid;
 use crate::ledger::read::{Repository, Target};
 use crate::log::read::{LogReader, Piece};
 use crate::record::commit::{CommitKind, MAIN, branch_ref, trailer};
+use crate::record::documents::{Genesis, Rotate};
+use crate::record::entry::{Event, Line};
+use crate::record::signature::PublicKey;
+use crate::record::tree::{Frontier, parse_note};
 
-use super::super::RecorderError;
+use super::super::{CHECKPOINT, RecorderError};
+use super::rows::document;
 use super::{AdoptFault, Newer, NewerCommit};
 
 fn unreadable(place: String, reason: impl std::fmt::Display) -> RecorderError {
@@ -16,7 +21,11 @@ fn unreadable(place: String, reason: impl std::fmt::Display) -> RecorderError {
 }
 
 impl Newer {
-    /// Reads a repository that was verified before; `log` has the lines that no segment holds yet.
+    /// Reads a repository that was verified before; `log` has the lines that no segment holds yet, with the signed tree
+    /// head beside it.
+    ///
+    /// Lines that no commit and no tree head covers are left out: anybody could have written them, and the writer that
+    /// takes them over would sign them.
     ///
     /// Holds all lines and commits in memory: taking over is done once, after a loss.
     pub fn read(repository: &Path, log: Option<&Path>) -> Result<Self, RecorderError> {
@@ -37,10 +46,65 @@ impl Newer {
         newer.lines = lines_of(&segments)?;
         if let Some(log) = log {
             newer.lines = longer(newer.lines, log)?;
+            newer.cut_unsigned(&log.with_file_name(CHECKPOINT))?;
         }
         Ok(newer)
     }
 }
+
+impl Newer {
+    fn cut_unsigned(&mut self, checkpoint: &Path) -> Result<(), RecorderError> {
+        let hash = |text: &String| Line::parse(text.as_bytes()).ok().map(|line| line.hash);
+        let committed = |text: &String| hash(text).is_some_and(|hash| self.commits.contains_key(&hash));
+        let by_commits = self.lines.iter().rposition(committed).map_or(0, |at| at + 1);
+        let signed = by_commits.max(self.covered(checkpoint)?).min(self.lines.len());
+        self.unsigned = u64::try_from(self.lines.split_off(signed).len()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// How many lines the tree head covers, if it is of this log and by the key in force at its last line; otherwise none.
+    fn covered(&self, checkpoint: &Path) -> Result<usize, RecorderError> {
+        let place = || checkpoint.display().to_string();
+        let text = match std::fs::symlink_metadata(checkpoint) {
+            Ok(found) if found.is_file() && found.len() <= MAX_CHECKPOINT => std::fs::read_to_string(checkpoint),
+            Ok(_) => return Err(unreadable(place(), "it is no file of a tree head's size")),
+            Err(e) => Err(e),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+            Err(e) => return Err(unreadable(place(), e)),
+        };
+        let note = parse_note(&text).map_err(|e| unreadable(place(), e))?;
+        let size = usize::try_from(note.size).unwrap_or(usize::MAX);
+        let Some(lines) = self.lines.get(..size) else { return Ok(0) };
+        let mut tree = Frontier::new();
+        lines.iter().for_each(|line| tree.push(line.as_bytes()));
+        let signer = self.signer_at(lines)?;
+        let holds = tree.root() == note.root && signer.is_some_and(|signer| note.verify(&signer));
+        Ok(if holds { size } else { 0 })
+    }
+
+    /// The key in force at the last of some lines; a rotation there is signed by the old one.
+    fn signer_at(&self, lines: &[String]) -> Result<Option<PublicKey>, RecorderError> {
+        let mut signer = None;
+        let Some((_, before)) = lines.split_last() else { return Ok(None) };
+        for text in before {
+            let Ok(line) = Line::parse(text.as_bytes()) else { continue };
+            let Some(commits) = self.commits.get(&line.hash) else { continue };
+            let commits: Vec<&NewerCommit> = commits.iter().collect();
+            match &line.event {
+                Event::Genesis { .. } => signer = Some(document::<Genesis>(&commits, "genesis.json")?.signer),
+                Event::KeyRotate { .. } => signer = Some(document::<Rotate>(&commits, "rotate.json")?.new_signer),
+                _ => {}
+            }
+        }
+        Ok(signer)
+    }
+}
+
+/// A tree head has some 200 bytes.
+const MAX_CHECKPOINT: u64 = 16 * 1024;
 
 struct Gathering<'a> {
     repository: &'a Repository,

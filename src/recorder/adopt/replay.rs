@@ -114,6 +114,7 @@ impl<'a> Replay<'a> {
         }
         if matches!(line.event, Event::SessionEnd { .. } | Event::Checkpoint { .. } | Event::KeyRotate { .. }) {
             self.head.segment_lines = n + 1;
+            self.head.segment_bytes = self.head.bytes;
             self.head.segment_at = line.time;
         }
         if let Some(session) = line.session.and_then(|id| self.sessions.get_mut(&id)) {

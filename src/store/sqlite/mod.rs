@@ -45,7 +45,9 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
     ("V14__calendars", include_str!("../../../migrations/sqlite/0014_calendars.sql")),
     ("V15__near", include_str!("../../../migrations/sqlite/0015_near.sql")),
+    ("V16__checkpoint", include_str!("../../../migrations/sqlite/0016_checkpoint.sql")),
     ("V17__flags", include_str!("../../../migrations/sqlite/0017_flags.sql")),
+    ("V18__blocks", include_str!("../../../migrations/sqlite/0018_blocks.sql")),
 ];
 
 /// The parts that indices of ids without an order have, the newest first: `line >> 15` of every line there is, and of

@@ -257,9 +257,12 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn heads(&self) -> Result<Vec<(String, Hash32)>, StoreError> {
-        let sql =
-            "SELECT c.id, l.hash FROM ledger_commit c JOIN log_line l ON l.n = c.line WHERE c.ref = ?1 ORDER BY c.n";
-        self.list("read the heads", sql, [MAIN], |c| Ok((c.text("ledger_commit.id")?, c.hash("log_line.hash")?)))
+        let sql = "SELECT c.id, f.content FROM ledger_commit c
+                    JOIN ledger_file f ON f.commit_n = ifnull(c.tree_of, c.n) AND f.name = 'checkpoint'
+                   WHERE c.ref = ?1 ORDER BY c.n";
+        self.list("read the heads", sql, [MAIN], |c| {
+            Ok((c.text("ledger_commit.id")?, Hash32::digest(&c.blob("ledger_file.content")?)))
+        })
     }
 
     fn lowest_block(&self) -> Result<Option<u32>, StoreError> {
@@ -299,6 +302,15 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn blocks_at(&self, of: u32) -> Result<Vec<Anchor>, StoreError> {
         let sql = "SELECT * FROM block WHERE height = ?1 ORDER BY rowid DESC";
         self.list("read blocks", sql, [i64::from(of)], block)
+    }
+
+    fn blocks_of(&self, hash: Hash32) -> Result<Vec<Anchor>, StoreError> {
+        self.list("read a block", "SELECT * FROM block WHERE hash = ?1", [hash.to_string()], block)
+    }
+
+    fn lines_naming(&self, hash: Hash32) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT line FROM log_line WHERE instr(line, ?1) > 0 ORDER BY n LIMIT 64";
+        self.list("look for a block's lines", sql, [hash.to_string()], |c| c.text("log_line.line"))
     }
 
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError> {

@@ -21,8 +21,10 @@ pub(super) fn head(c: &Columns<'_, '_>) -> Result<Head, StoreError> {
         frontier: c.blob("head.frontier")?,
         commits: c.count("head.commits")?,
         segment_lines: c.count("head.segment_lines")?,
+        segment_bytes: c.count("head.segment_bytes")?,
         segment_at: c.time("head.segment_at")?,
         last_branch: c.text_opt("head.last_branch")?,
+        checkpoint: c.text_opt("head.checkpoint")?,
         applied: Applied {
             lines: c.count("head.applied_lines")?,
             bytes: c.count("head.applied_bytes")?,

@@ -72,7 +72,7 @@ impl Write for Tx<'_> {
     fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError> {
         self.change(
             "create the head",
-            "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             params![
                 genesis,
                 head.signer.to_string(),
@@ -89,6 +89,8 @@ impl Write for Tx<'_> {
                 int(head.applied.lines),
                 int(head.applied.bytes),
                 int(head.applied.commits),
+                head.checkpoint,
+                int(head.segment_bytes),
             ],
         )?;
         Ok(())
@@ -98,8 +100,9 @@ impl Write for Tx<'_> {
         let changed = self.change(
             "move the head",
             "UPDATE head SET signer = ?1, lines = ?2, hash = ?3, time = ?4, height = ?5, bytes = ?6, frontier = ?7,
-               commits = ?8, segment_lines = ?9, segment_at = ?10, last_branch = ?11
-             WHERE id = 1 AND lines = ?12 AND hash = ?13 AND commits = ?14",
+               commits = ?8, segment_lines = ?9, segment_at = ?10, last_branch = ?11, checkpoint = ?12,
+               segment_bytes = ?13
+             WHERE id = 1 AND lines = ?14 AND hash = ?15 AND commits = ?16",
             params![
                 to.signer.to_string(),
                 int(to.lines),
@@ -112,6 +115,8 @@ impl Write for Tx<'_> {
                 int(to.segment_lines),
                 to.segment_at.as_i64(),
                 to.last_branch,
+                to.checkpoint,
+                int(to.segment_bytes),
                 int(from.lines),
                 from.hash.to_string(),
                 int(from.commits),
@@ -177,10 +182,13 @@ impl Write for Tx<'_> {
 
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError> {
         let Some(header) = anchor.header else { return Ok(()) };
+        let (hash, height) = (anchor.block.hash.to_string(), anchor.block.height);
+        self.change("forget a lie", "DELETE FROM block WHERE hash = ?1 AND height <> ?2", params![hash, height])?;
         self.change(
             "remember a block",
-            "INSERT INTO block VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-            params![anchor.block.hash.to_string(), anchor.block.height, header.to_string(), block_text(anchor)?],
+            "INSERT INTO block VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET header = excluded.header, document = excluded.document",
+            params![hash, height, header.to_string(), block_text(anchor)?],
         )
         .map(|_| ())
     }

@@ -1,0 +1,112 @@
+//! The tree head's half of applying: the signed note beside the log, replaced as a whole.
+//!
+//! Whoever reads beside a writer reads this file first: it is written under another name and renamed once the lines that
+//! it covers are appended, so that it is never torn, and never ahead of the log.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::record::tree::{Frontier, parse_note};
+use crate::store::Head;
+
+use super::super::RecorderError;
+use super::unapplied;
+
+/// A tree head has some 200 bytes; of what is no tree head no more than this is read.
+const MOST: u64 = 16 * 1024;
+
+/// A file that was put in its place and waits for its sync.
+#[derive(Debug)]
+pub(super) struct Replaced {
+    file: File,
+    path: PathBuf,
+    /// There was none before.
+    is_first: bool,
+}
+
+impl Replaced {
+    /// Waits until the file is on the disk; the name of the first one, too. That a later one has taken its place need
+    /// not be: the one before it is as whole, and every start looks.
+    pub(super) fn sync(&self) -> std::io::Result<()> {
+        self.file.sync_data()?;
+        if self.is_first { sync_directory_of(&self.path) } else { Ok(()) }
+    }
+}
+
+/// Whether the file holds the tree head that the database has. One over fewer lines is what a crash leaves, and whatever
+/// is no tree head of this ledger proves nothing; both are written anew.
+///
+/// Refuses when it holds one by the key in force over lines, or a tree, that the database does not have: somebody signed
+/// a history with this key that is not the one here.
+pub(super) fn look(head: &Head, path: &Path) -> Result<bool, RecorderError> {
+    let Some(found) = read(path)? else { return Ok(head.checkpoint.is_none()) };
+    if head.checkpoint.as_ref().is_some_and(|own| own.as_bytes() == found) {
+        return Ok(true);
+    }
+    let note = std::str::from_utf8(&found).ok().and_then(|text| parse_note(text).ok());
+    let Some(note) = note.filter(|note| note.size >= head.lines) else { return Ok(false) };
+    let own = Frontier::from_bytes(&head.frontier)
+        .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
+    if (note.size, note.root) == (own.size(), own.root()) || !note.verify(&head.signer) {
+        return Ok(false);
+    }
+    Err(RecorderError::Disagree {
+        ahead: "audit.checkpoint",
+        behind: "the database",
+        place: "its signed tree head".to_owned(),
+        expected: format!("{} lines with the root {}", own.size(), own.root()),
+        actual: format!("{} lines with the root {}", note.size, note.root),
+    })
+}
+
+/// The file's bytes; none where there is no such file, or something that is no file and is not opened.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, RecorderError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Ok(Some(Vec::new())),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(unapplied("looking at audit.checkpoint")(e)),
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
+    read.map_err(unapplied("reading audit.checkpoint"))?;
+    Ok(Some(bytes))
+}
+
+/// Puts the head's tree head in its place, whatever stood there; without one nothing is done.
+pub(super) fn replace(head: &Head, path: &Path) -> Result<Option<Replaced>, RecorderError> {
+    let Some(text) = &head.checkpoint else { return Ok(None) };
+    let failed = |e: std::io::Error| unapplied("writing audit.checkpoint")(e);
+    let beside = path.with_extension("checkpoint.new");
+    let is_first = std::fs::symlink_metadata(path).is_err();
+    let mut file = match create(&beside) {
+        // What a process left that died while it wrote.
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            std::fs::remove_file(&beside).and_then(|()| create(&beside)).map_err(failed)?
+        }
+        created => created.map_err(failed)?,
+    };
+    let placed = file.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&beside, path));
+    if let Err(e) = placed {
+        let _ = std::fs::remove_file(&beside);
+        return Err(failed(e));
+    }
+    Ok(Some(Replaced { file, path: path.to_owned(), is_first }))
+}
+
+fn create(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// A new name is durable when its directory is.
+#[cfg(unix)]
+fn sync_directory_of(path: &Path) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+}
+
+/// Elsewhere a directory can't be opened, and the system keeps names durable itself.
+#[cfg(not(unix))]
+fn sync_directory_of(_path: &Path) -> std::io::Result<()> {
+    Ok(())
+}
