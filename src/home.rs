@@ -7,11 +7,14 @@
 //! ledger.git      the git ledger
 //! audit.log       the log
 //! gently.db       the relationship database (0600)
+//! audit.seen      length and times of the log when gently last closed it, so that a turn notices a change (0600)
 //! verified.json   how far the last check came that found nothing wrong (0600)
 //! writer.lock     held for one batch; in-flight/ has a file for each writer, with its prompts whose model is thinking
 //! ```
 
+mod guard;
 mod index;
+mod touched;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -38,11 +41,11 @@ use crate::recorder::{FirstRecords, Paths, RecorderError, create};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Read, StoreError};
 
+pub use guard::PRIVATE;
+use guard::lock_init;
+
 /// The file that says what a turn may refer to.
 pub const CONTEXT: &str = "context.json";
-
-/// What only its owner may touch, and the widest mode it may have; keys are looked at where they are read.
-pub const PRIVATE: [(&str, u32); 4] = [("", 0o700), ("gently.db", 0o600), (config::FILE, 0o600), (CONTEXT, 0o600)];
 
 /// Why a home can't be found, made or read.
 #[derive(Debug, thiserror::Error)]
@@ -219,22 +222,6 @@ impl Home {
         made.map(|()| Home { root: root.to_owned() })
     }
 
-    /// Refuses when others than its owner may read, or change, what is in it.
-    ///
-    /// For whatever records: a text that others read, or a configuration that others write, is no secret and no guard.
-    pub fn is_private(&self) -> Result<(), HomeError> {
-        for (name, widest) in PRIVATE {
-            let path = if name.is_empty() { self.root.clone() } else { self.root.join(name) };
-            // What is missing is told by whoever needs it.
-            let Ok(found) = std::fs::metadata(&path) else { continue };
-            let mode = mode_of(&found);
-            if mode & !widest & 0o777 != 0 {
-                return Err(HomeError::Wide { path, mode, widest });
-            }
-        }
-        Ok(())
-    }
-
     /// The home's directory.
     pub fn root(&self) -> &Path {
         &self.root
@@ -311,41 +298,6 @@ impl Home {
         let json = canon::print(&doc.content).map_err(|e| missing(&e.to_string()))?;
         Ok(Kernel::from_canonical(&json)?)
     }
-}
-
-#[cfg(unix)]
-fn mode_of(found: &std::fs::Metadata) -> u32 {
-    std::os::unix::fs::MetadataExt::mode(found) & 0o777
-}
-
-#[cfg(not(unix))]
-fn mode_of(_: &std::fs::Metadata) -> u32 {
-    0
-}
-
-/// Takes the lock of whoever makes a home; the file that is locked is the one at that path.
-fn lock_init(path: &Path) -> Result<File, HomeError> {
-    loop {
-        let lock = crate::os::open_private(path).map_err(|e| io("make", path, &e))?;
-        lock.lock().map_err(|e| io("lock", path, &e))?;
-        if is_at(&lock, path) {
-            return Ok(lock);
-        }
-    }
-}
-
-/// Whether an open file is still the one that a path names.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |found: std::fs::Metadata| (found.dev(), found.ino());
-    file.metadata().ok().map(id) == std::fs::metadata(path).ok().map(id)
-}
-
-/// Elsewhere a file that is open keeps its name.
-#[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    true
 }
 
 fn make(

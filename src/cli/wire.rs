@@ -217,6 +217,7 @@ pub fn note_files() {
     let home = home_path().ok().and_then(|path| Home::open(&path).ok().flatten());
     if let (Some(home), Ok(now)) = (home, clock()) {
         let _ = home.note_files(now);
+        home.note_log();
     }
 }
 
