@@ -7,11 +7,14 @@
 //! ledger.git      the git ledger
 //! audit.log       the log
 //! gently.db       the relationship database (0600)
+//! audit.seen      length and times of the log when gently last closed it, so that a turn notices a change (0600)
 //! verified.json   how far the last check came that found nothing wrong (0600)
 //! writer.lock     held for one batch; in-flight/ has a file for each writer, with its prompts whose model is thinking
 //! ```
 
+mod guard;
 mod index;
+mod touched;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -38,6 +41,9 @@ use crate::recorder::{FirstRecords, Paths, RecorderError, create};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Read, StoreError};
 
+pub use guard::PRIVATE;
+use guard::lock_init;
+
 /// The file that says what a turn may refer to.
 pub const CONTEXT: &str = "context.json";
 
@@ -60,6 +66,19 @@ pub enum HomeError {
         path: PathBuf,
         /// What is missing.
         part: &'static str,
+    },
+    /// Others can read or change what is private.
+    #[error(
+        "{} has mode {mode:04o}: others than its owner can read or change it, so nothing is recorded. \
+         chmod {widest:o} {}", path.display(), path.display()
+    )]
+    Wide {
+        /// What.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+        /// The widest it may have.
+        widest: u32,
     },
     /// An origin that the format does not allow.
     #[error("'{origin}' can't be a ledger's name: 1 to 100 printable ASCII characters, without spaces and '+'")]
@@ -281,31 +300,6 @@ impl Home {
     }
 }
 
-/// Takes the lock of whoever makes a home; the file that is locked is the one at that path.
-fn lock_init(path: &Path) -> Result<File, HomeError> {
-    loop {
-        let lock = File::create(path).map_err(|e| io("make", path, &e))?;
-        lock.lock().map_err(|e| io("lock", path, &e))?;
-        if is_at(&lock, path) {
-            return Ok(lock);
-        }
-    }
-}
-
-/// Whether an open file is still the one that a path names.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |found: std::fs::Metadata| (found.dev(), found.ino());
-    file.metadata().ok().map(id) == std::fs::metadata(path).ok().map(id)
-}
-
-/// Elsewhere a file that is open keeps its name.
-#[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    true
-}
-
 fn make(
     temporary: &Path,
     root: &Path,
@@ -353,7 +347,7 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     let config = root.join(config::FILE);
     let context = root.join(CONTEXT);
     for (path, text) in [(&config, config::genesis_file(options.network)), (&context, GENESIS_CONTEXT.to_owned())] {
-        std::fs::write(path, text).and_then(|()| File::open(path)?.sync_all()).map_err(|e| io("write", path, &e))?;
+        crate::os::replace_file(path, text.as_bytes(), 0o600).map_err(|e| io("write", path, &e))?;
     }
     let genesis = genesis(options, &signing, now)?;
     let kernel = Kernel::genesis();

@@ -151,7 +151,10 @@ pub async fn observe_beside(
         Quorum::Of(_) => highest(&voices).cloned().ok_or_else(|| reasons(&heard)),
     };
     let anchor = chosen.unwrap_or_else(|why| {
-        notes.push(format!("no anchor, the local clock only: {why}"));
+        // Whom nobody is to ask has chosen so, and is not told every time.
+        if !sources.is_empty() {
+            notes.push(format!("no anchor, the local clock only: {why}"));
+        }
         Anchor::local(network, now)
     });
     notes.extend(ahead(&anchor.block, now));

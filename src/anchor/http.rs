@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The most that one question may take when the caller sets no deadline.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Explorers redirect to `www.` or to a nearer host; more hops are a loop.
+/// Explorers redirect to another path; more hops are a loop.
 const MAX_REDIRECTS: usize = 3;
 
 /// Installs ring as the process's TLS provider; without one the first `https` client would panic.
@@ -73,8 +73,7 @@ fn is_loopback(url: &Url) -> bool {
 /// Loopback: never through a proxy, and without a CA store, since only `http` may be spoken there.
 /// `https`: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured, as on hosts that
 /// reach the world no other way; TLS runs through the proxy to the explorer, and a header proves itself,
-/// so a proxy can withhold a block but not forge one. Redirects never leave the scheme, and on `http`
-/// never the host.
+/// so a proxy can withhold a block but not forge one. Redirects never leave scheme, host and port.
 pub(super) fn client(base: &Url) -> Result<Client, SourceFault> {
     install_tls_provider();
     let mut builder = Client::builder()
@@ -96,8 +95,9 @@ fn redirects() -> redirect::Policy {
         if next.scheme() != first.scheme() {
             return attempt.error("redirected to another scheme");
         }
-        if next.scheme() == "http" && next.host_str() != first.host_str() {
-            return attempt.error("redirected away from loopback");
+        // Only places that the configuration names are asked: an explorer does not choose whom this machine talks to.
+        if (next.host_str(), next.port_or_known_default()) != (first.host_str(), first.port_or_known_default()) {
+            return attempt.error("redirected to another host; name that one in the configuration, if it is meant");
         }
         if hops > MAX_REDIRECTS { attempt.error("redirected too often") } else { attempt.follow() }
     })

@@ -41,6 +41,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     };
     let told = Told::default();
     let (home, made) = wire::home_or_new()?;
+    let touched = home.log_is_touched();
     let opened = Opened::open(home)?;
     if made {
         init::welcome(&opened.home, &opened.config, &told);
@@ -75,6 +76,13 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     erase::some_that_is_due(&opened).await;
     // A checkpoint, or the close of a session that was idle, may have made a tree head.
     heads::after(&opened, before, &told).await;
+    // The answer is there: reading all of the log costs nobody a wait.
+    if touched && let Some(line) = opened.home.changed_line()? {
+        told.say(&format!(
+            "audit.log was changed: its line {line} is not the one on record. gently audit verify names what differs; \
+             gently audit rebuild sets the file aside and writes it anew, where the signed tree head agrees"
+        ));
+    }
     told_all
 }
 

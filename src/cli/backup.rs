@@ -17,6 +17,7 @@ use super::audit::own_signers;
 use super::key::is_known;
 use super::screen::counted;
 use super::secrets::{new_passphrase, passphrase, work_factor};
+use super::stranger::bounded;
 use super::wire::{self, WireError, env};
 use super::{FINE, NEGATIVE, could_not, print, say};
 
@@ -27,6 +28,7 @@ const SHOWN_FINDINGS: usize = 5;
 pub fn make(args: &BackupArgs, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
+    is_known(&home, &config)?;
     let place = args.file.display().to_string();
     if !args.force && args.file.exists() {
         return Err(BackupError::Exists { path: args.file.clone() }.into());
@@ -97,6 +99,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
         Some(from) => (from.clone(), args.log.clone()),
         None => (paths.ledger(), Some(paths.log())),
     };
+    let deadline = bounded(&repository, None).map_err(VerifyError::from)?;
     let report = check(&paths, &repository, log.as_deref(), false)?;
     if !holds(&report) {
         say_report(&report);
@@ -104,6 +107,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
         return Ok(NEGATIVE);
     }
     let newer = Newer::read(&repository, log.as_deref())?;
+    drop(deadline);
     if newer.unsigned > 0 {
         if args.from.is_none() {
             let (unsigned, signed) = (newer.unsigned, newer.lines.len());

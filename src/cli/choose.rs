@@ -145,10 +145,26 @@ async fn first_there(config: &Config) -> (String, Vec<String>) {
 
 async fn first_of_ollama(config: &Config) -> Option<String> {
     let url = ollama_url(config);
+    if is_shut(&url).await {
+        return None;
+    }
     let place = place(Wire::Ollama, &url, None, "", PROBE);
     // The client itself tries a lost connection twice; here there is no time for that.
     let names = tokio::time::timeout(PROBE, listing::models(place)).await.ok()?.ok()?;
     names.into_iter().next()
+}
+
+/// Whether nobody listens at an address of this machine: the HTTP client would try again a while later.
+async fn is_shut(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let Some(port) = url.port_or_known_default().filter(|_| here) else { return false };
+    let refused = |e: std::io::Error| e.kind() == std::io::ErrorKind::ConnectionRefused;
+    match tokio::time::timeout(PROBE, tokio::net::TcpStream::connect((host, port))).await {
+        Ok(connected) => connected.is_err_and(refused),
+        Err(_) => true,
+    }
 }
 
 /// A server's place with one limit for everything.
@@ -243,10 +259,20 @@ fn model(id: &str, settings: Params, config: &Config, database: &Path) -> Result
 
 fn remote(wire: Wire, name: &str, wanted: &Params, config: &Config) -> Result<(Model, Vec<String>), WireError> {
     let (base_url, variable) = server(wire, config);
+    let api_key = provider_key(wire, variable, config)?;
+    if api_key.is_none() && wire == Wire::Anthropic && base_url == wire.base_url() {
+        // It answers nobody without one: no block, no model, nobody is asked for a turn that can't be answered.
+        let reason = format!(
+            "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
+             is there",
+            wire.name()
+        );
+        return Err(WireError::Setting { flag: "--model", reason });
+    }
     let (params, left_out) = wire.fit(wanted);
     let backend = Remote::new(remote::Config {
         base_url,
-        api_key: provider_key(wire, variable, config)?,
+        api_key,
         key_variable: variable.to_owned(),
         params: params.clone(),
         connect_timeout: config.model.connect_timeout,

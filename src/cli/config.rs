@@ -48,6 +48,8 @@ pub fn run_in(
     match command {
         ConfigCommand::Path if json => Ok(format!("{}\n", json!({ "path": path.display().to_string() }))),
         ConfigCommand::Path => Ok(format!("{}\n", path.display())),
+        ConfigCommand::Get { key: Some(name) } if alias_of(name).is_some() => get_alias(name, &path, json, environment),
+        ConfigCommand::Set { key, value } if alias_of(key).is_some() => set_alias(key, value, home, json),
         ConfigCommand::Get { key: Some(name) } => get(Key::find(name, "gently config get")?, &path, json, environment),
         ConfigCommand::Get { key: None } => list(&path, json, environment),
         ConfigCommand::Set { key, value } => {
@@ -56,6 +58,54 @@ pub fn run_in(
             Ok(confirmed(key, &value, json, environment))
         }
     }
+}
+
+/// Whether a key guards what is recorded, kept or believed: then `gently config set` asks for the auth key.
+///
+/// The others choose a model's voice or what a person sees; what is asked with them is on record each time.
+pub fn guards(key: &str) -> bool {
+    const SECTIONS: [&str; 8] = ["anchor", "keys", "ots", "policy", "retention", "sanitize", "store", "witness"];
+    const KEYS: [&str; 7] = [
+        "model.anthropic_url",
+        "model.base_url",
+        "model.key_cmd",
+        "model.key_file",
+        "model.ollama_url",
+        "session.host_role",
+        "sight.units",
+    ];
+    KEYS.contains(&key) || SECTIONS.contains(&key.split('.').next().unwrap_or_default())
+}
+
+/// The alias that `model.alias.NAME` is about.
+fn alias_of(key: &str) -> Option<&str> {
+    key.strip_prefix("model.alias.")
+}
+
+fn get_alias(key: &str, path: &Path, json: bool, environment: Environment<'_>) -> Result<String, ConfigError> {
+    let settings = settings(path, environment)?;
+    let id = alias_of(key).and_then(|alias| settings.named().aliases.get(alias));
+    if json {
+        return Ok(format!("{}\n", json!({ "key": key, "value": id })));
+    }
+    Ok(id.map_or(String::new(), |id| format!("{id}\n")))
+}
+
+/// Names a model; the file is read again as a home would, so that what is no alias or no model is refused.
+fn set_alias(key: &str, id: &str, home: &Path, json: bool) -> Result<String, ConfigError> {
+    if !home.is_dir() {
+        return Err(ConfigError::NoHome { path: home.to_owned() });
+    }
+    let alias = alias_of(key).unwrap_or_default();
+    edit(home, &|document| {
+        let model = document.entry("model").or_insert_with(|| Item::Table(Table::new()));
+        let Some(model) = model.as_table_like_mut() else { return };
+        let table = model.entry("alias").or_insert_with(|| Item::Table(Table::new()));
+        if let Some(table) = table.as_table_like_mut() {
+            table.insert(alias, toml_edit::value(id));
+        }
+    })?;
+    Ok(if json { format!("{}\n", json!({ "key": key, "value": id })) } else { format!("{key} = \"{id}\"\n") })
 }
 
 fn get(key: &Key, path: &Path, json: bool, environment: Environment<'_>) -> Result<String, ConfigError> {

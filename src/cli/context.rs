@@ -247,6 +247,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     let database = home.paths().database();
     let store = Sqlite::open_to_read(&database)?;
     let kernel = Home::kernel(&store)?;
+    let config = config.on_host(kernel.host_role());
     let context = home.context()?;
     let declared = args.refs.declared(&config, context.rules(), &store)?;
     let none = choose::CallArgs::default();

@@ -10,13 +10,21 @@ use clap::Subcommand;
 
 use crate::ledger::Oid;
 use crate::ledger::read::Repository;
-use crate::record::commit::MAIN;
+use crate::os;
+use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
+use crate::record::limits;
+use crate::record::ots::{Attestation, Leaf, Proof};
 use crate::record::signature::PublicKey;
-use crate::verify::{Evidence, Question, Report, verify};
+use crate::verify::{Answer, Evidence, Question, Report, verify};
 
+use super::git::git;
 use super::overlay::Overlay;
+use super::stranger::bounded;
 use super::walk::{is_ancestor, is_ledger_ref, refs};
-use super::{COULD_NOT, FINE, NEGATIVE, print, say};
+use super::{COULD_NOT, FINE, NEGATIVE, print, say, say_finding};
+
+/// What a signature line of a note begins with.
+const SIGNATURE: char = '\u{2014}';
 
 /// The hooks, as they are installed.
 const REFERENCE_TRANSACTION: &str = include_str!("../../hooks/reference-transaction");
@@ -56,6 +64,8 @@ struct Update {
     old: Option<Oid>,
     new: Option<Oid>,
     name: String,
+    /// The other ref that it would be an alias of.
+    alias: Option<String>,
 }
 
 /// Runs one of them; the exit code is what git obeys.
@@ -72,14 +82,14 @@ pub fn run(command: HookCommand) -> u8 {
         HookCommand::Install { path, signer } => install(&path, signer.as_deref()),
     };
     done.unwrap_or_else(|why| {
-        say(&format!("gently hook: {why}"));
+        say_finding(&format!("gently hook: {why}"));
         COULD_NOT
     })
 }
 
 fn verdict(refusals: Vec<String>) -> u8 {
     for refusal in &refusals {
-        say(&format!("gently: refused: {refusal}"));
+        say_finding(&format!("gently: refused: {refusal}"));
     }
     if refusals.is_empty() { FINE } else { NEGATIVE }
 }
@@ -94,7 +104,8 @@ fn updates() -> Result<Vec<Update>, String> {
     lines.map_err(|e| format!("reading from git: {e}"))?.iter().map(|line| parse_update(line)).collect()
 }
 
-/// `OLD NEW REF`, where forty zeros are no commit; a symbolic value (`ref:…`) is none either.
+/// `OLD NEW REF`, where forty zeros are no commit; a symbolic value (`ref:…`) is none either, and is kept apart: a ref
+/// of a ledger that becomes an alias is lost to git, whatever is packed under its name.
 fn parse_update(line: &str) -> Result<Update, String> {
     let mut words = line.splitn(3, ' ');
     let (Some(old), Some(new), Some(name)) = (words.next(), words.next(), words.next()) else {
@@ -106,7 +117,8 @@ fn parse_update(line: &str) -> Result<Update, String> {
         }
         word.parse().map(Some).map_err(|e: crate::ledger::OidError| e.to_string())
     };
-    Ok(Update { old: id(old)?, new: id(new)?, name: name.to_owned() })
+    let alias = new.strip_prefix("ref:").map(str::to_owned);
+    Ok(Update { old: id(old)?, new: id(new)?, name: name.to_owned(), alias })
 }
 
 /// What is not growth: other refs than the format's, deletions, moves that are not forward.
@@ -121,7 +133,13 @@ fn growth(
         let name = &update.name;
         let before = known.get(name).copied().or(update.old);
         match (before, update.new) {
+            // What a host made of its own may go again.
+            (_, None) if !is_ledger_ref(name) && update.alias.is_none() => {}
             _ if !is_ledger_ref(name) => refusals.push(format!("{name} is no ref of a ledger")),
+            _ if update.alias.is_some() => {
+                let to = update.alias.as_deref().unwrap_or_default();
+                refusals.push(format!("{name} would become an alias of {to}; a ledger's refs name commits"));
+            }
             (Some(old), None) if is_only_packed(git_dir, name, &old) => {}
             (_, None) => refusals.push(format!("{name} would be deleted; a ledger only grows")),
             (Some(old), Some(new)) => {
@@ -143,8 +161,10 @@ fn is_only_packed(git_dir: &Path, name: &str, id: &Oid) -> bool {
     if git_dir.join("packed-refs.lock").exists() {
         return false;
     }
-    let packed = std::fs::read_to_string(git_dir.join("packed-refs")).unwrap_or_default();
-    packed.lines().any(|line| line.split_once(' ').is_some_and(|(at, of)| of == name && at == id.to_string()))
+    let packed = os::read_regular(&git_dir.join("packed-refs"), limits::PACKED_REFS).unwrap_or_default();
+    String::from_utf8_lossy(&packed)
+        .lines()
+        .any(|line| line.split_once(' ').is_some_and(|(at, of)| of == name && at == id.to_string()))
 }
 
 /// Checks the repository as it would be after the push; the pushed objects are still in quarantine.
@@ -161,8 +181,13 @@ fn pre_receive(signer: &str) -> Result<u8, String> {
         };
     }
     let overlay = Overlay::new(&object_dirs(&git_dir), &after).map_err(|e| e.to_string())?;
+    let folder = overlay.repository().parent().map(Path::to_owned);
+    let _deadline = bounded(&overlay.repository(), folder).map_err(|e| e.to_string())?;
     let repository = Repository::open(&overlay.repository()).map_err(|e| e.to_string())?;
     let mut refusals = growth(&git_dir, &repository, &known, &updates)?;
+    if refusals.is_empty() {
+        refusals = fewer_notes(&repository, &known, &updates)?;
+    }
     if refusals.is_empty() {
         refusals = findings(&overlay.repository(), pinned)?;
     }
@@ -182,15 +207,65 @@ fn object_dirs(git_dir: &Path) -> Vec<PathBuf> {
     dirs
 }
 
+/// Notes only come, and grow: one that is taken away, or stands in the place of one that said more, proves less to
+/// everybody who reads this copy.
+fn fewer_notes(
+    repository: &Repository,
+    known: &BTreeMap<String, Oid>,
+    updates: &[Update],
+) -> Result<Vec<String>, String> {
+    let mut refusals = Vec::new();
+    for name in [NOTES_OTS, NOTES_WITNESS] {
+        let moved = updates.iter().find(|update| update.name == name).and_then(|update| update.new);
+        let (Some(old), Some(new)) = (known.get(name), moved) else { continue };
+        let read = |tip: &Oid| repository.notes(tip).map_err(|e| format!("{name} at {tip}: {}", e.actual()));
+        let (before, after) = (read(old)?, read(&new)?);
+        for (commit, blob) in before {
+            match after.get(&commit) {
+                None => refusals.push(format!("{name} would lose its note on {commit}")),
+                Some(other) if *other != blob && less(repository, name, &blob, other)? => {
+                    refusals.push(format!("{name}: the new note on {commit} proves less than the one that is here"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(refusals)
+}
+
+fn is_block(leaf: &&Leaf<'_>) -> bool {
+    matches!(leaf.attestation, Attestation::Bitcoin { .. })
+}
+
+/// Whether a note says less than another: fewer blocks that attest, or fewer signature lines.
+fn less(repository: &Repository, name: &str, old: &Oid, new: &Oid) -> Result<bool, String> {
+    let weight = |id: &Oid| -> Result<usize, String> {
+        let bytes = repository.blob(id).map_err(|e| format!("{name}, note {id}: {}", e.actual()))?;
+        Ok(if name == NOTES_WITNESS {
+            String::from_utf8_lossy(&bytes).lines().filter(|line| line.starts_with(SIGNATURE)).count()
+        } else {
+            let leaves = |proof: &Proof| proof.leaves().map_or(0, |leaves| leaves.iter().filter(is_block).count());
+            Proof::read(&bytes).as_ref().map_or(0, leaves)
+        })
+    };
+    Ok(weight(new)? < weight(old)?)
+}
+
 fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String> {
     let evidence = Evidence { repository, log: None, checkpoint: None, signers: &[], database: None };
     let report = verify(&evidence).map_err(|e| e.to_string())?;
     let asked = [Question::Consistent, Question::SignedBy];
+    // Notes prove themselves before they are taken: one that does not would be a *no* for everybody who reads this.
+    let proven = [Question::Unique, Question::NotBefore, Question::NotAfter];
     // The ledger began with the pinned key; its rotations lead from there to the newest.
-    if report.begins_with(&pinned) {
-        return Ok(Vec::new());
+    let holds = report.begins_with(&pinned);
+    let denied: Vec<Question> =
+        proven.into_iter().filter(|question| report.answers.to(*question).answer == Answer::No).collect();
+    match (holds, denied.is_empty()) {
+        (true, true) => Ok(Vec::new()),
+        (true, false) => Ok(refusals(&report, &denied)),
+        (false, _) => Ok(refusals(&report, &asked)),
     }
-    Ok(refusals(&report, &asked))
 }
 
 fn refusals(report: &Report, asked: &[Question]) -> Vec<String> {
@@ -206,37 +281,74 @@ fn refusals(report: &Report, asked: &[Question]) -> Vec<String> {
 }
 
 fn install(path: &Path, signer: Option<&str>) -> Result<u8, String> {
-    let repository = Repository::open(path).map_err(|e| e.to_string())?;
-    drop(repository);
+    let path = Repository::open(path).map_err(|e| e.to_string())?.path().to_owned();
+    let path = std::path::absolute(path).map_err(|e| e.to_string())?;
     let hooks = path.join("hooks");
-    std::fs::create_dir_all(&hooks).map_err(|e| format!("make {}: {e}", hooks.display()))?;
+    match std::fs::symlink_metadata(&hooks) {
+        Ok(found) if !found.is_dir() => {
+            let what = os::kind_of(found.file_type());
+            return Err(format!("{} is {what}, not a folder: nothing is written through it", hooks.display()));
+        }
+        _ => std::fs::create_dir_all(&hooks).map_err(|e| format!("make {}: {e}", hooks.display()))?,
+    }
     let mut installed = vec![write_hook(&hooks.join("reference-transaction"), REFERENCE_TRANSACTION)?];
     if let Some(signer) = signer {
         let key = super::audit::read_signer(signer).map_err(|e| e.to_string())?;
         let file = path.join(SIGNER_FILE);
-        std::fs::write(&file, format!("{key}\n")).map_err(|e| format!("write {}: {e}", file.display()))?;
+        os::replace_file(&file, format!("{key}\n").as_bytes(), 0o644)
+            .map_err(|e| format!("write {}: {e}", file.display()))?;
         installed.push(write_hook(&hooks.join("pre-receive"), PRE_RECEIVE)?);
     } else if !path.join(MAIN).exists() {
         say("no main here yet: to check what is pushed to this repository, install with --signer KEY");
     }
+    keep_objects(&path)?;
+    if let Some(elsewhere) = hooks_elsewhere(&path, &hooks)? {
+        say(&format!("the hooks are written, and git does not run them: core.hooksPath is {elsewhere}"));
+        let command = format!("git --git-dir {} config core.hooksPath {}", path.display(), hooks.display());
+        say(&format!("for this repository alone: {command}"));
+        return Ok(COULD_NOT);
+    }
     Ok(print(&installed.iter().map(|path| format!("installed {}\n", path.display())).collect::<String>()))
+}
+
+/// git throws away what no ref leads to, two weeks later; here, where refs only grow, what no ref leads to was cut off.
+fn keep_objects(path: &Path) -> Result<(), String> {
+    for (key, value) in [("gc.pruneExpire", "never"), ("gc.cruftPacks", "false"), ("receive.denyDeletes", "true")] {
+        let set = git().arg("--git-dir").arg(path).args(["config", key, value]).output();
+        let set = set.map_err(|e| format!("git does not run ({e}); install git"))?;
+        if !set.status.success() {
+            return Err(format!("git config {key} {value}: {}", String::from_utf8_lossy(&set.stderr).trim()));
+        }
+    }
+    Ok(())
+}
+
+/// Where git looks for hooks instead, if some configuration says so.
+fn hooks_elsewhere(path: &Path, hooks: &Path) -> Result<Option<String>, String> {
+    // Not `git()`, which sets the very value that is asked for.
+    let asked = std::process::Command::new("git")
+        .arg("--git-dir")
+        .arg(path)
+        .args(["config", "--show-origin", "--type=path", "--get", "core.hooksPath"])
+        .output();
+    let asked = asked.map_err(|e| format!("git does not run ({e}); install git"))?;
+    let said = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+    let (origin, value) = said.split_once('\t').unwrap_or(("", &said));
+    // A relative one is from the folder that git runs a hook in: the repository.
+    let names_ours = std::fs::canonicalize(path.join(value)).ok() == std::fs::canonicalize(hooks).ok();
+    Ok((!value.is_empty() && !names_ours).then(|| format!("{value} ({origin})")))
 }
 
 /// Writes one hook, executable; never over somebody else's.
 fn write_hook(path: &Path, text: &str) -> Result<PathBuf, String> {
-    match std::fs::read_to_string(path) {
-        Ok(found) if found != text => {
+    match os::read_regular(path, limits::DOCUMENT) {
+        Ok(found) if found != text.as_bytes() => {
             return Err(format!("{} is there already and is not ours; move it away first", path.display()));
         }
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(format!("read {}: {e}", path.display())),
         _ => {}
     }
-    std::fs::write(path, text).map_err(|e| format!("write {}: {e}", path.display()))?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(path, mode).map_err(|e| format!("make {} executable: {e}", path.display()))?;
-    }
+    os::replace_file(path, text.as_bytes(), 0o755).map_err(|e| format!("write {}: {e}", path.display()))?;
     Ok(path.to_owned())
 }
 
@@ -248,7 +360,10 @@ mod tests {
     fn what_git_tells_a_hook() {
         let (zero, id) = ("0".repeat(40), "935f032f00000000000000000000000000000abc");
         let update = parse_update(&format!("{zero} {id} refs/heads/main")).unwrap();
-        assert_eq!(update, Update { old: None, new: Some(id.parse().unwrap()), name: "refs/heads/main".into() });
+        let name = "refs/heads/main".to_owned();
+        assert_eq!(update, Update { old: None, new: Some(id.parse().unwrap()), name, alias: None });
+        let alias = parse_update(&format!("{id} ref:refs/heads/x refs/heads/main")).unwrap();
+        assert_eq!((alias.new, alias.alias.as_deref()), (None, Some("refs/heads/x")));
         assert_eq!(parse_update(&format!("{id} {zero} refs/heads/main")).unwrap().new, None);
         assert_eq!(parse_update(&format!("{zero} ref:refs/heads/main HEAD")).unwrap().new, None);
         for wrong in ["", "a b", &format!("{id} {id}"), &format!("{id} xyz refs/heads/main")] {

@@ -14,6 +14,7 @@ mod doctor;
 mod drift;
 mod erase;
 mod find;
+mod git;
 mod heads;
 mod hook;
 mod init;
@@ -33,6 +34,7 @@ mod session;
 mod show;
 mod sight;
 mod stamp;
+mod stranger;
 mod summary;
 mod sync;
 mod terminal;
@@ -82,6 +84,8 @@ pub fn run() -> ExitCode {
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(COULD_NOT));
         }
     };
+    // There are texts and keys in this process's memory.
+    crate::os::no_core_dump();
     crate::anchor::install_tls_provider();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -90,11 +94,26 @@ pub fn run() -> ExitCode {
             return ExitCode::from(COULD_NOT);
         }
     };
-    let code = runtime.block_on(dispatch(cli));
+    let code = runtime.block_on(async {
+        let _heard = size_signal();
+        dispatch(cli).await
+    });
     // A name look-up that outlived its deadline must not hold up the person.
     runtime.shutdown_background();
     ExitCode::from(code)
 }
+
+/// Listens to the signal of a limit on the size of files, which would end the process in the middle of a turn: listened
+/// to, the write fails instead, and whoever wrote says so.
+#[cfg(unix)]
+fn size_signal() -> Option<tokio::signal::unix::Signal> {
+    /// `SIGXFSZ`: one number on Linux, the BSDs and macOS.
+    const FILE_SIZE: i32 = 25;
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(FILE_SIZE)).ok()
+}
+
+#[cfg(not(unix))]
+fn size_signal() {}
 
 async fn dispatch(cli: Cli) -> u8 {
     let (json, writes) = (cli.json, writes(&cli.command));
@@ -124,9 +143,12 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
-        Command::Config(command) => {
-            wire::home_path().and_then(|home| Ok(config::run(&command, &home, json)?)).map(|text| print(&text))
-        }
+        Command::Config(command) => wire::home_path()
+            .and_then(|home| {
+                config_key(&command, &home)?;
+                Ok(config::run(&command, &home, json)?)
+            })
+            .map(|text| print(&text)),
         Command::Fact(command) => items::fact(command, json).await,
         Command::Note(command) => items::note(command, json).await,
         Command::Decision(command) => items::decision(command, json).await,
@@ -148,6 +170,18 @@ async fn dispatch(cli: Cli) -> u8 {
         wire::note_files();
     }
     done.unwrap_or_else(|e| stopped(&e, json))
+}
+
+/// What guards a home is changed by who may ask in it: whoever has the machine for a minute has no auth key.
+fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), WireError> {
+    let guards = matches!(command, config::ConfigCommand::Set { key, .. } if config::guards(key));
+    match crate::home::Home::open(root) {
+        Ok(Some(home)) if guards => {
+            let config = crate::config::Config::load(home.root(), &wire::env)?;
+            key::is_known(&home, &config)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a command records something, or changes a file of the home: what sight then compares with.
@@ -272,7 +306,15 @@ fn say(line: &str) {
     tell(&redact(line).clean);
 }
 
-/// The only place that writes a line to stderr: it takes nothing that has not passed the sanitizer.
+/// Says what a check found, as it is: digests and ids are what it is about, and look like secrets. What moves a cursor or
+/// hides in a terminal is spelled out.
+fn say_finding(line: &str) {
+    let spelled = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let line: String = line.chars().map(spelled).collect();
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// The only other place that writes a line to stderr: it takes nothing that has not passed the sanitizer.
 fn tell(line: &Clean) {
     let _ = Gate::err().write_all(format!("{line}\n").as_bytes());
 }

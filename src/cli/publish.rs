@@ -12,10 +12,12 @@ use crate::ledger::write::Ledger;
 use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref, trailer};
 use crate::record::time::Seconds;
 use crate::recorder::CHECKPOINT;
+use crate::store::sqlite::Sqlite;
 
+use super::git::{git_in, place};
 use super::overlay::Overlay;
 use super::walk::{ancestors, first_parents, is_ancestor, is_ledger_ref, refs};
-use super::{COULD_NOT, NEGATIVE, print, say};
+use super::{COULD_NOT, NEGATIVE, print, say, say_finding};
 
 /// `gently audit publish`.
 #[derive(Debug, Args)]
@@ -50,9 +52,15 @@ pub fn publish(args: &PublishArgs, home: &Path) -> u8 {
 fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
     let repository = Repository::open(ledger).map_err(|e| e.to_string())?;
     let ours = refs(&repository).map_err(|e| e.to_string())?;
-    let theirs = remote_refs(ledger, &args.remote)?;
+    let objects = std::path::absolute(ledger.join("objects")).map_err(|e| e.to_string())?;
+    let pushed: BTreeMap<String, Oid> = ours.into_iter().filter(|(name, _)| is_ledger_ref(name)).collect();
+    let overlay = Overlay::new(&[objects], &pushed).map_err(|e| e.to_string())?;
+    let ours = pushed;
+    let remote = place(&args.remote)?;
+    let theirs = remote_refs(&overlay, &remote)?;
     let mut refused = Vec::new();
-    for (name, id) in theirs.iter().filter(|(name, _)| name.starts_with("refs/")) {
+    // A host's own refs, such as those of its pull requests, are nobody's history.
+    for (name, id) in theirs.iter().filter(|(name, _)| is_ledger_ref(name)) {
         let continued = match ours.get(name) {
             // A commit that we do not have can't be an ancestor of ours.
             Some(tip) if repository.foreign_commit(id).is_ok() => {
@@ -66,22 +74,22 @@ fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
     }
     if !refused.is_empty() {
         for line in &refused {
-            say(&format!("refused: {line}"));
+            say_finding(&format!("refused: {line}"));
         }
         say("nothing was pushed. If this home was restored from a backup: gently audit adopt");
         return Ok(NEGATIVE);
     }
-    let names: Vec<&String> = ours.keys().filter(|name| is_ledger_ref(name)).collect();
+    let names: Vec<&String> = ours.keys().collect();
     let specs = names.iter().map(|name| format!("{name}:{name}"));
-    let pushed = git(ledger, ["push", "--atomic", "--", &args.remote].into_iter().map(str::to_owned).chain(specs))?;
+    let pushed = run(git_in(&overlay).args(["push", "--atomic", "--", &remote]).args(specs))?;
     if !pushed.status.success() {
         return Err(format!("git push: {}", String::from_utf8_lossy(&pushed.stderr).trim()));
     }
     Ok(print(&names.iter().map(|name| format!("published {name} {}\n", ours[*name])).collect::<String>()))
 }
 
-fn remote_refs(ledger: &Path, remote: &str) -> Result<BTreeMap<String, Oid>, String> {
-    let listed = git(ledger, ["ls-remote", "--", remote].map(str::to_owned))?;
+fn remote_refs(overlay: &Overlay, remote: &str) -> Result<BTreeMap<String, Oid>, String> {
+    let listed = run(git_in(overlay).args(["ls-remote", "--", remote]))?;
     if !listed.status.success() {
         return Err(format!("git ls-remote {remote}: {}", String::from_utf8_lossy(&listed.stderr).trim()));
     }
@@ -93,10 +101,8 @@ fn remote_refs(ledger: &Path, remote: &str) -> Result<BTreeMap<String, Oid>, Str
     Ok(parsed.collect())
 }
 
-/// The user's own git, with the user's own settings: it knows how to reach the remote.
-fn git(dir: &Path, args: impl IntoIterator<Item = String>) -> Result<Output, String> {
-    let run = Command::new("git").arg("-C").arg(dir).args(args).output();
-    run.map_err(|e| format!("git does not run ({e}); install git"))
+fn run(git: &mut Command) -> Result<Output, String> {
+    git.output().map_err(|e| format!("git does not run ({e}); install git"))
 }
 
 /// Writes one session with all that an outsider needs: bundle with notes, log, the signed tree head over it, keys, and how to check them.
@@ -115,7 +121,7 @@ fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String
     let tips = refs(&repository).map_err(|e| e.to_string())?;
     let main = tips.get(MAIN).ok_or("this ledger has no main; run `gently audit verify`")?;
     let chain = first_parents(&repository, main).map_err(|e| format!("main: {}", e.actual()))?;
-    let at = find_close(&chain, &args.session)?;
+    let at = find_close(&chain, &meant(&args.session, ledger))?;
     let (close, upto) = (chain[at].0, &chain[at..]);
     let inside = ancestors(&repository, &close).map_err(|e| e.actual())?;
     let mut kept = BTreeMap::from([(MAIN.to_owned(), close)]);
@@ -131,10 +137,7 @@ fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String
     prepare_dir(&args.dir)?;
     let dir = std::path::absolute(&args.dir).map_err(|e| e.to_string())?;
     let bundle = dir.join("ledger.bundle");
-    let bundled = git(
-        &overlay.repository(),
-        ["bundle", "create", "--quiet", &bundle.to_string_lossy(), "--all"].map(str::to_owned),
-    )?;
+    let bundled = run(git_in(&overlay).args(["bundle", "create", "--quiet"]).arg(&bundle).arg("--all"))?;
     if !bundled.status.success() {
         return Err(format!("git bundle: {}", String::from_utf8_lossy(&bundled.stderr).trim()));
     }
@@ -193,6 +196,17 @@ fn notes_on(
     Ok((notes, time.and_then(|time| Seconds::new(time).ok()).unwrap_or(Seconds::ZERO)))
 }
 
+/// The session that any id of the home means: `last`, an exchange, a UUID, a commit; else what was typed.
+///
+/// A home without its database, or one that does not know the id, still has the session in its ledger.
+fn meant(typed: &str, ledger: &Path) -> String {
+    let store = Sqlite::open_read_only(&ledger.with_file_name("gently.db"));
+    // The newest that is closed, which may not be the newest.
+    let named = (typed != "last").then_some(store.ok()).flatten();
+    let found = named.and_then(|store| super::find::session(&store, typed).ok());
+    found.map_or_else(|| typed.to_owned(), |row| row.id.to_string())
+}
+
 /// The place of a session's close on `main`, by the first digits of its id.
 fn find_close(chain: &[(Oid, Commit)], prefix: &str) -> Result<usize, String> {
     let closes = chain.iter().enumerate().filter_map(|(at, (_, commit))| {
@@ -206,6 +220,10 @@ fn find_close(chain: &[(Oid, Commit)], prefix: &str) -> Result<usize, String> {
     let fits: Vec<(usize, String)> =
         closed.iter().filter(|(_, session)| session.starts_with(prefix)).cloned().collect();
     match fits.as_slice() {
+        _ if prefix == "last" => match closed.first() {
+            Some((at, _)) => Ok(*at),
+            None => Err("no session is closed yet; close one first: gently session close".to_owned()),
+        },
         [(at, _)] => Ok(*at),
         [] if closed.is_empty() => Err("no session is closed yet; close one first: gently session close".to_owned()),
         [] => Err(format!("no closed session begins with '{prefix}'; closed are: {}", names(&closed))),
@@ -256,7 +274,7 @@ fn signers_of(repository: &Repository, newest_first: &[(Oid, Commit)]) -> Result
 fn file_of(repository: &Repository, commit: &Commit, name: &str) -> Result<Option<Vec<u8>>, String> {
     let tree = repository.tree(&commit.tree).map_err(|e| e.actual())?;
     let entry = tree.into_iter().find(|entry| entry.name == name);
-    entry.map(|entry| repository.blob(&entry.id).map_err(|e| format!("{name}: {}", e.actual()))).transpose()
+    entry.map(|entry| repository.file(&entry).map_err(|e| format!("{name}: {}", e.actual()))).transpose()
 }
 
 fn prepare_dir(dir: &Path) -> Result<(), String> {

@@ -107,8 +107,8 @@ fn given(config: &Config) -> Result<Option<Zeroizing<String>>, KeyError> {
 
 fn ask(prompt: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
     let reason = |reason: String| KeyError::NoPassphrase { place: place.to_owned(), reason };
-    let mut typed =
-        rpassword::prompt_password(super::screen::quiet(prompt)).map_err(|e| reason(format!("no terminal: {e}")))?;
+    let mut typed = rpassword::prompt_password(super::screen::quiet(prompt))
+        .map_err(|e| reason(format!("no passphrase given: there is no terminal to ask on, {e}")))?;
     if typed.is_empty() {
         typed.zeroize();
         return Err(reason("nothing was typed".to_owned()));

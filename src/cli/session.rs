@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::record::block::Block;
 use crate::session;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
@@ -107,13 +108,24 @@ fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
         }
         Ok(())
     })?;
+    let mut starts = Vec::new();
+    for row in &rows {
+        starts.push(super::show::session::start_block(&store, row)?);
+    }
+    let listed = rows.iter().zip(&starts);
     if json {
-        return Ok(print(&format!("{}\n", Value::Array(rows.iter().map(facts).collect()))));
+        let with_start = |(row, start): (&SessionRow, &Option<Block>)| {
+            let mut facts = facts(row);
+            facts["start_block"] = json!(start);
+            facts
+        };
+        return Ok(print(&format!("{}\n", Value::Array(listed.map(with_start).collect()))));
     }
     if rows.is_empty() {
         say(if only_open { "no session is open" } else { "no sessions" });
     }
-    Ok(print(&rows.iter().map(|row| line(row) + "\n").collect::<String>()))
+    let text = listed.map(|(row, start)| format!("{}\n", line_from(row, start.as_ref())));
+    Ok(print(&text.collect::<String>()))
 }
 
 fn line(row: &SessionRow) -> String {
@@ -130,6 +142,15 @@ fn line(row: &SessionRow) -> String {
     )
 }
 
+/// The same with the block that it started under, where it is another than the last.
+fn line_from(row: &SessionRow, start: Option<&Block>) -> String {
+    let last = &row.anchor.block;
+    match start.filter(|start| (start.height, start.hash) != (last.height, last.hash)) {
+        Some(start) => line(row).replace(&block_name(row), &format!("{} to {}", named(start), number(last))),
+        None => line(row),
+    }
+}
+
 /// `interaction-3` of an answered prompt, else `prompt-3`.
 pub fn turn_name(exchange: &ExchangeRow) -> String {
     let answered = exchange.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Outcome::Answered);
@@ -138,7 +159,15 @@ pub fn turn_name(exchange: &ExchangeRow) -> String {
 
 /// `block 930226`, or `block local` when there is no anchor.
 pub fn block_name(row: &SessionRow) -> String {
-    if row.anchor.block.is_local() { "block local".to_owned() } else { format!("block {}", row.anchor.block.height) }
+    named(&row.anchor.block)
+}
+
+fn named(block: &Block) -> String {
+    format!("block {}", number(block))
+}
+
+fn number(block: &Block) -> String {
+    if block.is_local() { "local".to_owned() } else { block.height.to_string() }
 }
 
 /// A session as JSON.

@@ -42,7 +42,9 @@ pub use super::wire_error::WireError;
 
 /// The wall clock, in whole seconds; refuses what the format can't hold.
 pub fn clock() -> Result<Seconds, WireError> {
-    u64::try_from(chrono::Utc::now().timestamp()).ok().and_then(|s| Seconds::new(s).ok()).ok_or(WireError::Clock)
+    // Not by a calendar's library: those panic before 1970.
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.ok().and_then(|since| Seconds::new(since.as_secs()).ok()).ok_or(WireError::Clock)
 }
 
 /// The clock for places that come after [`clock`] has succeeded once.
@@ -109,6 +111,7 @@ impl Opened {
         let config = Config::load(home.root(), &env)?;
         super::sanitize::put_in_force(&config)?;
         super::no_secret("session.host_role", &config.session.host_role)?;
+        home.is_private()?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
         let signer = signer(&home, &config)?;
@@ -116,6 +119,7 @@ impl Opened {
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
+        let config = config.on_host(kernel.host_role());
         let sources = sources(&config, genesis.network)?;
         let context = home.context()?;
         Ok(Opened { home, config, store, genesis, kernel, context, recorder, sources })
@@ -213,6 +217,7 @@ pub fn note_files() {
     let home = home_path().ok().and_then(|path| Home::open(&path).ok().flatten());
     if let (Some(home), Ok(now)) = (home, clock()) {
         let _ = home.note_files(now);
+        home.note_log();
     }
 }
 

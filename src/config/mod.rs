@@ -186,7 +186,7 @@ pub struct Model {
 pub struct Session {
     /// A session idle for longer is closed before the next prompt.
     pub idle: Duration,
-    /// Public in the ledger.
+    /// Public in the ledger; empty when the kernel's word holds.
     pub host_role: String,
 }
 
@@ -225,6 +225,14 @@ impl Config {
     /// Who is sent heads of the log; nobody in mode `off`, which contacts nobody.
     pub fn calendars(&self) -> &[String] {
         if self.anchor.mode == AnchorMode::Off { &[] } else { &self.ots.calendars }
+    }
+
+    /// The same on a machine that a kernel calls so: what the configuration says of it wins.
+    pub fn on_host(mut self, role: &str) -> Self {
+        if self.session.host_role.is_empty() {
+            role.clone_into(&mut self.session.host_role);
+        }
+        self
     }
 
     /// Reads the configuration of a home; a missing file means the defaults.
@@ -279,7 +287,7 @@ impl Config {
             },
             session: Session {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
-                host_role: text("session.host_role"),
+                host_role: settings.text("session.host_role").unwrap_or_default().to_owned(),
             },
             refs: settings.text("context.refs").map(str::to_owned),
             units: settings.list("sight.units").to_vec(),
@@ -367,7 +375,7 @@ mod tests {
         assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("auto", "OPENAI_API_KEY"));
         assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
         assert_eq!((&config.model.ollama_url, &config.model.params), (&None, &Params::default()));
-        assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, "workstation"));
+        assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, ""));
         assert_eq!((config.content, config.refs.as_deref()), (Content::Sanitized, None));
     }
 

@@ -244,8 +244,8 @@ pub static KEYS: &[Key] = &[
     Key {
         name: "session.host_role",
         kind: Kind::Text(ROLE),
-        default: Default::Text("workstation"),
-        doc: "what this machine is; public in the ledger",
+        default: Default::Unset,
+        doc: "what this machine is, in place of what the kernel says; public in the ledger",
     },
     Key {
         name: "context.refs",

@@ -231,7 +231,7 @@ impl Kernel {
     /// Reads a kernel file.
     pub fn from_toml(text: &str) -> Result<Kernel, KernelError> {
         limit(text)?;
-        let rules: Rules = toml::from_str(text).map_err(|e| KernelError::Shape { reason: one_line(&e.to_string()) })?;
+        let rules: Rules = toml::from_str(text).map_err(|e| KernelError::Shape { reason: one_fault(text, &e) })?;
         Kernel::checked(rules)
     }
 
@@ -344,6 +344,13 @@ fn limit(text: &str) -> Result<(), KernelError> {
         return Err(KernelError::Size { expected: MAX_KERNEL_BYTES, actual: text.len() });
     }
     Ok(())
+}
+
+/// One sentence with its line; without the excerpt that the parser draws over several.
+fn one_fault(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map_or(String::new(), |before| format!("line {}: ", before.matches('\n').count() + 1));
+    format!("{line}{}", one_line(error.message()))
 }
 
 fn one_line(message: &str) -> String {

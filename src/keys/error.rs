@@ -68,9 +68,7 @@ pub enum KeyError {
         actual: usize,
     },
     /// The vault file has a passphrase, and none was given.
-    #[error(
-        "{place} has a passphrase: set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or ask on a terminal ({reason})"
-    )]
+    #[error("{place} needs a passphrase: {reason}. Set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or use a terminal")]
     NoPassphrase {
         /// The file.
         place: String,

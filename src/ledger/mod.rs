@@ -2,7 +2,10 @@
 //!
 //! gix stays inside this folder: what the rest of the house sees are [`Oid`]s, bytes and names.
 
+mod budget;
 mod error;
+mod folder;
+mod listing;
 mod notes;
 mod object;
 mod pack;

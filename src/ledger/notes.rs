@@ -24,10 +24,11 @@ use gix::objs::{self, Kind, tree::EntryKind};
 use super::read::{ObjectFault, Repository};
 use super::write::{Ledger, git, id_of, in_memory, io_error, ledger_actor};
 use super::{LedgerError, Oid};
+use crate::record::limits;
 use crate::record::time::Seconds;
 
-/// Folders of a notes tree: 40 digits in pairs.
-const MAX_DEPTH: usize = 20;
+/// Notes up to which a tree has one level of folders: of more, a folder would be larger than a tree may be.
+const ONE_LEVEL: usize = 30_000;
 /// The message of a notes commit.
 const MESSAGE: &str = "notes\n";
 /// How long the lock of a ref is waited for.
@@ -36,15 +37,29 @@ const LOCK_WAIT: Fail = Fail::AfterDurationWithBackoff(std::time::Duration::from
 /// The notes under one ref: each commit's id with the id of its note's content.
 pub type Notes = BTreeMap<Oid, Oid>;
 
+/// A tree of notes, as far as it was read.
+struct NoteTree {
+    notes: Notes,
+    entries: usize,
+    most: usize,
+}
+
 impl Repository {
     /// The notes that a notes commit holds; every object read is hashed again.
     ///
     /// An entry that is no note (a file whose path is not 40 digits, or of another mode) is a fault of form.
     pub fn notes(&self, tip: &Oid) -> Result<Notes, ObjectFault> {
+        self.notes_within(tip, limits::NOTE_OBJECTS)
+    }
+
+    /// The same, of at most so many; a tree that holds more, or has deeper folders, is a fault of form.
+    ///
+    /// Folders may be one and the same object under many names, so the entries are counted and not the objects.
+    pub fn notes_within(&self, tip: &Oid, most: usize) -> Result<Notes, ObjectFault> {
         let (tree, _) = self.foreign_commit(tip)?;
-        let mut found = Notes::new();
-        self.notes_under(&tree, "", MAX_DEPTH, &mut found)?;
-        Ok(found)
+        let mut found = NoteTree { notes: Notes::new(), entries: 0, most };
+        self.notes_under(&tree, "", limits::NOTES_DEPTH, &mut found)?;
+        Ok(found.notes)
     }
 
     /// The notes as they stood at a time (seconds since the epoch): those of the newest first parent not after it.
@@ -64,7 +79,7 @@ impl Repository {
     /// Notes only come, so each look leaves out half of the history.
     pub fn noted_since(&self, tip: &Oid, commit: &Oid) -> Result<Option<u64>, ObjectFault> {
         let (mut newest_first, mut next) = (Vec::new(), Some(*tip));
-        while let Some(id) = next {
+        while let Some(id) = next.filter(|_| newest_first.len() < limits::NOTE_OBJECTS) {
             newest_first.push(id);
             next = self.foreign_commit(&id)?.1.first().copied();
         }
@@ -86,10 +101,10 @@ impl Repository {
         Ok(committed_at(&self.commit_bytes(tip)?))
     }
 
-    fn notes_under(&self, tree: &Oid, above: &str, depth: usize, found: &mut Notes) -> Result<(), ObjectFault> {
+    fn notes_under(&self, tree: &Oid, above: &str, depth: usize, found: &mut NoteTree) -> Result<(), ObjectFault> {
         for entry in self.tree(tree)? {
             let path = format!("{above}{}", entry.name);
-            if entry.mode == "40000" && depth > 0 {
+            if entry.mode == "40000" && depth > 0 && entry.name.len() == 2 {
                 self.notes_under(&entry.id, &path, depth - 1, found)?;
                 continue;
             }
@@ -99,7 +114,15 @@ impl Repository {
                 expected: "a file, mode 100644, called as a commit".to_owned(),
                 actual: format!("{} '{}'", entry.mode, path.escape_debug()),
             })?;
-            found.insert(commit, entry.id);
+            found.entries += 1;
+            if found.entries > found.most {
+                return Err(ObjectFault::Form {
+                    part: "notes",
+                    expected: format!("at most {}, one for each commit on main", found.most),
+                    actual: "more".to_owned(),
+                });
+            }
+            found.notes.insert(commit, entry.id);
         }
         Ok(())
     }
@@ -175,16 +198,28 @@ impl Ledger {
 
     /// Puts the folders of a notes tree, and the tree of them.
     fn put_notes_tree(&mut self, notes: &Notes) -> Result<gix::ObjectId, LedgerError> {
-        let mut folders: BTreeMap<String, objs::Tree> = BTreeMap::new();
+        let mut folders: BTreeMap<String, BTreeMap<String, objs::Tree>> = BTreeMap::new();
         for (commit, blob) in notes {
             let digits = commit.to_string();
-            let (folder, name) = digits.split_at(2);
+            let (folder, rest) = digits.split_at(2);
+            let (inner, name) = rest.split_at(if notes.len() > ONE_LEVEL { 2 } else { 0 });
             let entry = entry(EntryKind::Blob, name, blob.to_gix());
-            folders.entry(folder.to_owned()).or_insert_with(objs::Tree::empty).entries.push(entry);
+            let inner = folders.entry(folder.to_owned()).or_default().entry(inner.to_owned());
+            inner.or_insert_with(objs::Tree::empty).entries.push(entry);
         }
         let mut root = objs::Tree::empty();
-        for (name, folder) in &folders {
-            root.entries.push(entry(EntryKind::Tree, name, self.put_tree(folder)?));
+        for (name, inner) in &folders {
+            let folder = match inner.get("") {
+                Some(plain) => self.put_tree(plain)?,
+                None => {
+                    let mut folder = objs::Tree::empty();
+                    for (name, tree) in inner {
+                        folder.entries.push(entry(EntryKind::Tree, name, self.put_tree(tree)?));
+                    }
+                    self.put_tree(&folder)?
+                }
+            };
+            root.entries.push(entry(EntryKind::Tree, name, folder));
         }
         self.put_tree(&root)
     }

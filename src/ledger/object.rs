@@ -12,7 +12,9 @@
 //! ```
 
 use super::Oid;
+use super::budget::Refusal;
 use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME};
+use crate::record::limits;
 use crate::record::signature::{PublicKey, Signature, parse_armor, signed_data};
 use crate::record::time::Seconds;
 
@@ -22,14 +24,17 @@ pub enum ObjectFault {
     /// Not in the repository.
     #[error("not in the repository")]
     Missing,
-    /// Larger than any object of a ledger.
+    /// Larger than its place allows.
     #[error("{size} bytes, more than {limit}")]
     TooLarge {
         /// What its header says.
         size: u64,
-        /// [`super::read::OBJECT_LIMIT`].
+        /// That of its place.
         limit: u64,
     },
+    /// So much was read before that nothing more is.
+    #[error("not read: {0}")]
+    Refused(Refusal),
     /// Its file, or the pack around it, can't be read.
     #[error("unreadable: {reason}")]
     Unreadable {
@@ -68,6 +73,7 @@ impl ObjectFault {
         match self {
             ObjectFault::Missing => "an object of this id".to_owned(),
             ObjectFault::TooLarge { limit, .. } => format!("at most {limit} bytes"),
+            ObjectFault::Refused(_) => "a repository of the size of a ledger".to_owned(),
             ObjectFault::Unreadable { .. } => "a readable object".to_owned(),
             ObjectFault::Kind { expected, .. } => format!("a {expected}"),
             ObjectFault::Content { .. } => "content that hashes to the object's id".to_owned(),
@@ -172,6 +178,9 @@ impl<'a> Reader<'a> {
     fn parents(&mut self) -> Result<Vec<Oid>, ObjectFault> {
         let mut parents = Vec::new();
         while self.rest.starts_with("parent ") {
+            if parents.len() == limits::PARENTS {
+                return Err(self.wrong("parents", format!("at most {} of them", limits::PARENTS)));
+            }
             parents.push(self.id_line("parent ")?);
         }
         Ok(parents)

@@ -41,7 +41,7 @@ impl LinesBack {
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let place = path.display().to_string();
         let failed = |source| ReadError::Io { place: place.clone(), source };
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = crate::os::open_regular(path).map_err(failed)?;
         let len = file.seek(SeekFrom::End(0)).map_err(failed)?;
         let mut back = LinesBack { file, place: place.clone(), held: Vec::new(), start: len, torn: 0, end: len };
         back.cut_torn().map_err(failed)?;

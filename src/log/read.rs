@@ -8,7 +8,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::os;
 use crate::record::entry::MAX_LINE;
+use crate::record::limits;
 
 /// How much is read at a time from the end of a file: some hundred lines.
 const BLOCK: u64 = 64 * 1024;
@@ -137,7 +139,7 @@ pub struct LogReader<R> {
 impl LogReader<BufReader<File>> {
     /// Opens a file; a missing file is an error, an empty one has no lines.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|source| io_error(path, source))?;
+        let file = os::open_regular(path).map_err(|source| io_error(path, source))?;
         let mut reader = LogReader::new(BufReader::new(file));
         reader.place = path.display().to_string();
         Ok(reader)
@@ -147,7 +149,7 @@ impl LogReader<BufReader<File>> {
 impl LogReader<BufReader<File>> {
     /// Opens a file behind its first lines: the next one has this number and stands at this offset.
     pub fn open_at(path: &Path, number: u64, offset: u64) -> Result<Self, ReadError> {
-        let mut file = File::open(path).map_err(|source| io_error(path, source))?;
+        let mut file = os::open_regular(path).map_err(|source| io_error(path, source))?;
         file.seek(SeekFrom::Start(offset)).map_err(|source| io_error(path, source))?;
         let mut reader = LogReader::starting_at(BufReader::new(file), number, offset);
         reader.place = path.display().to_string();
@@ -221,13 +223,17 @@ impl<R: BufRead> LogReader<R> {
         Ok(Some(Piece::Torn(Torn { number, offset, bytes })))
     }
 
-    /// Goes to the end of a line without keeping it.
+    /// Goes to the end of a line without keeping it; one that does not end within the size of a segment is in no log.
     fn pass_over(&mut self) -> Result<(), ReadError> {
         let place = &self.place;
-        let skipped = self.inner.skip_until(b'\n');
+        let skipped = (&mut self.inner).take(limits::SEGMENT).skip_until(b'\n');
         let skipped = skipped.map_err(|source| ReadError::Io { place: place.clone(), source })?;
-        self.offset += u64::try_from(skipped).unwrap_or(u64::MAX);
-        Ok(())
+        self.offset += bytes_len_of(skipped);
+        if bytes_len_of(skipped) < limits::SEGMENT {
+            return Ok(());
+        }
+        let reason = format!("line {} is longer than {} bytes: this is no log", self.number - 1, limits::SEGMENT);
+        Err(ReadError::Io { place: place.clone(), source: io::Error::new(io::ErrorKind::InvalidData, reason) })
     }
 }
 
@@ -277,7 +283,7 @@ impl Tail {
 /// error. `number` in an error counts from the first line read, since the real number is not known.
 pub fn tail(path: &Path, count: usize) -> Result<Tail, ReadError> {
     let io = |source| io_error(path, source);
-    let mut file = File::open(path).map_err(io)?;
+    let mut file = os::open_regular(path).map_err(io)?;
     let len = file.seek(SeekFrom::End(0)).map_err(io)?;
     let Some(last) = newline_before(&mut file, len, u64::MAX).map_err(io)? else {
         return Ok(Tail { lines: Vec::new(), end: 0, len });
@@ -345,6 +351,10 @@ fn line_of(number: u64, offset: u64, bytes: Vec<u8>) -> Result<RawLine, ReadErro
 
 fn bytes_len(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+fn bytes_len_of(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn io_error(path: &Path, source: io::Error) -> ReadError {

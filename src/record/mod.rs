@@ -23,6 +23,7 @@ pub mod header;
 pub mod headers;
 pub mod item;
 mod lifecycle;
+pub mod limits;
 pub mod note;
 pub mod opening;
 pub mod ots;

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use uuid::Uuid;
 
 use super::RecorderError;
-use super::lock::open_private;
+use crate::os::open_private;
 
 /// Bytes of one place: a UUID as text, or as many dashes, and a newline.
 const PLACE: usize = 37;

@@ -1,11 +1,12 @@
 //! The writer's lock of a home.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::RecorderError;
+use crate::os::open_private;
 
 /// How long another writer is waited for; a batch takes milliseconds.
 pub const WAIT: Duration = Duration::from_secs(10);
@@ -60,15 +61,6 @@ fn holder(path: &Path) -> String {
         Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
         _ => "it left no name".to_owned(),
     }
-}
-
-/// Opens a file of mode 0600 as it is, and makes an empty one where there is none.
-pub(super) fn open_private(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! | no log, an empty one, one that ends early, with or without a part of its next line | the missing lines are appended |
 //! | no tree head beside the log, a torn one, one over fewer lines | the database's is put there |
 //! | a log that ends in bytes that are no line (zeros after a power loss) | it is set aside, and written anew |
+//! | an old line with other words, while the database's lines are under a tree head signed by the key in force | the log is set aside, and written anew |
 //! | no ledger, or a folder that is no repository any more | set aside, and made anew |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |

@@ -45,6 +45,20 @@ pub enum StoreError {
         /// Seconds waited.
         waited_s: u64,
     },
+    /// Bytes of the file are not what was written.
+    #[error(
+        "the database is damaged: its file holds what nobody wrote, so it can't {what}. Nothing is changed or guessed. \
+         Keep gently.db as it is; bring the home back from a backup (gently restore FILE, with GENTLY_HOME set to a new \
+         place), and take over what was recorded since: gently audit adopt --from this home's ledger.git. Without a \
+         backup the texts are lost; what is public still proves itself: gently audit verify --repo LEDGER.GIT --log \
+         AUDIT.LOG (SQLite: {reason})"
+    )]
+    Damaged {
+        /// What was being done.
+        what: &'static str,
+        /// SQLite's words.
+        reason: String,
+    },
     /// There is no database at that place.
     #[error("no database at {path}: run `gently init`")]
     Missing {

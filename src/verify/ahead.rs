@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{ObjectFault, Repository, TreeEntry};
+use crate::ledger::read::{Budget, ObjectFault, Repository, TreeEntry};
 
 use crate::record::commit::CommitKind;
+use crate::record::limits;
 
 use super::answered::{Answered, Answers};
 use super::history::History;
@@ -38,15 +39,38 @@ pub(super) struct FetchedFiles {
 }
 
 /// Reads one commit's tree and files; of a tree whose segment was checked before, not the segment.
+///
+/// Of several entries of one name the last is read, which is the one that is checked; of a segment nothing is kept:
+/// its lines were taken before, or belong to no part of `main`.
 fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> FetchedFiles {
     let skip: &[&str] = if checked.contains(tree) { &["audit.log", "checkpoint"] } else { &[] };
     let entries = repository.tree(tree);
     let ours = |name: &str| CommitKind::ALL.iter().any(|kind| kind.files(true).contains(&name));
     let wanted =
         |entry: &TreeEntry| entry.mode == "100644" && !skip.contains(&entry.name.as_str()) && ours(&entry.name);
-    let files = entries.iter().flatten().enumerate().filter(|(_, entry)| wanted(entry)).take(MAX_FILES);
-    let files = files.map(|(at, entry)| (at, repository.blob(&entry.id))).collect();
+    let mut last: BTreeMap<&str, (usize, &TreeEntry)> = BTreeMap::new();
+    for (at, entry) in entries.iter().flatten().enumerate().filter(|(_, entry)| wanted(entry)) {
+        last.insert(&entry.name, (at, entry));
+    }
+    let read = |(at, entry): (usize, &TreeEntry)| {
+        let content = repository.file(entry).map(|bytes| if entry.name == "audit.log" { Vec::new() } else { bytes });
+        (at, content)
+    };
+    let files = last.into_values().map(read).collect();
     FetchedFiles { entries, files }
+}
+
+impl Fetched {
+    /// About how much memory it takes.
+    fn size(&self) -> usize {
+        let Fetched::Files(FetchedFiles { entries, files }) = self else { return size_of::<Answered>() };
+        let read = files.iter().map(|(_, content)| content.as_ref().map_or(0, Vec::len)).sum::<usize>();
+        read + entries.as_ref().map_or(0, |entries| entries.len() * 2 * size_of::<TreeEntry>())
+    }
+}
+
+fn size_of_all(portion: &VecDeque<Fetched>) -> usize {
+    portion.iter().map(Fetched::size).sum()
 }
 
 /// What both threads see.
@@ -57,6 +81,8 @@ struct State {
     /// How many portions were handed out.
     taken: usize,
     ready: BTreeMap<usize, VecDeque<Fetched>>,
+    /// What those take in memory.
+    size: usize,
     /// One of the two has ended.
     over: bool,
 }
@@ -100,10 +126,10 @@ impl<'a> Ahead<'a> {
     }
 
     /// Reads ahead until everything is begun; the second thread.
-    pub fn run(&self, path: &Path) {
+    pub fn run(&self, path: &Path, budget: &Budget) {
         let _end = End(self);
         // Whoever checks reads by himself when this thread can't.
-        let Ok(repository) = Repository::open(path) else { return };
+        let Ok(repository) = Repository::open_again(path, budget) else { return };
         let mut eyes = Eyes::of(&repository);
         loop {
             let mut state = self.state();
@@ -119,7 +145,7 @@ impl<'a> Ahead<'a> {
 
     /// Whether there is a portion to read, and room for it.
     fn may_begin(&self, state: &State) -> bool {
-        state.next < self.portions.len() && state.next < state.taken + WINDOW
+        state.next < self.portions.len() && state.next < state.taken + WINDOW && state.size < limits::READ_AHEAD
     }
 
     /// Reads the next portion that nobody has begun, for whoever checks.
@@ -128,7 +154,10 @@ impl<'a> Ahead<'a> {
         state.next += 1;
         drop(state);
         let files = self.read(eyes, portion);
-        self.state().ready.insert(portion, files);
+        let mut state = self.state();
+        state.size += size_of_all(&files);
+        state.ready.insert(portion, files);
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -139,6 +168,7 @@ impl<'a> Ahead<'a> {
         state.taken += 1;
         loop {
             if let Some(files) = state.ready.remove(&portion) {
+                state.size = state.size.saturating_sub(size_of_all(&files));
                 self.changed.notify_all();
                 return files;
             }

@@ -47,7 +47,7 @@ impl<'a> Answers<'a> {
     pub fn read(&mut self, tree: &Oid, log: Hash32, message: Half) -> Option<Answered> {
         let [entry, prompt, document, response, session] =
             self.repository.files(tree, &FILES, &mut self.buffer).ok()??;
-        self.repository.blob_into(&document, &mut self.buffer).ok()?;
+        self.repository.file_into(&document, "record.json", &mut self.buffer).ok()?;
         let record = Hash32::digest(&self.buffer);
         let document: Record = canon::parse_in_order(&self.buffer).ok()?;
         let small = [(entry, document.chain_entry), (prompt, document.prompt_hash), (response, document.response_hash)];
@@ -64,7 +64,7 @@ impl<'a> Answers<'a> {
     }
 
     fn is_file_of(&mut self, file: &Oid, hash: Hash32) -> bool {
-        self.repository.blob_into(file, &mut self.buffer).is_ok() && is_hash_file(&self.buffer, hash)
+        self.repository.file_into(file, "session", &mut self.buffer).is_ok() && is_hash_file(&self.buffer, hash)
     }
 
     fn is_session(&mut self, file: Oid, session: Hash32) -> bool {

@@ -108,6 +108,10 @@ impl Checker<'_> {
         while self.lines.state.count() < covered {
             let Some(line) = file.newer()? else { break };
             self.lines.take(&line.bytes, Place::File { number: line.number }, &mut self.findings);
+            self.keep_lines(line.number);
+            if self.repository.budget().refused().is_some() {
+                break;
+            }
         }
         Ok(())
     }

@@ -149,10 +149,10 @@ impl<'a> Checker<'a> {
         }
         let old = checker.old();
         let (history, of_walk, log) = std::thread::scope(|scope| {
-            let (queue, place) = (&queue, repository.path());
+            let (queue, place, budget) = (&queue, repository.path(), repository.budget().clone());
             let walker = scope.spawn(move || -> Result<_, OpenError> {
                 let _closing = Closing(queue);
-                let (repository, mut findings) = (Repository::open(place)?, Findings::default());
+                let (repository, mut findings) = (Repository::open_again(place, &budget)?, Findings::default());
                 history.read_rest(&repository, unread, &old, queue, progress, &mut findings);
                 queue.help();
                 Ok((history, findings))
@@ -267,9 +267,9 @@ impl<'a> Checker<'a> {
         let segment_trees = std::mem::take(&mut self.segment_trees);
         let ahead = Ahead::new(&history, &segment_trees);
         let repository = self.repository;
-        let place = repository.path();
+        let (place, budget) = (repository.path(), repository.budget().clone());
         std::thread::scope(|scope| {
-            scope.spawn(|| ahead.run(place));
+            scope.spawn(|| ahead.run(place, &budget));
             self.check_chains(&history, &mut ahead.taker(repository));
         });
         let newer = history.newer_on_main.iter().map(Oid::to_string);
@@ -373,5 +373,5 @@ fn open_log(evidence: &Evidence<'_>, start: Start<'_>) -> Result<Option<Result<L
 fn read_genesis(repository: &Repository, history: &History) -> Option<Genesis> {
     let root = history.on_main().next().filter(|root| root.kind == Some(CommitKind::Genesis))?;
     let entry = repository.tree(&root.tree).ok()?.into_iter().rfind(|entry| entry.is_file("genesis.json"))?;
-    canon::parse::<Genesis>(&repository.blob(&entry.id).ok()?).ok()
+    canon::parse::<Genesis>(&repository.file(&entry).ok()?).ok()
 }

@@ -10,6 +10,7 @@ use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::log::read::{LogReader, Piece, ReadError};
+use crate::os;
 use crate::record::entry::MAX_LINE;
 use crate::record::hash::Hash32;
 
@@ -52,9 +53,8 @@ impl LogFile {
     /// writers move refs before they append: so every `record:` line within the length has its commit
     /// among the refs, and a line behind it is only taken while it is known to the commits.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let noted = std::fs::metadata(path)
-            .map_err(|source| ReadError::Io { place: path.display().to_string(), source })?
-            .len();
+        let io = |source| ReadError::Io { place: path.display().to_string(), source };
+        let noted = os::open_regular(path).and_then(|file| file.metadata()).map_err(io)?.len();
         let (reader, path) = (LogReader::open(path)?, path.to_owned());
         Ok(LogFile { reader, noted, last: 0, state: State::Same, differed: false, path, torn: None })
     }
@@ -63,7 +63,8 @@ impl LogFile {
     /// is there instead. The lines before it are not looked at.
     pub fn open_behind(path: &Path, lines: u64, bytes: u64, head: Hash32) -> Result<Result<Self, Misfit>, ReadError> {
         let io = |source| ReadError::Io { place: path.display().to_string(), source };
-        let noted = std::fs::metadata(path).map_err(io)?.len();
+        let mut file = os::open_regular(path).map_err(io)?;
+        let noted = file.metadata().map_err(io)?.len();
         let differs = |expected, actual| Misfit::Differs { what: "bytes of audit.log", expected, actual };
         if noted < bytes {
             return Ok(Err(differs(noted.to_string(), format!("at least {bytes}"))));
@@ -71,7 +72,6 @@ impl LogFile {
         // The last line with the newline before it.
         let reach = u64::try_from(MAX_LINE).unwrap_or(u64::MAX).saturating_add(2).min(bytes);
         let mut end = Vec::new();
-        let mut file = File::open(path).map_err(io)?;
         file.seek(SeekFrom::Start(bytes - reach)).map_err(io)?;
         file.take(reach).read_to_end(&mut end).map_err(io)?;
         let line = end.strip_suffix(b"\n").and_then(|whole| whole.rsplit(|byte| *byte == b'\n').next());

@@ -120,7 +120,7 @@ impl Objects<'_> {
         let entries: Vec<TreeEntry> = self.0.tree(&commit.tree).map_err(read)?;
         let entry = entries.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| unreadable(place(), "not there"))?;
-        self.0.blob(&entry.id).map_err(read)
+        self.0.file(entry).map_err(read)
     }
 
     /// The root of `main` is signed by the first key, which its `genesis.json` names.

@@ -24,6 +24,9 @@ use super::report::{Findings, Question};
 use super::signatures::{Claim, Outbox, Queue};
 use super::tips::Tips;
 
+/// About what is kept of a commit that is no answer's, with its session.
+pub(super) const COMMIT: u64 = 300;
+
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chain {
@@ -274,6 +277,9 @@ impl History {
         match repository.commit(&id) {
             Ok(commit) => {
                 let at = self.nodes.push(id, &commit);
+                if self.nodes.kind(at) != Some(CommitKind::Interaction) {
+                    repository.budget().keep(|| format!("commit {id}"), COMMIT);
+                }
                 let (key, signature) = (commit.key, commit.signature);
                 out.put(Claim { of: number(at), key, signature, payload: commit.payload });
                 if let Some(child) = asked_by {

@@ -43,7 +43,7 @@ impl Checker<'_> {
             _ => return None,
         };
         let entry = entries.iter().rfind(|entry| entry.is_file("rotate.json"))?;
-        Some(canon::parse::<Rotate>(&self.repository.blob(&entry.id).ok()?).ok()?.new_signer)
+        Some(canon::parse::<Rotate>(&self.repository.file(entry).ok()?).ok()?.new_signer)
     }
 
     /// Rotations whose line is in the log, and whose commit is not on `main`: they count all the same.

@@ -77,8 +77,24 @@ pub(super) struct Lines {
     pub sizes: Sizes,
     /// What was signed for somebody, to be found in the log.
     pub receipts: Receipts,
+    /// About what is kept in memory of the lines taken since somebody asked, beyond what an answer takes.
+    pub kept: u64,
     network: Option<Network>,
 }
+
+/// About what is kept of a line behind the segments: its HASH.
+const NEWER: u64 = 48;
+/// Of one that is no line: nothing but a finding, which takes time to spell. A log with a hundred thousand of them is
+/// none.
+const NO_LINE: u64 = 3 << 10;
+/// Of a session.
+const SESSION: u64 = 1 << 10;
+/// Of a line that no commit answers with a digest.
+const OTHER: u64 = 600;
+/// Of a block that is named.
+const BLOCK: u64 = 200;
+/// Of a prompt that has no outcome, and of a session that was never started.
+const LEFT: u64 = 100;
 
 impl Lines {
     /// The log before its first line; without a network, headers can't be judged.
@@ -103,6 +119,7 @@ impl Lines {
             old: HashSet::new(),
             sizes: Sizes::default(),
             receipts: Receipts::default(),
+            kept: 0,
             network,
         }
     }
@@ -120,6 +137,7 @@ impl Lines {
                 findings.unlooked(Question::NotBefore);
                 self.last_record = None;
                 self.state.skip(bytes);
+                self.kept += NO_LINE;
                 self.keep_size();
                 self.receipts.take(self.state.count(), None, self.state.head(), &self.tree);
                 return self.marks.keep(self.state.head(), in_segment);
@@ -141,7 +159,9 @@ impl Lines {
         let rest = bytes.get(65..).unwrap_or_default();
         if let Err(violation) = self.state.accept_spelled(&line, rest) {
             report(&violation, &line, &place.words(), findings);
+            self.kept += LEFT;
         }
+        self.kept += kept_of(&line.event) + if in_segment { 0 } else { NEWER };
         self.take_block(&line, place, findings);
         self.keep_size();
         let number = self.state.count();
@@ -258,6 +278,17 @@ impl Lines {
                 "none by the end of the log",
             );
         }
+    }
+}
+
+/// About what is kept of a line, an answer's apart.
+fn kept_of(event: &Event) -> u64 {
+    match event {
+        Event::Response { .. } => 0,
+        Event::SessionStart { .. } => SESSION + OTHER,
+        Event::BtcAnchor { .. } => BLOCK,
+        event if event.record().is_some() => OTHER,
+        _ => 0,
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, Repository};
 
-use super::history::{Chain, History, Node};
+use super::history::{COMMIT, Chain, History, Node};
 use super::nodes::number;
 use super::report::{Findings, Question};
 
@@ -33,6 +33,7 @@ impl History {
             findings.add(Question::SignedBy, None, place, "a signature by the key in force", "no gpgsig header");
         }
         let at = self.nodes.push_misspelt(id, &commit);
+        repository.budget().keep(|| format!("commit {id}"), COMMIT);
         Some((at, commit.parents))
     }
 

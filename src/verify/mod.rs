@@ -58,7 +58,7 @@ mod witnessed;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::ledger::read::{OpenError, Ref, Repository};
+use crate::ledger::read::{OpenError, Ref, Refusal, Repository};
 use crate::log::read::ReadError;
 use crate::record::block::Network;
 use crate::record::policy::Policy;
@@ -133,6 +133,9 @@ pub enum VerifyError {
     /// A saved position is not this ledger's; [`verify_as`] then checks everything.
     #[error("the saved position does not fit: {0}")]
     Position(#[from] Misfit),
+    /// It would take more than a ledger may.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A repository without any commit, or without one that could be read.
     #[error("nothing to check: no commit of a ledger can be read at {place}")]
     Nothing {
@@ -241,11 +244,15 @@ fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<
     progress.begin(Stage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
     let mut checker = checker::Checker::read(evidence, &repository, start, (terms, progress))?;
+    let within = || repository.budget().refused().map_or(Ok(()), |refusal| Err(VerifyError::Refused(refusal.clone())));
+    within()?;
     if checker.history.nodes.is_empty() {
         return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
     }
     checker.check_all();
+    within()?;
     checker.check_proofs(terms.headers);
+    within()?;
     if let Some(database) = evidence.database {
         database(&mut |store| checker.check_database(store))?;
     }

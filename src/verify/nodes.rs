@@ -191,6 +191,10 @@ impl Nodes {
         self.packed(at).map(|packed| packed.tree)
     }
 
+    /// What its subject names.
+    pub fn kind(&self, at: usize) -> Option<CommitKind> {
+        self.packed(at)?.kind
+    }
     pub fn log(&self, at: usize) -> Option<Hash32> {
         self.packed(at)?.log
     }

@@ -13,6 +13,7 @@ use crate::record::entry::Line;
 use crate::record::epochs::is_cheap;
 use crate::record::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
+use crate::record::limits;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 
@@ -122,7 +123,8 @@ impl Checker<'_> {
     fn read_proofs(&mut self) -> Vec<Claim> {
         let tip = self.history.notes.iter().find(|(name, _)| name == NOTES_OTS).map(|(_, tip)| *tip);
         // What can't be read was named when the notes were walked.
-        let Some(notes) = tip.and_then(|tip| self.repository.notes(&tip).ok()) else { return Vec::new() };
+        let most = if self.saved_base() { limits::NOTE_OBJECTS } else { self.main_lines.len() };
+        let Some(notes) = tip.and_then(|tip| self.repository.notes_within(&tip, most).ok()) else { return Vec::new() };
         let mut heads = Vec::new();
         for (node, line) in self.history.on_main().zip(&self.main_lines) {
             if let (Some(blob), Some(line)) = (notes.get(&node.id), line) {
@@ -136,7 +138,11 @@ impl Checker<'_> {
                 .ok_or_else(|| "a proof of no checkpoint: the commit has none".to_owned())
                 .and_then(|head| claim(&bytes, head))
             {
-                Ok((blocks, _)) if !blocks.is_empty() => claims.push(Claim { line, commit, blocks }),
+                Ok((blocks, _)) if !blocks.is_empty() => {
+                    let kept = u64::try_from(blocks.len()).unwrap_or(u64::MAX).saturating_mul(256);
+                    self.repository.budget().keep(|| format!("{NOTES_OTS}, object {blob}"), kept);
+                    claims.push(Claim { line, commit, blocks });
+                }
                 Ok((_, promised)) => {
                     self.proofs.pending += u64::from(promised);
                     oldest = oldest.or(promised.then_some(commit));

@@ -228,7 +228,7 @@ impl Records {
     pub fn segment_of(&self, number: u64, repository: &Repository) -> Option<(u64, Vec<u8>)> {
         let after = self.segments.partition_point(|(first, _)| *first <= number);
         let (first, blob) = self.segments.get(after.checked_sub(1)?)?;
-        Some((*first, repository.blob(blob).ok()?))
+        Some((*first, repository.segment(blob).ok()?))
     }
 
     /// The lines that have fewer or more commits than they want, in their order; an answer's line that

@@ -4,6 +4,7 @@
 use crate::ledger::Oid;
 use crate::ledger::read::TreeEntry;
 use crate::record::hash::Hash32;
+use crate::record::limits;
 use crate::record::tree::parse_note;
 
 use super::VerifyError;
@@ -51,6 +52,14 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Counts what is kept of the lines taken last.
+    pub(super) fn keep_lines(&mut self, number: u64) {
+        let kept = std::mem::take(&mut self.lines.kept);
+        if kept > 0 {
+            self.repository.budget().keep(|| format!("log line {number}"), kept);
+        }
+    }
+
     fn take_segment(&mut self, node: &Node, file: Option<&mut LogFile>) -> Result<(), VerifyError> {
         // A tree that can't be read, or has no such file, is reported with its commit.
         let entries = self.repository.tree(&node.tree).unwrap_or_default();
@@ -85,7 +94,7 @@ impl Checker<'_> {
     /// A file of a segment; one that can't be read is a finding.
     fn segment_file(&mut self, node: &Node, entries: &[TreeEntry], name: &str) -> Option<(Oid, Vec<u8>)> {
         let entry = entries.iter().rfind(|entry| entry.is_file(name))?;
-        match self.repository.blob(&entry.id) {
+        match self.repository.file(entry) {
             Ok(bytes) => Some((entry.id, bytes)),
             Err(fault) => {
                 let place = format!("{} (object {})", node.file(name), entry.id);
@@ -103,6 +112,15 @@ impl Checker<'_> {
             self.findings.add(Question::Consistent, None, node.file("audit.log"), "whole lines, at least one", actual);
         }
         let count = whole.iter().filter(|byte| **byte == b'\n').count();
+        let shortest = usize::try_from(limits::SHORTEST_LINE).unwrap_or(usize::MAX);
+        if count.saturating_mul(shortest) > whole.len() {
+            // Each would be a finding; all together they are one, and none is taken.
+            self.findings.unlooked(Question::NotBefore);
+            let expected = format!("lines, of at least {shortest} bytes each");
+            let actual = format!("{count} newlines in {} bytes", whole.len());
+            self.findings.add(Question::Consistent, None, node.file("audit.log"), expected, actual);
+            return Ok(());
+        }
         // Mostly the file holds them byte for byte; line by line is for what differs.
         if let Some(same) = file.as_deref_mut()
             && same.compare_whole(whole, u64::try_from(count).unwrap_or(u64::MAX))?
@@ -116,6 +134,10 @@ impl Checker<'_> {
                 file.compare(line, number, &mut self.findings)?;
             }
             self.lines.take(line, Place::Segment { number, commit: &node.id }, &mut self.findings);
+            self.keep_lines(number);
+            if self.repository.budget().refused().is_some() {
+                return Ok(());
+            }
         }
         if let Some(log) = node.log {
             let head = self.lines.state.head();

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ledger::Oid;
 use crate::record::commit::NOTES_WITNESS;
 use crate::record::hash::Hash32;
+use crate::record::limits;
 use crate::record::note::CosignedNote;
 use crate::record::policy::Policy;
 use crate::record::time::Seconds;
@@ -83,14 +84,18 @@ impl Checker<'_> {
     /// Behind a saved position only those of the commits that are read. A notes tree that is none is reported where
     /// its objects are checked.
     pub fn read_outside(&mut self, history: &History) {
-        let tip = history.notes.iter().find(|(name, _)| name == NOTES_WITNESS).map(|(_, tip)| *tip);
-        let notes = tip.and_then(|tip| self.repository.notes(&tip).ok()).unwrap_or_default();
         let on_main: BTreeSet<Oid> = history.on_main().map(|node| node.id).collect();
+        let tip = history.notes.iter().find(|(name, _)| name == NOTES_WITNESS).map(|(_, tip)| *tip);
+        let notes = tip
+            .and_then(|tip| self.repository.notes_within(&tip, self.notes_at_most(&on_main)).ok())
+            .unwrap_or_default();
         for (commit, blob) in notes {
             if self.saved_base() && !on_main.contains(&commit) {
                 continue;
             }
             let Ok(bytes) = self.repository.blob(&blob) else { continue };
+            let kept = 2 * u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            self.repository.budget().keep(|| format!("{NOTES_WITNESS}, object {blob}"), kept);
             let note = std::str::from_utf8(&bytes).ok().and_then(|text| CosignedNote::parse(text).ok());
             self.outside.notes.push((commit, note));
         }
@@ -98,6 +103,11 @@ impl Checker<'_> {
         let noted = self.outside.notes.iter().filter_map(|(_, note)| Some(note.as_ref()?.head.size));
         self.lines.sizes.wanted = given.chain(noted).chain(self.beside.size()).collect();
         self.lines.keep_size();
+    }
+
+    /// How many notes a ref of notes may have: one for each commit on `main`, where all of those are known.
+    pub fn notes_at_most(&self, on_main: &BTreeSet<Oid>) -> usize {
+        if self.saved_base() { limits::NOTE_OBJECTS } else { on_main.len() }
     }
 
     /// Holds every tree head outside against the log, and cosignatures against the policy.
@@ -144,7 +154,7 @@ impl Checker<'_> {
     fn is_head_of(&self, node: &Node, note: &CosignedNote) -> bool {
         let entries = self.repository.tree(&node.tree).unwrap_or_default();
         let entry = entries.iter().rfind(|entry| entry.is_file("checkpoint"));
-        let bytes = entry.and_then(|entry| self.repository.blob(&entry.id).ok());
+        let bytes = entry.and_then(|entry| self.repository.file(entry).ok());
         bytes.is_some_and(|bytes| bytes == note.head.render().as_bytes())
     }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// What a module may import besides itself: whole modules, or paths inside one.
 fn allowed(module: &str) -> Option<&'static [&'static str]> {
     const BELOW_5: &[&str] = &[
+        "os",
         "record",
         "govern",
         "continuity",
@@ -29,6 +30,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
     ];
     // The store's queries and the rows they return; neither `Store`, `Write` nor a database.
     const VERIFY: &[&str] = &[
+        "os",
         "record",
         "govern",
         "continuity",
@@ -60,14 +62,14 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
     ];
     Some(match module {
         // Floor 0.
-        "record" => &[],
+        "os" | "record" => &[],
         // Floor 1.
         "govern" => &["record"],
         "continuity" => &["record", "govern"],
         // Floor 2: not each other.
-        "anchor" | "sight" | "keys" | "log" | "ledger" | "store" | "config" => &["record"],
+        "anchor" | "sight" | "keys" | "log" | "ledger" | "store" | "config" => &["os", "record"],
         // Floor 3. The types of the turn are its door: it takes a compiled prompt and a judgement.
-        "recorder" => &["record", "govern", "continuity", "keys", "log", "ledger", "store"],
+        "recorder" => &["os", "record", "govern", "continuity", "keys", "log", "ledger", "store"],
         // Floor 4.
         "models" => &["record", "recorder"],
         // Floor 5: all below, and one another; never the verifier.

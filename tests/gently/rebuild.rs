@@ -629,8 +629,26 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
     let said = home.fine(&["audit", "rebuild"]);
     assert!(said.contains("restored: lines 1 to ") && said.contains("on record: recover, applied:"), "{said}");
     assert!(said.contains("consistent  yes"), "{said}");
-    // A changed line: refused, on both streams, and the named way out works.
+    // A changed line under a signed tree head: said at the next ask, and mended, with the file set aside.
+    home.fine(&["ask", "before"]);
     let log = fs::read_to_string(home.file("audit.log")).unwrap();
+    let changed = log.replacen("seq:2", "seq:3", 1);
+    fs::write(home.file("audit.log"), &changed).unwrap();
+    let asked = home.run(&["ask", "after"]);
+    let words = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(asked.status.success() && words.contains("audit.log was changed: its line "), "{words}");
+    assert_eq!(home.run(&["audit", "verify"]).status.code(), Some(1));
+    let mended = home.fine(&["audit", "rebuild"]);
+    assert!(mended.contains("audit.log.torn"), "{mended}");
+    assert!(fs::read_to_string(home.file("audit.log")).unwrap().starts_with(&log));
+    assert!(fs::read_to_string(home.file("audit.log.torn")).unwrap().starts_with(&changed));
+    home.fine(&["audit", "verify"]);
+    fs::rename(home.file("audit.log.torn"), home.file("aside")).unwrap();
+    // Without a signed head nobody can say which is right: refused, on both streams, and the named way out works.
+    let log = fs::read_to_string(home.file("audit.log")).unwrap();
+    let store = rusqlite::Connection::open(home.file("gently.db")).unwrap();
+    store.execute("UPDATE head SET checkpoint = NULL", []).unwrap();
+    drop(store);
     fs::write(home.file("audit.log"), log.replacen("seq:2", "seq:3", 1)).unwrap();
     let refused = home.run(&["audit", "rebuild", "--json"]);
     assert_eq!(refused.status.code(), Some(1));
@@ -639,6 +657,7 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
     fs::rename(home.file("audit.log"), home.file("audit.log.changed")).unwrap();
     home.fine(&["audit", "rebuild"]);
     assert!(fs::read_to_string(home.file("audit.log")).unwrap().starts_with(&log));
+    home.fine(&["ask", "signed again"]);
     home.fine(&["audit", "verify"]);
 }
 

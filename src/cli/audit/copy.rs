@@ -18,6 +18,7 @@ use std::process::{Command, Output};
 
 use etcetera::BaseStrategy as _;
 
+use crate::cli::git::PROTOCOLS;
 use crate::cli::walk::{is_ancestor, is_ledger_ref, refs};
 use crate::ledger::Oid;
 use crate::ledger::read::Repository;
@@ -27,8 +28,6 @@ use crate::verify::{Finding, Question, Report};
 
 use super::target::TargetError;
 
-/// How git may reach a copy; `ext::` and other helpers run programs.
-const PROTOCOLS: [&str; 5] = ["https", "http", "ssh", "git", "file"];
 /// Where each ref was, in the cache.
 const SEEN: &str = "seen.json";
 
@@ -155,12 +154,8 @@ impl Copy {
 
     /// The user's own git and settings, and none of this process's repository; it asks nobody for a password.
     fn git(&self) -> Command {
-        let mut git = Command::new("git");
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"] {
-            git.env_remove(name);
-        }
-        git.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")).env("LC_ALL", "C");
-        git.args(["-c", "core.hooksPath=/dev/null", "-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false"]);
+        let mut git = crate::cli::git::git();
+        git.env("GIT_TERMINAL_PROMPT", "0");
         git
     }
 

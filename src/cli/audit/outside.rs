@@ -43,7 +43,7 @@ pub(super) fn read_copy(copy: &Path) -> Result<Vec<OutsideHead>, TargetError> {
         let tree = repository.tree(&commit.tree).map_err(|e| failed(format!("commit {id}: {}", e.actual())))?;
         let entry = tree.iter().find(|entry| entry.is_file("checkpoint"));
         let entry = entry.ok_or_else(|| failed(format!("commit {id} has no tree head")))?;
-        let bytes = repository.blob(&entry.id).map_err(|e| failed(format!("commit {id}: {}", e.actual())))?;
+        let bytes = repository.file(entry).map_err(|e| failed(format!("commit {id}: {}", e.actual())))?;
         let text = String::from_utf8_lossy(&bytes);
         let note = CosignedNote::parse(&text).map_err(|e| failed(format!("commit {id}: {e}")))?;
         heads.push(OutsideHead { place: format!("{name}, commit {id}"), note });

@@ -196,7 +196,7 @@ fn in_ledger(path: &Path) -> Result<(usize, usize), String> {
     for (_, commit) in &chain {
         let tree = repository.tree(&commit.tree).map_err(|e| e.actual())?;
         if let Some(entry) = tree.iter().find(|entry| entry.name == "audit.log") {
-            let segment = repository.blob(&entry.id).map_err(|e| e.actual())?;
+            let segment = repository.segment(&entry.id).map_err(|e| e.actual())?;
             lines += segment.iter().filter(|byte| **byte == b'\n').count();
         }
     }

@@ -1,12 +1,14 @@
 //! Which ledger is looked at: a home, a repository or a bundle.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::record::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Database, Evidence, Look, Report, Terms, VerifyError, Wanted, verify_as, verify_in_use};
+use crate::verify::{
+    Database, Evidence, Finding, Look, Question, Report, Terms, VerifyError, Wanted, verify_as, verify_in_use,
+};
 
 use super::TargetArgs;
 use super::copy::{self, Copy};
@@ -124,6 +126,8 @@ pub(super) struct Target {
     in_use: bool,
     places: Places,
     opened: Option<Opened>,
+    /// A home that has lost its database: where it was.
+    lost: Option<PathBuf>,
 }
 
 impl Target {
@@ -145,6 +149,7 @@ impl Target {
                 in_use: false,
                 places: Places { folder: args.headers.clone(), home: None },
                 opened: Some(opened),
+                lost: None,
             });
         }
         let home = home.ok_or(TargetError::NoHome)?;
@@ -162,7 +167,9 @@ impl Target {
         let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
         let places = Places { folder: Some(folder), home: Some(home.to_owned()) };
         let checkpoint = Some(beside(&log));
-        Ok(Target { repository, log: Some(log), checkpoint, signers, database, in_use: true, places, opened: None })
+        // What has keys is a home, and no copy of a ledger's public part.
+        let lost = (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
+        Ok(Target { repository, log: Some(log), checkpoint, signers, database, in_use: true, places, opened: None, lost })
     }
 
     /// The copy in the cache, when an address was named.
@@ -192,7 +199,21 @@ impl Target {
         let find = |wanted: &Wanted| self.places.find(wanted);
         let terms = Terms { headers: Some(&find), ..terms };
         let check = if self.in_use { verify_in_use } else { verify_as };
-        Ok(check(&evidence, terms)?)
+        let mut report = check(&evidence, terms)?;
+        if let Some(lost) = &self.lost {
+            let answers = report.commits.get(&CommitKind::Interaction).copied().unwrap_or_default();
+            report.found(Finding {
+                question: Question::Complete,
+                place: lost.display().to_string(),
+                expected: "the database of this home, which had the only texts and salts".to_owned(),
+                actual: format!(
+                    "nothing: the texts of {answers} answers and of every artifact are lost, and none can be opened any \
+                     more; restore a backup (gently restore FILE, into a new place)"
+                ),
+                session: None,
+            });
+        }
+        Ok(report)
     }
 }
 
@@ -253,11 +274,8 @@ impl Unpacked {
         let failed = |reason: String| TargetError::Bundle { path: bundle.to_owned(), reason };
         let bundle_path = std::path::absolute(bundle).map_err(|e| failed(e.to_string()))?;
         let unpacked = Unpacked { folder: fresh_folder().map_err(|e| failed(e.to_string()))? };
-        let mut git = Command::new("git");
         // The caller's repository, hooks and settings have no say in what is looked at.
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"] {
-            git.env_remove(name);
-        }
+        let mut git = crate::cli::git::git();
         git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_TERMINAL_PROMPT", "0");
         git.args(["clone", "--quiet", "--mirror", "--template=", "--"]).arg(&bundle_path).arg(unpacked.repository());
         let output = git.output().map_err(|e| failed(format!("git does not run ({e}); install git")))?;

@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
+use crate::home::PRIVATE;
 use crate::recorder::Paths;
 use crate::store::StoreError;
 use crate::store::sqlite::Sqlite;
 
 use super::{Check, shell};
 
-/// What only its owner may touch, and the widest mode it may have.
-const PRIVATE: [(&str, u32); 5] =
-    [("keys", 0o700), ("keys/auth.key", 0o600), ("keys/signing.key", 0o600), ("gently.db", 0o600), ("", 0o755)];
+/// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
+const KEYS: [(&str, u32); 3] = [("keys", 0o700), ("keys/auth.key", 0o600), ("keys/signing.key", 0o600)];
 
 /// Whether others can read or change what is private.
 pub fn modes(root: &Path) -> Check {
     let mut wrong = Vec::new();
     let mut mend = Vec::new();
-    for (name, widest) in PRIVATE {
-        let path = root.join(name);
+    for (name, widest) in KEYS.into_iter().chain(PRIVATE) {
+        let path = if name.is_empty() { root.to_owned() } else { root.join(name) };
         // What is missing is another check's affair; the auth key may be in the environment.
         let Ok(found) = std::fs::symlink_metadata(&path) else { continue };
         let mode = permissions(&found);
@@ -27,7 +27,7 @@ pub fn modes(root: &Path) -> Check {
         }
     }
     if wrong.is_empty() {
-        return Check::ok("modes", "keys and database are their owner's alone");
+        return Check::ok("modes", "home, keys, database and configuration are their owner's alone");
     }
     Check::fail("modes", wrong.join(", "), mend.join(" && "))
 }

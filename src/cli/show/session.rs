@@ -37,6 +37,15 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
     Ok(print(&if json { format!("{}\n", account.facts()) } else { account.text() }))
 }
 
+/// The block that a session started under; none when its start can't be found.
+pub fn start_block(store: &dyn Find, row: &SessionRow) -> Result<Option<Block>, StoreError> {
+    let first = store.exchange_at(row.uuid, 1)?.map(|first| first.prompt_line);
+    let from = first.map_or_else(|| store.head().map(|head| head.lines), Ok)?;
+    let Some(start) = store.start_commit(row, from)? else { return Ok(None) };
+    let document: Option<SessionDoc> = file(store, &start, "session.json")?.and_then(|bytes| canon::parse(&bytes).ok());
+    Ok(document.map(|document| document.block))
+}
+
 impl Account {
     fn of(store: &dyn Find, row: SessionRow) -> Result<Account, StoreError> {
         let mut exchanges = Vec::new();

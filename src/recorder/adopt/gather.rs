@@ -127,7 +127,8 @@ impl Gathering<'_> {
             let raw = self.repository.commit_bytes(&id).map_err(|e| failed(&e))?;
             let mut files = BTreeMap::new();
             for entry in self.repository.tree(&commit.tree).map_err(|e| failed(&e))? {
-                files.insert(entry.name, self.repository.blob(&entry.id).map_err(|e| failed(&e))?);
+                let content = self.repository.file(&entry).map_err(|e| failed(&e))?;
+                files.insert(entry.name, content);
             }
             segments.extend(files.remove("audit.log"));
             let reference = reference.to_owned();

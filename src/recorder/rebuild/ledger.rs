@@ -280,7 +280,7 @@ pub fn line_in_segments(store: &Sqlite, head: &Head, ledger: &Ledger, n: u64) ->
         if let Some(row) = store.commits(from, to).ok()?.into_iter().find(|row| holds(row.segment)) {
             let commit = repository.commit(&row.id.parse().ok()?).ok()?;
             let entry = repository.tree(&commit.tree).ok()?.into_iter().find(|entry| entry.name == "audit.log")?;
-            let text = String::from_utf8(repository.blob(&entry.id).ok()?).ok()?;
+            let text = String::from_utf8(repository.file(&entry).ok()?).ok()?;
             let at = usize::try_from(n - row.segment?.0).ok()?;
             return text.lines().nth(at).map(str::to_owned);
         }

@@ -9,7 +9,7 @@ use crate::log::append::{AppendError, Appender};
 use crate::log::read::{LogReader, Piece, ReadError};
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::record::tree::Frontier;
+use crate::record::tree::{Frontier, parse_note};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Head, Read as _};
 
@@ -72,6 +72,7 @@ impl Found {
 /// Holds the database's lines against each other, the head and the log; refuses at the first difference.
 pub fn look(store: &Sqlite, head: &Head, path: &Path, ledger: Option<&Ledger>) -> Result<Found, RecorderError> {
     let mut log = Log::open(path, head.bytes)?;
+    log.signed = is_signed(head);
     let mut chain = Chain { before: Hash32::GENESIS, head: Hash32::GENESIS, bytes: 0, frontier: Frontier::new() };
     let segments = |number: u64| ledger.and_then(|ledger| line_in_segments(store, head, ledger, number - 1));
     let mut number = 0;
@@ -89,6 +90,16 @@ pub fn look(store: &Sqlite, head: &Head, path: &Path, ledger: Option<&Ledger>) -
         return Err(own_fault(head.lines + 1, said, None, None).into());
     }
     log.end(head)
+}
+
+/// Whether the database has a signed tree head over exactly its lines: then a log that has other words in an old line was
+/// changed, and whoever changed it had no key. That the lines are those under the root is checked with the head.
+fn is_signed(head: &Head) -> bool {
+    let note = head.checkpoint.as_deref().and_then(|text| parse_note(text).ok());
+    let own = Frontier::from_bytes(&head.frontier).ok();
+    note.zip(own).is_some_and(|(note, own)| {
+        (note.size, note.root) == (head.lines, own.root()) && own.size() == head.lines && note.verify(&head.signer)
+    })
 }
 
 /// The lines of the database so far.
@@ -170,6 +181,10 @@ struct Log<'a> {
     /// The longest it can be.
     most: u64,
     found: Found,
+    /// The key in force has signed what the database says.
+    signed: bool,
+    /// A line was changed: what follows is read to its end, and not compared.
+    changed: bool,
 }
 
 impl<'a> Log<'a> {
@@ -177,12 +192,14 @@ impl<'a> Log<'a> {
         let failed = |e: String| RecorderError::Unapplied { what: "reading audit.log", reason: e };
         let found = Found { here: 0, bytes: 0, torn: 0, strange: false };
         match std::fs::metadata(path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Log { path, reader: None, len: 0, most, found }),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                Ok(Log { path, reader: None, len: 0, most, found, signed: false, changed: false })
+            }
             Err(e) => Err(failed(e.to_string())),
             Ok(file) if !file.is_file() => Err(failed(AppendError::NotAFile { path: path.to_owned() }.to_string())),
             Ok(file) => {
                 let reader = LogReader::open(path).map_err(|e| failed(e.to_string()))?;
-                Ok(Log { path, reader: Some(reader), len: file.len(), most, found })
+                Ok(Log { path, reader: Some(reader), len: file.len(), most, found, signed: false, changed: false })
             }
         }
     }
@@ -216,8 +233,19 @@ impl<'a> Log<'a> {
     }
 
     /// Holds what the log has at a line against the database's; `before` is the HASH of the line before.
+    ///
+    /// A changed line that does not follow from the one before it belongs to no history. Where the database's lines are
+    /// under a signed tree head, the file is set aside and written anew; else nobody can say which of the two is right.
     fn compare(&mut self, number: u64, of_log: Option<OfLog>, text: &str, before: Hash32) -> Result<(), RecorderError> {
+        if self.changed {
+            return Ok(());
+        }
+        let follows = |line: &str| Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(before));
         match of_log {
+            Some(OfLog::Line(line)) if line != text && self.signed && !follows(&line) => {
+                (self.changed, self.found.strange) = (true, true);
+                Ok(())
+            }
             None => Ok(()),
             Some(OfLog::Line(line)) if line == text => {
                 self.found.here += 1;
@@ -234,7 +262,7 @@ impl<'a> Log<'a> {
                 Ok(())
             }
             Some(OfLog::Line(line)) => {
-                let follows = Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(before));
+                let follows = follows(&line);
                 Err(differs(number, text, format!("'{line}'"), follows).into())
             }
             Some(OfLog::Torn(bytes) | OfLog::Foreign(bytes)) => {

@@ -73,6 +73,9 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
             what,
             reason: format!("{error}: is the disk full, or a limit on the size of files set? Make room and ask again"),
         },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Damaged { what, reason: error.to_string() }
+        }
         _ => StoreError::Sqlite { what, reason: error.to_string() },
     }
 }

@@ -1,0 +1,231 @@
+//! What the operating system is asked for beyond `std`: files that are files, and limits of this process.
+//!
+//! A folder that somebody hands over may hold a pipe where a ref should be, or a symlink to another file of the
+//! reader's. So whatever is read from it is opened without following a link and without waiting, and is asked what it
+//! is before a byte is read.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// What a path names that is no regular file, as an error's words.
+fn not_regular(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{what}, not a regular file: it is not followed"))
+}
+
+/// What kind of thing this is, in a word or two.
+pub fn kind_of(kind: std::fs::FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a pipe";
+        } else if kind.is_socket() {
+            return "a socket";
+        } else if kind.is_char_device() || kind.is_block_device() {
+            return "a device";
+        }
+    }
+    match kind {
+        kind if kind.is_symlink() => "a symlink",
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_file() => "a file",
+        _ => "something else",
+    }
+}
+
+/// Opens a regular file for reading; anything else at that path is an error that says what it is, and nothing waits.
+#[cfg(unix)]
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = match open(path, flags, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        // What a link is answered with differs between systems, and a socket can't be opened at all.
+        Err(error) => {
+            return Err(match std::fs::symlink_metadata(path) {
+                Ok(found) if !found.is_file() => not_regular(kind_of(found.file_type())),
+                _ => error.into(),
+            });
+        }
+    };
+    let found = file.metadata()?;
+    if found.is_file() { Ok(file) } else { Err(not_regular(kind_of(found.file_type()))) }
+}
+
+/// Opens a regular file for reading.
+#[cfg(not(unix))]
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let found = std::fs::symlink_metadata(path)?;
+    if found.is_file() { File::open(path) } else { Err(not_regular(kind_of(found.file_type()))) }
+}
+
+/// Opens a file of mode 0600 as it is, and makes an empty one where there is none; no link is followed, nothing is cut.
+///
+/// For locks: whoever put a link there would have it lock, make or empty a file of his choice.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    let opened = {
+        use rustix::fs::{Mode, OFlags, open};
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        open(path, flags, Mode::RUSR | Mode::WUSR).map(File::from)
+    };
+    #[cfg(not(unix))]
+    let opened = std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    match (opened, std::fs::symlink_metadata(path)) {
+        (_, Ok(found)) if !found.is_file() => Err(not_regular(kind_of(found.file_type()))),
+        (opened, _) => Ok(opened?),
+    }
+}
+
+/// Reads a regular file that has at most so many bytes.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let mut bytes = Vec::new();
+    // One byte more shows that there are more, also of a file that grows meanwhile.
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
+        return Ok(bytes);
+    }
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes")))
+}
+
+/// Writes a new file, or replaces a regular one, under its name: nothing is written through a link, and whoever reads
+/// meanwhile sees the old file or the new one. With `mode`, as permissions.
+pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    use std::io::Write as _;
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => return Err(not_regular(kind_of(found.file_type()))),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let beside = path.with_file_name(name);
+    let _ = std::fs::remove_file(&beside);
+    let mut options = std::fs::OpenOptions::new();
+    // `create_new` follows no link: the name must be free.
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    let written = options.open(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        #[cfg(unix)]
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+        file.sync_all()
+    });
+    let placed = written.and_then(|()| std::fs::rename(&beside, path));
+    if placed.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    placed
+}
+
+/// Nothing of this process's memory is written to the disk when it crashes: there are texts and keys in it.
+pub fn no_core_dump() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let hard = getrlimit(Resource::Core).maximum;
+        // What was lowered can't fail; a system that has no such limit writes no core either.
+        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: hard });
+    }
+    #[cfg(target_os = "linux")]
+    {
+        // A core that goes to a program (`core_pattern` with a pipe) is not kept off by the limit.
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    }
+}
+
+/// Ends the process when something takes too long, unless it is dropped before.
+#[derive(Debug)]
+pub struct Deadline {
+    /// Dropped with it, which ends the wait.
+    _ended: std::sync::mpsc::Sender<()>,
+}
+
+impl Deadline {
+    /// From now on; `late` is run just before the process ends with this exit code.
+    pub fn start(within: std::time::Duration, code: i32, late: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+        let (ended, end) = std::sync::mpsc::channel();
+        std::thread::Builder::new().name("deadline".to_owned()).spawn(move || {
+            if end.recv_timeout(within) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                late();
+                std::process::exit(code);
+            }
+        })?;
+        Ok(Deadline { _ended: ended })
+    }
+}
+
+/// Bounds the address space of this process, unless it is bounded closer already.
+pub fn bound_memory(bytes: u64) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let found = getrlimit(Resource::As);
+        if found.current.is_none_or(|current| current > bytes) {
+            let _ = setrlimit(Resource::As, Rlimit { current: Some(bytes), maximum: found.maximum });
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = bytes;
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn why(result: io::Result<impl std::fmt::Debug>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn only_regular_files_are_opened_and_nothing_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), b"text").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        symlink(at("gone"), at("dangling")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+        assert!(made.success());
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        assert_eq!(read_regular(&at("file"), 4).unwrap(), b"text");
+        assert!(why(read_regular(&at("file"), 3)).contains("more than 3 bytes"));
+        for (name, what) in [
+            ("link", "a symlink"),
+            ("dangling", "a symlink"),
+            ("folder", "a folder"),
+            ("pipe", "a pipe"),
+            ("socket", "a socket"),
+        ] {
+            assert!(why(open_regular(&at(name))).starts_with(what), "{name}: {}", why(open_regular(&at(name))));
+            assert!(why(replace_file(&at(name), b"new", 0o600)).starts_with(what), "{name}");
+            assert!(why(open_private(&at(name))).starts_with(what), "{name}");
+        }
+        assert!(why(open_regular(Path::new("/dev/zero"))).starts_with("a device"));
+        assert_eq!(open_regular(&at("gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(std::fs::read(at("file")).unwrap(), b"text");
+        drop(open_private(&at("file")).unwrap());
+        drop(open_private(&at("lock")).unwrap());
+        assert_eq!(std::fs::metadata(at("lock")).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read(at("file")).unwrap(), b"text");
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_with_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        for (text, mode) in [("one", 0o644), ("two", 0o600)] {
+            replace_file(&path, text.as_bytes(), mode).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
