@@ -1339,7 +1339,7 @@ class Check:
         self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
         self.key, self.first_key, self.next_key, self.allowed = None, None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
-        self.positions, self.newest = {}, None
+        self.positions, self.newest, self.reached, self.rotated_to = {}, None, {}, {}
         # headers and signatures
         self.headers, self.anchors, self.local_starts, self.headless = 0, 0, 0, []
         # What could not be looked at: starts, ends and anchors; signatures.
@@ -1468,17 +1468,44 @@ class Check:
         self.main.reverse()
         self.positions = {oid: n for n, oid in enumerate(self.main)}
 
+    def reached_on_main(self, oid):
+        """The highest position on main among a commit and its ancestors; -1 when there is none."""
+        todo = [oid]
+        while todo:
+            at = todo[-1]
+            parents = [] if at in self.positions else [p for p in self.nodes[at].parents if p in self.nodes]
+            missing = [p for p in parents if p not in self.reached]
+            if missing:
+                todo.extend(missing)
+                continue
+            self.reached[at] = self.positions.get(at, max((self.reached[p] for p in parents), default=-1))
+            todo.pop()
+        return self.reached[oid]
+
+    def key_without_line(self, oid):
+        """The key in force for a commit whose line is not known: that of the last rotation before it on main; behind the
+        last segment, with no log at hand, the newest there is."""
+        newest = self.newest_key()
+        if self.apart or self.first_key is None:
+            return newest
+        reached = self.reached_on_main(oid) - (oid in self.positions)
+        key = self.first_key
+        for rotation in self.main[1:max(reached, 0) + 1]:
+            if rotation in self.rotated_to:
+                key = self.rotated_to[rotation]
+        return key
+
     def newest_key(self):
         """The newest key in main: under it stand commits whose line is not known."""
         if self.first_key is None:
             return None
         if self.newest is None:
-            self.newest = self.first_key
+            self.newest, self.rotated_to = self.first_key, {}
             for oid in self.main[1:]:
                 if self.nodes[oid].kind == "key_rotate" and spelled(self.git.read(oid, "commit", MAX_COMMIT))[0]:
                     document = self.read_document(oid, "rotate.json")
                     if fields(document, DOCUMENTS["rotate.json"]) is None:
-                        self.newest = read_key(document["new_signer"])
+                        self.newest = self.rotated_to[oid] = read_key(document["new_signer"])
         return self.newest
 
     def read_document(self, oid, name):
@@ -1578,8 +1605,8 @@ class Check:
         covered, here, torn, lines_at = self.number, self.number, False, {}
         if self.checkpoint and self.checkpoint[2] > here and self.first_key:
             text, origin, size, _, ident, signature = self.checkpoint
-            key = self.in_force(size)
-            if ident == key_id(origin, LOG_KEY, key) and self.holds(key, text, signature):
+            key = self.newest_key()
+            if origin == self.origin and ident == key_id(origin, LOG_KEY, key) and self.holds(key, text, signature):
                 covered = size
         # What of it a commit names, by the first line that claims its HASH; read in pieces, as nobody signed it yet.
         left, rest, at = self.log_size - start, b"", start
@@ -1695,7 +1722,7 @@ class Check:
         if self.key is None:
             return
         self.same(place, "origin", self.origin, origin)
-        key = self.key if node.log in self.record_lines else self.newest_key()
+        key = self.key
         if key_id != sha256(origin.encode() + b"\n\x01" + key).digest()[:4] or not self.holds(key, text, signature):
             self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
@@ -2073,7 +2100,7 @@ class Check:
             self.unseen_headers += kind in ("session_start", "session_end")
             return None
         raw, match, signed = parsed
-        self.signature(raw, match, signed, place, self.key if line else self.newest_key())
+        self.signature(raw, match, signed, place, self.key if line else self.key_without_line(oid))
         document, blobs, record = self.read_files(match.group(1).decode(), kind, place)
         if document is None:
             self.check_dates(match, line.time if line else None, place)
@@ -2123,7 +2150,7 @@ class Check:
         """Of a commit that belongs to no line of its kind."""
         parsed = self.parse(oid, self.place(oid))
         if parsed:
-            self.signature(*parsed, self.place(oid), self.newest_key())
+            self.signature(*parsed, self.place(oid), self.key_without_line(oid))
 
     def ask_ssh_keygen(self, place, key, payload, armor):
         self.asked += 1
@@ -2416,7 +2443,8 @@ class Check:
             self.find("complete", place, "a log of %d lines" % size, "%d lines that are signed and here" % self.number)
         elif self.sizes[size] is not None:
             self.same(place, "root", self.sizes[size][0].hex(), root.hex())
-        key = self.in_force(size)
+        # Behind the last segment it is the newest of main that is in force: a rotation is a segment's end.
+        key = self.newest_key() if size > self.in_segments else self.in_force(size)
         if key and (ident != key_id(origin, LOG_KEY, key) or not self.holds(key, text, signature)):
             self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 

@@ -95,6 +95,8 @@ pub struct Asked {
     pub context: Vec<ArtifactRef>,
     /// What was declared, and what that came to.
     pub referred: TurnContext,
+    /// How many of the last turns were not declared, as `context.json` allows no more references.
+    pub unfit: u64,
     /// What somebody wanted to have done: on record, awaiting approval, done by nobody.
     pub actions: Vec<Action>,
 }
@@ -163,18 +165,18 @@ pub async fn ask(
             done => break (clean, done.map_err(AskError::Prompt)?),
         }
     };
-    let (removed, Begun { outcome, referred }) = (clean.removed, begun);
+    let (removed, Begun { outcome, referred, unfit }) = (clean.removed, begun);
     let (prompt, injected) = match outcome {
         Ok((prompt, injected)) => (*prompt, injected),
         Err((on_record, fault)) => {
             let actions = on_record.actions.clone();
             let turn = Turn::Refused(*on_record, fault);
-            return Ok(Asked { turn, resumed, removed, actions, context: Vec::new(), referred });
+            return Ok(Asked { turn, resumed, removed, actions, context: Vec::new(), referred, unfit });
         }
     };
     let mut actions = prompt.actions().to_vec();
     let turn = call(house, model, prompt, &mut actions, patience).await?;
-    Ok(Asked { turn, resumed, removed, actions, context: injected, referred })
+    Ok(Asked { turn, resumed, removed, actions, context: injected, referred, unfit })
 }
 
 /// Why no model may be asked.
@@ -262,6 +264,7 @@ type Unsent = (Box<RecordedRefusal>, Option<CompileFault>);
 struct Begun {
     outcome: Result<Sent, Unsent>,
     referred: TurnContext,
+    unfit: u64,
 }
 
 /// Refers, decides, recalls, compiles, and records what came of it.
@@ -277,7 +280,7 @@ async fn record(
     let Seen { sight, salt, action_salts } = seen;
     let rules = (house.kernel, house.context);
     let referred = refer(house.store, rules, Some(session), question.standing, question.declared)?;
-    let context = referred.context.clone();
+    let (context, unfit) = (referred.context.clone(), referred.unfit);
     let counts = count(house.store, house.kernel, &context, now)?;
     let refuse = async |refusal, authority_state, fault, salt, action_salts| {
         let refused = RefusedPrompt {
@@ -294,7 +297,7 @@ async fn record(
             now,
         };
         let on_record = Box::new(house.recorder.refuse(refused).await?);
-        Ok(Begun { outcome: Err((on_record, fault)), referred: context.clone() })
+        Ok(Begun { outcome: Err((on_record, fault)), referred: context.clone(), unfit })
     };
     let authority_state = match decided(house.kernel, text, model.id(), &context, counts) {
         Ok(state) => state,
@@ -345,5 +348,5 @@ async fn record(
         now,
     };
     let prompt = Box::new(house.recorder.prompt(prompt).await?);
-    Ok(Begun { outcome: Ok((prompt, injected)), referred: context })
+    Ok(Begun { outcome: Ok((prompt, injected)), referred: context, unfit })
 }

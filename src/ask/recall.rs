@@ -37,6 +37,16 @@ pub enum Reference {
     Id(String),
 }
 
+impl Reference {
+    /// How many of the last turns it names, if it names those.
+    pub(super) fn last(&self) -> Option<u32> {
+        match self {
+            Reference::Last(most) => Some(*most),
+            Reference::Exchange(_) | Reference::Id(_) => None,
+        }
+    }
+}
+
 impl std::fmt::Display for Reference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -88,7 +98,7 @@ pub fn recall(
             history.extend(turns.candidate(turn, relevance, "deep")?);
         }
     }
-    let Referred { context, turns: declared, kept } = referred.clone();
+    let Referred { context, turns: declared, kept, .. } = referred.clone();
     Ok(Recalled { found, rivals, declared, kept, block: context.block(), deep: history })
 }
 

@@ -1,7 +1,7 @@
 //! What a question declares as its context, and what the record has of it: the client's part, and the looking up.
 //!
-//! The client declares ids; the core resolves them and adds none. `last:N` is declared here, as the ids of the last N
-//! events before the question on its way back to the thread's first turn.
+//! The client declares ids; the core resolves them and adds none. `last:N` is declared here, as the ids of what was said
+//! in the last N turns before the question, on its way back to the thread's first.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,16 +10,17 @@ use uuid::Uuid;
 
 use crate::continuity::candidate::TurnCandidate;
 use crate::continuity::declared::TurnContext;
-use crate::continuity::gates::gate_turn;
+use crate::continuity::gates::{Kept, gate_turn};
 use crate::continuity::refs::{Found, Lookup};
 use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::redact;
 use crate::record::bundle::NamedHash;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
 use crate::record::context::event::{
     Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
 };
 use crate::record::context::json::JsonFault;
-use crate::record::context::spec::{DeclaredRef, Effect};
+use crate::record::context::spec::{DeclaredRef, Effect, Resolved};
 use crate::record::context::turn::Counts;
 use crate::record::time::Seconds;
 use crate::recorder::{POLICY, thread_id};
@@ -45,6 +46,8 @@ pub struct Referred {
     pub turns: Vec<TurnCandidate>,
     /// Ids that were kept out, with the rule.
     pub kept: Vec<(String, String)>,
+    /// How many turns of `last:N` were not declared, as the configuration allows no more references.
+    pub unfit: u64,
 }
 
 /// How far back `last:N` goes at most, in turns.
@@ -65,72 +68,104 @@ pub fn refer(
         Some(parent) => Some(parent),
         None => store.newest_turn(thread)?,
     };
-    let labelled = declare(store, config, parent, declared)?;
+    let Declaration { ids: labelled, unfit } = declare(store, config, parent, declared)?;
     let refs: Vec<DeclaredRef> = labelled.iter().map(|(id, _)| DeclaredRef::event(id.clone())).collect();
     let record = Record { turns: RefCell::new(Turns::of(store)), store, found: RefCell::default() };
     let context = TurnContext::resolve(config, (thread, parent), &refs, kernel.rules().rings.declared(), &record)?;
     let mut found = record.found.into_inner();
     let mut turns = Vec::new();
-    for (reference, event) in context.resolved().map_or(&[][..], |resolved| &resolved.refs) {
+    for (reference, event) in context.resolved().into_iter().flat_map(Resolved::shown) {
         let label = labelled.iter().find(|(id, _)| *id == reference.ref_id).map(|(_, label)| label.clone());
         let candidate = event.place().id.parse().ok().and_then(|id| found.remove(&id));
         turns.extend(candidate.map(|turn| TurnCandidate { declared: label.unwrap_or_default(), ..turn }));
     }
     let left = context.transformations().iter().filter(|made| made.effect == Effect::LeftOut);
     let kept = left.map(|made| (made.ref_id.clone(), made.rule.clone())).collect();
-    Ok(Referred { context, turns, kept })
+    Ok(Referred { context, turns, kept, unfit })
 }
 
-/// Ids with how each was declared.
+/// What a question declares.
+struct Declaration {
+    /// Ids with how each was declared.
+    ids: Vec<(String, String)>,
+    /// How many turns of `last:N` had no place among the references that the configuration allows.
+    unfit: u64,
+}
+
+/// Longest id that is declared as it was typed, in characters.
+const MOST_TYPED: usize = 200;
+
+/// The ids that are declared. Which they are depends on the turns before and what policy said of them, never on whether or
+/// what a model answered: a turn takes the room of two references, and is declared by two where it was allowed.
 fn declare(
     store: &dyn Recall,
     config: &ContextConfig,
     parent: Option<Uuid>,
     declared: &Declared,
-) -> Result<Vec<(String, String)>, StoreError> {
+) -> Result<Declaration, StoreError> {
     let mut ids: Vec<(String, String)> = Vec::new();
     let rules = config.rules();
     let expanded = declared.refs.is_empty() && !declared.none && rules.empty_refs_policy == EmptyRefs::Expand;
-    let newest = u32::try_from(rules.expand_last_n.saturating_mul(2)).unwrap_or(u32::MAX);
-    let expansion = [Reference::Last(newest)];
+    let expansion = [Reference::Last(u32::try_from(rules.expand_last_n).unwrap_or(u32::MAX))];
     let refs = if expanded { &expansion[..] } else { &declared.refs };
     for reference in refs {
-        let label = match reference {
-            Reference::Last(_) => reference.to_string(),
-            Reference::Exchange(_) => "exchange".to_owned(),
-            Reference::Id(_) => "event".to_owned(),
-        };
-        let found = match reference {
-            Reference::Last(most) => last(store, parent, *most)?,
-            Reference::Exchange(id) => {
-                let said = said(store, *id)?;
-                // A turn from before threads: the core says that it has no events.
-                if said.is_empty() { vec![id.to_string()] } else { said }
+        match reference {
+            Reference::Last(_) => {}
+            Reference::Exchange(id) => ids.extend(said(store, *id)?.into_iter().map(|id| (id, "exchange".to_owned()))),
+            // What names nothing is declared as it was typed; it may hold anything.
+            Reference::Id(id) => {
+                let typed: String = redact(id).clean.as_str().chars().take(MOST_TYPED).collect();
+                ids.push((typed, "event".to_owned()));
             }
-            Reference::Id(id) => vec![id.clone()],
-        };
-        ids.extend(found.into_iter().map(|id| (id, label.clone())));
+        }
     }
-    Ok(ids)
+    // What is named one by one comes first; the last turns take the room that is left, two references each.
+    let mut unfit = 0;
+    let mut room = rules.max_refs.saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
+    for (reference, most) in refs.iter().filter_map(|one| Some((one, one.last()?))) {
+        let (last, left) = last(store, parent, most, &mut room)?;
+        unfit += left;
+        ids.extend(last.into_iter().map(|id| (id, reference.to_string())));
+    }
+    Ok(Declaration { ids, unfit })
 }
 
-/// What was said in a turn: ids of its INTENT and EXECUTION.
+/// What a turn is declared by: its INTENT and its EXECUTION. One that was allowed and has no answer, or none yet, is named
+/// twice, so that no limit tells it from one that has; what was denied never has one. A turn from before threads is
+/// declared by its own id, and the core says that it has no events.
 fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
-    let events = store.events_of(turn)?.into_iter().filter(|event| event.kind != Kind::Decision);
-    Ok(events.map(|event| event.event.to_string()).collect())
+    let events = store.events_of(turn)?;
+    let of = |kind| events.iter().find(|event| event.kind == kind).map(|event| event.event.to_string());
+    let Some(intent) = of(Kind::Intent) else { return Ok(vec![turn.to_string()]) };
+    let denied = store.exchange(turn)?.is_some_and(|exchange| exchange.decision == "deny");
+    let answer = of(Kind::Execution).or((!denied).then(|| turn.to_string()));
+    Ok([Some(intent), answer].into_iter().flatten().collect())
 }
 
-/// The last `most` events on the way from a turn back to the first of its thread.
-fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32) -> Result<Vec<String>, StoreError> {
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let (mut ids, mut next, mut steps) = (Vec::new(), parent, 0);
-    while let Some(turn) = next.filter(|_| ids.len() < most && steps < MOST_BACK) {
-        ids.extend(said(store, turn)?.into_iter().rev());
+/// Events of the last `most` turns on the way from a turn back to the first of its thread, as far as there is room for
+/// two references a turn; and how many turns had none.
+fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> Result<(Vec<String>, u64), StoreError> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX).min(MOST_BACK);
+    let (mut ids, mut next, mut unfit) = (Vec::new(), parent, 0);
+    for _ in 0..most {
+        let Some(turn) = next else { break };
+        match *room {
+            0 => unfit += 1,
+            1 => {
+                // The question alone.
+                unfit += 1;
+                let intent = store.events_of(turn)?.into_iter().find(|event| event.kind == Kind::Intent);
+                ids.extend(intent.map(|event| event.event.to_string()));
+            }
+            _ => {
+                let events = store.events_of(turn)?.into_iter().filter(|event| event.kind != Kind::Decision);
+                ids.extend(events.map(|event| event.event.to_string()));
+            }
+        }
+        *room = room.saturating_sub(2);
         next = store.thread_turn(turn)?.and_then(|row| row.parent);
-        steps += 1;
     }
-    ids.truncate(most);
-    Ok(ids)
+    Ok((ids, unfit))
 }
 
 /// What policy counts at this moment.
@@ -194,8 +229,10 @@ impl Record<'_> {
             thread_id: row.thread.to_string(),
         };
         if row.kind == Kind::Decision {
-            let event = decision(self.store, &row, place.clone())?.ok_or(crate::continuity::gates::Kept::Erased);
-            return Ok(Found { place, kind: row.kind, event });
+            return Ok(match decision(self.store, &row, place.clone())? {
+                Some(event) => Found::from(event),
+                None => Found { event: Event::without_text(row.kind, place), kept: Some(Kept::Erased) },
+            });
         }
         let missing = || StoreError::Corrupt {
             place: "thread_event.event_id",
@@ -206,13 +243,12 @@ impl Record<'_> {
         let exchange = self.store.exchange_of_turn(row.event)?.ok_or_else(missing)?;
         let candidate = self.turns.borrow_mut().candidate(turn, 0, "event")?.ok_or_else(missing)?;
         let kept = gate_turn(&candidate);
-        let text = candidate.text.clone().unwrap_or_default();
-        self.found.borrow_mut().insert(row.event, candidate);
-        let event = match kept {
-            Some(kept) => Err(kept),
-            None => Ok(said_event(row.kind, place.clone(), text, &exchange.model).map_err(undigested)?),
+        let event = match candidate.text.clone() {
+            Some(text) => said_event(row.kind, place, text, &exchange.model).map_err(undigested)?,
+            None => Event::without_text(row.kind, place),
         };
-        Ok(Found { place, kind: row.kind, event })
+        self.found.borrow_mut().insert(row.event, candidate);
+        Ok(Found { event: event.with_denied(exchange.decision == "deny"), kept })
     }
 }
 

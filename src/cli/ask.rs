@@ -49,7 +49,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let Chosen { model, notes } =
         choose(args.model.as_deref(), &args.call, &opened.config, &opened.home.paths().database()).await?;
     notes.iter().for_each(|note| told.say(note));
-    let declared = args.refs.declared(&opened.config, &opened.store)?;
+    let declared = args.refs.declared(&opened.config, opened.context.rules(), &opened.store)?;
     let standing = args.place.standing(&opened.store)?;
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
@@ -141,12 +141,15 @@ fn show(
     for kind in kinds(asked) {
         say(&format!("removed from the prompt before it was stored or sent: {kind}"));
     }
+    if !matches!(asked.turn, Turn::Refused(..)) {
+        context::lost(&asked.referred, asked.unfit).iter().for_each(|line| say(line));
+    }
     let withheld =
         matches!(&asked.turn, Turn::Answered(answer) if matches!(answer.judgement.verdict(), Verdict::Block(_)));
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
         facts["receipt"] = receipt.value();
-        facts["context"] = context::asked(declared, &asked.context, &asked.referred);
+        facts["context"] = context::asked(declared, &asked.context, &asked.referred, asked.unfit);
         facts["actions"] = asked.actions.iter().map(|one| action::facts_of(one, withheld)).collect();
         print(&format!("{facts}\n"))
     };

@@ -1,6 +1,7 @@
 //! `gently context`: what was, or would be, put before a model, why, and what was kept out; and what `ask` declares.
 
 mod documents;
+mod lost;
 mod view;
 
 use clap::{Args, Subcommand};
@@ -20,6 +21,7 @@ use crate::govern::sanitize::{Clean, redact};
 use crate::home::Home;
 use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::canon;
+use crate::record::context::config::{ContextRules, EmptyRefs};
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, Find, Read, SessionRow, StoreError, Threads as _};
@@ -30,6 +32,7 @@ use super::session::turn_name;
 use super::wire::{self, WireError, env};
 use super::{NEGATIVE, could_not, find, print, say};
 
+pub use lost::lines as lost;
 use view::View;
 pub use view::disclosed;
 
@@ -99,8 +102,8 @@ impl PlaceArgs {
 /// What a question declares as its context.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RefArgs {
-    /// What is shown to the model: last:N questions and answers of the thread, an exchange, or the id of one event;
-    /// again for more. Wins over context.refs
+    /// What is shown to the model: last:N, the last N questions of the thread with their answers, an exchange, or the id
+    /// of one event; again for more. Wins over context.refs
     #[arg(long = "ref", value_name = "REF")]
     pub refs: Vec<String>,
     /// Show the model no earlier turns
@@ -113,16 +116,21 @@ pub struct RefArgs {
 
 /// So many of the last turns can be declared at once.
 const MOST: u32 = 64;
+/// The turns that are declared when nothing says otherwise.
+const USUAL: u32 = 6;
 
 impl RefArgs {
-    /// What is declared: the flags, else the configuration.
-    pub fn declared(&self, config: &Config, store: &dyn Find) -> Result<Declared, WireError> {
-        let given: Vec<&str> = match (self.no_ref, self.refs.is_empty(), config.refs.as_str()) {
-            (true, ..) | (_, true, "none") => Vec::new(),
-            (_, true, configured) => vec![configured],
-            (_, false, _) => self.refs.iter().map(String::as_str).collect(),
+    /// What is declared: the flags, else `gently.toml`, else what `context.json` expands, else the usual.
+    pub fn declared(&self, config: &Config, rules: &ContextRules, store: &dyn Find) -> Result<Declared, WireError> {
+        let typed = |text: &str| reference(store, text);
+        let refs = match (config.refs.as_deref(), rules.empty_refs_policy) {
+            _ if self.no_ref => Vec::new(),
+            _ if !self.refs.is_empty() => self.refs.iter().map(|text| typed(text)).collect::<Result<_, _>>()?,
+            (Some("none"), _) => Vec::new(),
+            (Some(configured), _) => vec![typed(configured)?],
+            (None, EmptyRefs::Expand) => vec![Reference::Last(u32::try_from(rules.expand_last_n).unwrap_or(u32::MAX))],
+            (None, EmptyRefs::Allow | EmptyRefs::Deny) => vec![Reference::Last(USUAL)],
         };
-        let refs = given.into_iter().map(|text| reference(store, text)).collect::<Result<_, _>>()?;
         Ok(Declared { refs, none: self.no_ref, deep: self.deep })
     }
 }
@@ -143,7 +151,7 @@ pub fn turns_in(refs: &[ArtifactRef]) -> Option<String> {
 }
 
 /// What was declared for a question, and what came of it.
-pub fn asked(declared: &Declared, refs: &[ArtifactRef], context: &TurnContext) -> Value {
+pub fn asked(declared: &Declared, refs: &[ArtifactRef], context: &TurnContext, unfit: u64) -> Value {
     let view = View { title: String::new(), refs, texts: vec![None; refs.len()], exclusions: &[] };
     let mut injected = view.facts()["injected"].take();
     injected.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut).for_each(|one| {
@@ -153,7 +161,7 @@ pub fn asked(declared: &Declared, refs: &[ArtifactRef], context: &TurnContext) -
         "declared": declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>(), "deep": declared.deep,
         "injected": injected, "disclosure": disclosed(refs),
         "declared_refs": context.declared().iter().map(|one| &one.ref_id).collect::<Vec<_>>(),
-        "transformations": context.transformations(),
+        "transformations": context.transformations(), "not_shown": lost::facts(context), "not_declared": unfit,
     })
 }
 
@@ -239,7 +247,8 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     let database = home.paths().database();
     let store = Sqlite::open_to_read(&database)?;
     let kernel = Home::kernel(&store)?;
-    let declared = args.refs.declared(&config, &store)?;
+    let context = home.context()?;
+    let declared = args.refs.declared(&config, context.rules(), &store)?;
     let none = choose::CallArgs::default();
     let model = choose::choose(args.model.as_deref(), &none, &config, &database).await?.model;
     let text = redact(&args.words.join(" ")).clean;
@@ -250,7 +259,6 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
     let row = store.open_sessions()?.iter().rev().find(fits).cloned();
     let session = row.as_ref().map(|session| session.uuid);
     let now = wire::clock()?;
-    let context = home.context()?;
     let standing = args.place.standing(&store)?;
     let referred = refer(&store, (&kernel, &context), row.as_ref(), standing, &declared)?;
     if let Some(code) = denied(&store, &kernel, (&text, model.id()), &referred, now, json)? {
@@ -268,6 +276,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
         sight,
         recalled: &recalled,
     });
+    lost(&referred.context, referred.unfit).iter().for_each(|line| say(line));
     match compiled {
         Ok(bundle) => {
             let counts = count(&store, &kernel, &referred.context, now)?;
@@ -275,7 +284,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
             if !codes.is_empty() {
                 return Ok(would_deny(&codes, &denial_words(&codes), json));
             }
-            Ok(print_preview(&bundle, session, &declared, json))
+            Ok(print_preview(&bundle, session, (&declared, &referred), json))
         }
         Err(fault) => Ok(could_not(&fault.to_string(), json)),
     }
@@ -316,7 +325,12 @@ fn would_deny(codes: &[String], why: &str, json: bool) -> u8 {
     NEGATIVE
 }
 
-fn print_preview(bundle: &ContextBundle, session: Option<Uuid>, declared: &Declared, json: bool) -> u8 {
+fn print_preview(
+    bundle: &ContextBundle,
+    session: Option<Uuid>,
+    (declared, referred): (&Declared, &Referred),
+    json: bool,
+) -> u8 {
     let said = |reference: &ArtifactRef| {
         let turn =
             bundle.declared().iter().chain(bundle.turns()).find(|turn| turn.turn.to_string() == reference.artifact_id);
@@ -338,5 +352,7 @@ fn print_preview(bundle: &ContextBundle, session: Option<Uuid>, declared: &Decla
     facts["bundle"] = json!(bundle.bundle());
     facts["declared"] = json!(declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>());
     facts["deep"] = json!(declared.deep);
+    facts["not_shown"] = lost::facts(&referred.context);
+    facts["not_declared"] = json!(referred.unfit);
     print(&format!("{facts}\n"))
 }

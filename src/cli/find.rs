@@ -112,11 +112,12 @@ pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> 
     }
 }
 
-/// What a text declares: an exchange by any of its forms, an event by the digits of its id. What names nothing is
-/// declared as it was typed: the record says so.
+/// What a text declares: an exchange by any of its forms, an event by the digits of its id. What names nothing, whatever
+/// its form, is declared as it was typed: the record says so.
 pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
-    if is_digits(&typed) && typed.len() >= EXCHANGE_DIGITS {
+    let is_digits = is_digits(&typed);
+    if is_digits && typed.len() >= EXCHANGE_DIGITS {
         let events = store.events_like(&typed, NAMED)?;
         match events.as_slice() {
             [event] => return Ok(Reference::Id(event.event.to_string())),
@@ -126,13 +127,14 @@ pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
                 return Err(FindError::Ambiguous { text: text.to_owned(), could_be });
             }
         }
-        return match exchange(store, text) {
-            Ok(found) => Ok(Reference::Exchange(found.exchange_id)),
-            Err(FindError::Unknown { .. }) => Ok(Reference::Id(typed)),
-            Err(other) => Err(other),
-        };
     }
-    Ok(Reference::Exchange(exchange(store, text)?.exchange_id))
+    match exchange(store, text) {
+        Ok(found) => Ok(Reference::Exchange(found.exchange_id)),
+        Err(FindError::Unknown { .. } | FindError::Form { .. }) => {
+            Ok(Reference::Id(if is_digits { typed } else { text.to_owned() }))
+        }
+        Err(other) => Err(other),
+    }
 }
 
 /// The thread that a text means: its name, or the first digits of its id.

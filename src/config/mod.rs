@@ -87,8 +87,8 @@ pub struct Config {
     pub model: Model,
     /// How sessions are kept.
     pub session: Session,
-    /// `[context] refs`: `none`, or `last:N`.
-    pub refs: String,
+    /// `[context] refs`: `none`, or `last:N`; unset, `context.json` decides whether there is anything to expand.
+    pub refs: Option<String>,
     /// `[sight] units`: systemd units that may be looked at.
     pub units: Vec<String>,
     /// `[retention] content_days`: texts older than so many days are erased.
@@ -277,7 +277,7 @@ impl Config {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
                 host_role: text("session.host_role"),
             },
-            refs: text("context.refs"),
+            refs: settings.text("context.refs").map(str::to_owned),
             units: settings.list("sight.units").to_vec(),
             content_days: settings.number("retention.content_days"),
             content: match settings.text("store.content") {
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
         assert_eq!((&config.model.ollama_url, &config.model.params), (&None, &Params::default()));
         assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, "workstation"));
-        assert_eq!((config.content, config.refs.as_str()), (Content::Sanitized, "last:6"));
+        assert_eq!((config.content, config.refs.as_deref()), (Content::Sanitized, None));
     }
 
     #[test]

@@ -250,8 +250,8 @@ pub static KEYS: &[Key] = &[
     Key {
         name: "context.refs",
         kind: Kind::Text(REFS),
-        default: Default::Text("last:6"),
-        doc: "which earlier turns of the session gently ask declares as context, unless --ref or --no-ref says so",
+        default: Default::Unset,
+        doc: "which earlier turns of the thread gently ask declares as context, unless --ref or --no-ref says so: none, or last:N; unset: last:6, or what context.json says where it expands",
     },
     Key {
         name: "sight.units",

@@ -4,11 +4,12 @@ use uuid::Uuid;
 
 use crate::govern::kernel::RingCaps;
 use crate::record::bundle::NamedHash;
+use crate::record::context::block::context_block;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::Intent;
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation, context_block, context_digest,
+    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation, context_digest,
 };
 use crate::record::context::turn::CHAT_MESSAGE;
 
@@ -58,7 +59,7 @@ impl TurnContext {
         self.parent
     }
 
-    /// As declared, sorted, each once.
+    /// As declared, sorted.
     pub fn declared(&self) -> &[DeclaredRef] {
         &self.declared
     }
@@ -73,7 +74,7 @@ impl TurnContext {
         self.resolved.as_ref().map_or(&[], |resolved| &resolved.transformations)
     }
 
-    /// What policy may see: INTENTs, by `event_index`.
+    /// What policy may see: every INTENT that was resolved, each once, by `event_index`.
     pub fn intents(&self) -> Vec<&Intent> {
         self.resolved.as_ref().map(governed).unwrap_or_default()
     }

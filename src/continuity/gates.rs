@@ -76,11 +76,9 @@ pub fn gate_said(
     (unkept, withheld): (bool, bool),
     is_sensitive: impl FnOnce(&str) -> bool,
 ) -> Option<Kept> {
-    if withheld {
-        return Some(Kept::AuthorityIncompatible);
-    }
     let gone = if unkept { Kept::NotKept } else { Kept::Erased };
-    text.map_or(Some(gone), |text| text_gate(text, is_sensitive))
+    let Some(text) = text else { return Some(gone) };
+    if withheld { Some(Kept::AuthorityIncompatible) } else { text_gate(text, is_sensitive) }
 }
 
 fn text_gate(text: &str, is_sensitive: impl FnOnce(&str) -> bool) -> Option<Kept> {
@@ -115,8 +113,9 @@ const MIN_LINES: usize = 5;
 const SHARE: usize = 60;
 /// More of these in a thousand characters and it is binary.
 const CONTROLS_IN_1000: usize = 10;
-/// A word of this length is encoded data: no language has such words, and no path or address is as long.
-const MAX_WORD: usize = 512;
+/// So many bytes without a space, in an alphabet that encodes data: no path or address is as long. Letters of scripts
+/// that put no spaces between words (Chinese, Japanese, Thai, …) are no such alphabet.
+const MAX_RUN: usize = 512;
 
 static STAMPED: LazyLock<Regex> = LazyLock::new(|| {
     let stamp = r"^[^\pL\d]{0,3}(\d{4}[-/]\d\d[-/]\d\d|\d\d[:.]\d\d[:.]\d\d|\d{10,13}\b|\w{3} +\d{1,2} \d\d:\d\d)|^\[[^\]]{0,40}\d{2,}[:.]\d{2,}[^\]]{0,20}\]|^\S{1,40} .{0,30}\[\d\d/\w{3}/\d{4}:";
@@ -137,7 +136,7 @@ pub fn is_blob(text: &str) -> bool {
     }
     let chars = text.chars().count();
     let odd = text.chars().filter(|c| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || *c == '\u{fffd}').count();
-    if odd * 1000 > chars * CONTROLS_IN_1000 || text.split_whitespace().any(|word| word.len() > MAX_WORD) {
+    if odd * 1000 > chars * CONTROLS_IN_1000 || is_encoded(text) {
         return true;
     }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -148,6 +147,20 @@ pub fn is_blob(text: &str) -> bool {
     lines.len() >= MIN_LINES
         && ((may_be(char::is_numeric) && share(&is_stamped) >= SHARE)
             || (may_be(|c| c == '=') && share(&|line| ASSIGNED.is_match(line)) >= SHARE))
+}
+
+/// Whether a text holds a long run of characters of an alphabet that encodes data: printable ASCII, or signs that are no
+/// letters (private use, braille, blocks). A letter of another script ends a run, and so does a mark that is its part.
+fn is_encoded(text: &str) -> bool {
+    let mut run = 0;
+    for c in text.chars() {
+        let ends = if c.is_ascii() { c.is_ascii_whitespace() } else { c.is_alphabetic() || c.is_whitespace() };
+        run = if ends { 0 } else { run + c.len_utf8() };
+        if run > MAX_RUN {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -229,6 +242,7 @@ mod tests {
             (turn.clone(), None),
             (TurnCandidate { withheld: true, ..turn.clone() }, Some("authority_incompatible")),
             (TurnCandidate { text: None, ..turn.clone() }, Some("erased")),
+            (TurnCandidate { text: None, withheld: true, ..turn.clone() }, Some("erased")),
             (TurnCandidate { text: None, unkept: true, ..turn.clone() }, Some("not_kept")),
             (TurnCandidate { text: Some("a\0b".into()), ..turn.clone() }, Some("evidence_blob_disallowed")),
         ] {
@@ -251,6 +265,12 @@ mod tests {
             ("export", lines("export SETTING_#=value", 5)),
             ("ini", lines("name# = value", 5)),
             ("encoded", "QUJD".repeat(200)),
+            ("encoded, behind a sentence without a space", format!("密钥是{}，请保存", "QUJD".repeat(200))),
+            ("hexadecimal", "0f".repeat(300)),
+            ("ascii85", "9jqo^BlbD-BleB1DJ+*+F(f,q".repeat(30)),
+            ("percent", "%E4%BD%A0".repeat(60)),
+            ("private use", "\u{e000}\u{e001}".repeat(120)),
+            ("braille", "\u{2801}\u{28ff}".repeat(120)),
             ("binary", "text\u{1}\u{2}\u{3} and more text".to_owned()),
             ("large", "a short line\n".repeat(2000)),
             ("not UTF-8 once", "caf\u{fffd}".to_owned()),
@@ -267,6 +287,12 @@ mod tests {
             ("hash", format!("the head is {}", "ab".repeat(32))),
             ("tabs", "a\tb\tc\r\nd\te\tf\r\n".repeat(10)),
             ("nothing", String::new()),
+            ("Chinese", "今天下午三点我们在会议室讨论了数据库备份的安排，结果如下。".repeat(12)),
+            ("Japanese", "昨日のバックアップは午前二時に終わりましたが、警告が一件ありました。".repeat(12)),
+            ("Thai", "เซิร์ฟเวอร์สำรองข้อมูลเสร็จสมบูรณ์เมื่อคืนนี้และไม่มีข้อผิดพลาดใดๆเลย".repeat(12)),
+            ("Khmer", "ម៉ាស៊ីនមេបានបម្រុងទុកទិន្នន័យរួចរាល់ហើយ".repeat(12)),
+            ("Chinese with names", "我们用PostgreSQL和Redis做缓存，".repeat(30)),
+            ("Korean with particles", "데이터베이스백업이완료되었습니다".repeat(20)),
         ] {
             assert!(!is_blob(&text), "{name}");
         }

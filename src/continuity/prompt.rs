@@ -9,7 +9,7 @@
 //! turns  = [{"at":"2026-01-08T00:00:00Z","speaker":"user","text":"…","turn":"UUID"},…]                         canonical JSON
 //! ```
 //! `turns` are those of deep history; what the client declared stands in the context block
-//! ([`context_block`](crate::record::context::spec::context_block)). Their texts are in no bundle, so that one erased is
+//! ([`context_block`](crate::record::context::block::context_block)). Their texts are in no bundle, so that one erased is
 //! erased everywhere. Inside the first two blocks every `<` is spelled `\u003c`, and so are the ends of lines that JSON
 //! leaves as they are (`\u0085`, `\u2028`, `\u2029`), which is the same JSON; elsewhere a
 //! marker's `<` becomes `&lt;`, and a line that looks like one of the context block's gets a `\`. So exactly one block of
@@ -23,7 +23,7 @@ use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
 use crate::record::bundle::{Bundle, Moment};
 use crate::record::canon::{self, CanonError};
-use crate::record::context::spec::outside_the_block;
+use crate::record::context::block::outside_the_block;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::govern::kernel::RingCaps;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
-use crate::record::context::event::{Event, Intent, Kind, Place};
+use crate::record::context::event::{Event, Intent, Kind};
 use crate::record::context::spec::{AdmittedFor, DeclaredRef, Effect, RefType, Resolved, ResolvedRef, Transformation};
 
 use super::gates::Kept;
@@ -110,17 +110,15 @@ impl RefFault {
 /// What an id was found to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it stands.
-    pub place: Place,
-    /// What it is.
-    pub kind: Kind,
-    /// It, or why it is kept out of contexts: erased, denied, withheld.
-    pub event: Result<Event, Kept>,
+    /// It.
+    pub event: Event,
+    /// Why no model is shown it, if none is: erased, denied, withheld, a dump. Policy sees an INTENT all the same.
+    pub kept: Option<Kept>,
 }
 
 impl From<Event> for Found {
     fn from(event: Event) -> Self {
-        Found { place: event.place().clone(), kind: event.kind(), event: Ok(event) }
+        Found { event, kept: None }
     }
 }
 
@@ -148,14 +146,17 @@ impl Lookup for Nothing {
 struct Resolving<'a> {
     thread: &'a str,
     config: &'a ContextConfig,
-    found: BTreeMap<u64, (ResolvedRef, Event)>,
+    refs: Vec<(ResolvedRef, Event)>,
+    /// Why no model is shown an event, by its index; those that stand here were met before.
+    met: BTreeMap<u64, Option<Kept>>,
     transformations: Vec<Transformation>,
 }
 
 /// Resolves the references of a turn in `thread`; `caps` are those of the kernel on declared turns.
 ///
-/// The outer error is the look-up's. Order and repetition of `declared` make no difference. What is kept out is on
-/// record as a transformation; beyond the caps the oldest are.
+/// The outer error is the look-up's. The order of `declared` makes no difference; each of its entries counts, and is
+/// resolved. What is resolved is what policy sees: gates and caps keep something from the model alone, which is on
+/// record as a transformation. Beyond the caps it is the oldest.
 pub fn resolve<L: Lookup>(
     declared: &[DeclaredRef],
     thread: &str,
@@ -163,18 +164,17 @@ pub fn resolve<L: Lookup>(
     caps: RingCaps,
     events: &L,
 ) -> Result<Result<Resolved, RefFault>, L::Error> {
-    let sorted = sorted(declared);
-    let rules = config.rules();
-    let actual = u64::try_from(sorted.len()).unwrap_or(u64::MAX);
+    let declared = sorted(declared);
+    let (actual, rules) = (u64::try_from(declared.len()).unwrap_or(u64::MAX), config.rules());
     if actual > rules.max_refs {
         return Ok(Err(RefFault::TooMany { limit: rules.max_refs, actual }));
     }
-    if sorted.is_empty() && rules.empty_refs_policy == EmptyRefs::Deny {
+    if declared.is_empty() && rules.empty_refs_policy == EmptyRefs::Deny {
         return Ok(Err(RefFault::Empty));
     }
-    let mut resolving = Resolving { thread, config, found: BTreeMap::new(), transformations: Vec::new() };
-    for reference in &sorted {
-        let id = &reference.ref_id;
+    let mut resolving =
+        Resolving { thread, config, refs: Vec::new(), met: BTreeMap::new(), transformations: Vec::new() };
+    for DeclaredRef { ref_id: id, .. } in &declared {
         let taken = match events.event(id)? {
             Some(found) => resolving.take(id, found),
             None => Err(RefFault::NotFound { id: id.clone() }),
@@ -184,73 +184,81 @@ pub fn resolve<L: Lookup>(
         }
     }
     let (refs, transformations) = resolving.within(caps);
-    Ok(Ok(Resolved { declared: sorted, refs, transformations }))
+    Ok(Ok(Resolved { declared, refs, transformations }))
 }
 
-/// References in the order of their ids, each once.
+/// References in the order of their ids; one that is declared twice stands there twice.
 pub fn sorted(declared: &[DeclaredRef]) -> Vec<DeclaredRef> {
     let mut sorted = declared.to_vec();
     sorted.sort();
-    sorted.dedup();
     sorted
 }
 
 impl Resolving<'_> {
     fn take(&mut self, id: &str, found: Found) -> Result<(), RefFault> {
-        let Found { place, kind, event } = found;
+        let Found { event, kept } = found;
+        let (place, kind) = (event.place(), event.kind());
         if place.thread_id != self.thread {
-            let (expected, actual) = (self.thread.to_owned(), place.thread_id);
+            let (expected, actual) = (self.thread.to_owned(), place.thread_id.clone());
             return Err(RefFault::CrossThread { id: id.to_owned(), expected, actual });
         }
-        if self.found.contains_key(&place.index) {
-            self.transformations.push(made(Effect::NamedTwice, id, "SORT_CANONICAL"));
+        if kind == Kind::Execution && !self.config.rules().allow_execution_refs_for_prompt {
+            self.transformations.push(made(Effect::LeftOut, id, "allow_execution_refs_for_prompt"));
             return Ok(());
         }
-        let allowed =
-            kind == Kind::Intent || kind == Kind::Decision || self.config.rules().allow_execution_refs_for_prompt;
-        let event = match event {
-            _ if !allowed => return self.leave_out(id, "allow_execution_refs_for_prompt"),
-            Err(kept) => return self.leave_out(id, kept.code()),
-            Ok(event) => event,
+        let event_index = place.index;
+        let admitted_for = match kind {
+            Kind::Intent => AdmittedFor::Governance,
+            Kind::Decision | Kind::Execution => AdmittedFor::ExecutionOnly,
         };
-        let admitted_for = if kind == Kind::Intent {
-            AdmittedFor::Governance
-        } else {
-            self.transformations.push(made(Effect::ExecutionOnly, id, "FILTER_INTENT_ONLY"));
-            AdmittedFor::ExecutionOnly
-        };
+        let is_first = !self.met.contains_key(&event_index);
+        if is_first {
+            self.met.insert(event_index, kept);
+        }
+        match (is_first, admitted_for) {
+            (false, _) => self.transformations.push(made(Effect::NamedTwice, id, "SORT_CANONICAL")),
+            (true, AdmittedFor::ExecutionOnly) => {
+                self.transformations.push(made(Effect::ExecutionOnly, id, "FILTER_INTENT_ONLY"));
+            }
+            (true, AdmittedFor::Governance) => {}
+        }
         let reference = ResolvedRef {
             admitted_for,
             event_digest: event.digest(),
-            event_index: place.index,
+            event_index,
             ref_id: id.to_owned(),
             ref_type: RefType::Event,
         };
-        self.found.insert(place.index, (reference, event));
+        self.refs.push((reference, event));
         Ok(())
     }
 
-    fn leave_out(&mut self, id: &str, rule: &str) -> Result<(), RefFault> {
-        self.transformations.push(made(Effect::LeftOut, id, rule));
-        Ok(())
-    }
-
-    /// The newest that there is room for, by `event_index`.
+    /// The same by `event_index`, with what no model is shown: what is kept out, and what there is no room for, from the
+    /// newest on.
     fn within(mut self, caps: RingCaps) -> (Vec<(ResolvedRef, Event)>, Vec<Transformation>) {
+        let by_place = |(reference, _): &(ResolvedRef, Event)| (reference.event_index, reference.ref_id.clone());
+        self.refs.sort_by_key(by_place);
         let mut room = Room::of(caps);
-        let mut kept = Vec::new();
-        for (_, (reference, event)) in std::mem::take(&mut self.found).into_iter().rev() {
-            match room.take(event.text().unwrap_or_default().len()) {
-                Ok(()) => kept.push((reference, event)),
-                Err(why) => {
-                    self.transformations.retain(|t| t.ref_id != reference.ref_id);
-                    self.transformations.push(made(Effect::LeftOut, &reference.ref_id, why.code()));
-                }
+        let mut left = Vec::new();
+        for (at, (reference, event)) in self.refs.iter().enumerate().rev() {
+            let before = at.checked_sub(1).and_then(|at| self.refs.get(at));
+            // An event is shown under the first of its ids; a DECISION takes no room, as it says nothing.
+            if before.is_some_and(|(other, _)| other.event_index == reference.event_index) {
+                continue;
             }
+            let kept = match self.met.get(&reference.event_index).copied().flatten() {
+                None if event.kind() == Kind::Decision => None,
+                None => room.take(event.text().unwrap_or_default().len()).err(),
+                kept => kept,
+            };
+            left.extend(kept.map(|kept| made(Effect::LeftOut, &reference.ref_id, kept.code())));
         }
-        kept.reverse();
-        self.transformations.sort_by(|a, b| a.ref_id.cmp(&b.ref_id));
-        (kept, self.transformations)
+        for one in left {
+            self.transformations.retain(|t| t.ref_id != one.ref_id || t.effect == Effect::NamedTwice);
+            self.transformations.push(one);
+        }
+        self.transformations.sort_by(|a, b| (&a.ref_id, a.effect).cmp(&(&b.ref_id, b.effect)));
+        (self.refs, self.transformations)
     }
 }
 
@@ -258,9 +266,9 @@ fn made(effect: Effect, id: &str, rule: &str) -> Transformation {
     Transformation { effect, ref_id: id.to_owned(), rule: rule.to_owned() }
 }
 
-/// What policy may see of the references: INTENTs, by `event_index`.
+/// What policy may see of the references: INTENTs, each once, by `event_index`.
 pub fn governed(resolved: &Resolved) -> Vec<&Intent> {
-    let intents = resolved.refs.iter().filter_map(|(_, event)| match event {
+    let intents = resolved.events().filter_map(|(_, event)| match event {
         Event::Intent(intent) => Some(intent),
         Event::Decision(_) | Event::Execution(_) => None,
     });

@@ -90,7 +90,8 @@ proptest! {
         let seen: Vec<String> = governed(&resolved).iter().map(|intent| intent.place().id.clone()).collect();
         prop_assert!(seen.iter().all(|id| id.starts_with('i')));
         let hashed = AssembledContext::new("why?", &resolved, Form::Hashed);
-        prop_assert_eq!(hashed.normative_input_digests.len(), seen.len());
+        let distinct: std::collections::BTreeSet<_> = hashed.normative_input_digests.iter().collect();
+        prop_assert_eq!(distinct.len(), seen.len());
     }
 
     #[test]
@@ -98,11 +99,15 @@ proptest! {
         let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
         for (reference, _) in &resolved.refs {
             let named = resolved.transformations.iter().any(|t| t.ref_id == reference.ref_id && t.effect == Effect::ExecutionOnly);
+            let twice = ids.iter().filter(|id| **id == reference.ref_id).count() - 1;
+            let told = resolved.transformations.iter().filter(|t| t.ref_id == reference.ref_id && t.effect == Effect::NamedTwice);
+            prop_assert_eq!(told.count(), twice);
             prop_assert_eq!(named, reference.admitted_for == AdmittedFor::ExecutionOnly);
         }
         let without = config("\"allow_execution_refs_for_prompt\": true", "\"allow_execution_refs_for_prompt\": false");
         let kept = resolve_in(&thread, &ids, &without).unwrap();
-        prop_assert_eq!(kept.refs.len() + kept.transformations.len(), kept.declared.len());
+        let left = kept.transformations.iter().filter(|t| t.effect == Effect::LeftOut).count();
+        prop_assert_eq!(kept.refs.len() + left, kept.declared.len());
     }
 
     #[test]
@@ -113,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn invariant_4_order_and_repetition_make_no_difference((thread, ids) in declared(), turn in 0usize..12) {
+    fn invariant_4_order_makes_no_difference((thread, ids) in declared(), turn in 0usize..12) {
         let config = usual();
         let resolved = resolve_in(&thread, &ids, &config).unwrap();
         prop_assert!(resolved.refs.is_sorted_by_key(|(reference, _)| reference.event_index));
@@ -121,7 +126,6 @@ proptest! {
         other.reverse();
         let middle = turn.min(other.len());
         other.rotate_left(middle);
-        other.extend(ids.first().cloned());
         prop_assert_eq!(resolve_in(&thread, &other, &config).unwrap(), resolved);
     }
 
@@ -161,22 +165,30 @@ fn failures_have_the_documents_codes() {
         assert_eq!((found, recorded), (code, reason));
         assert!(message.starts_with(code) && message.contains(says), "{message}");
     }
-    assert_eq!(named(&["i0", "i0"], &config("50", "1")).unwrap().refs.len(), 1);
+    assert_eq!(
+        named(&["i0", "i0"], &config("50", "1")).unwrap_err().0,
+        "MAX_REFS_EXCEEDED",
+        "what was declared counts"
+    );
+    assert_eq!(named(&["i0", "i0"], &config("50", "2")).unwrap().refs.len(), 2);
     assert_eq!(named(&[], &config("ALLOW", "EXPAND")).unwrap().refs, []);
 }
 
 #[test]
-fn a_turn_stands_for_its_intent_and_counts_once() {
+fn a_turn_stands_for_its_intent_and_is_shown_once() {
     let thread = threads(&[("a".into(), Some("b".into()), false)]);
-    let ids = ["turn-0".to_owned(), "i0".to_owned(), "e0".to_owned()];
+    let ids = ["turn-0".to_owned(), "i0".to_owned(), "e0".to_owned(), "e0".to_owned()];
     let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
-    assert_eq!(resolved.refs.iter().map(|(r, _)| r.ref_id.as_str()).collect::<Vec<_>>(), ["i0", "e0"]);
-    let twice = resolved.transformations.iter().find(|t| t.effect == Effect::NamedTwice).unwrap();
-    assert_eq!(twice.ref_id, "turn-0");
+    let named = |refs: &[&(ResolvedRef, Event)]| refs.iter().map(|(r, _)| r.ref_id.clone()).collect::<Vec<_>>();
+    assert_eq!(named(&resolved.refs.iter().collect::<Vec<_>>()), ["i0", "turn-0", "e0", "e0"]);
+    assert_eq!(named(&resolved.shown().collect::<Vec<_>>()), ["i0", "e0"]);
+    assert_eq!(governed(&resolved).len(), 1);
+    let twice = resolved.transformations.iter().filter(|t| t.effect == Effect::NamedTwice);
+    assert_eq!(twice.map(|t| t.ref_id.as_str()).collect::<Vec<_>>(), ["e0", "turn-0"]);
 }
 
 #[test]
-fn beyond_the_kernels_caps_the_oldest_are_left_out_and_said() {
+fn beyond_the_kernels_caps_the_oldest_are_shown_to_no_model_and_policy_sees_them() {
     let thread = threads(&[("a".into(), Some("bbbbb".into()), false), ("c".into(), Some("d".into()), false)]);
     let declared = ["i0", "e0", "i1", "e1"].map(DeclaredRef::event);
     let within = |items, tokens| {
@@ -184,24 +196,34 @@ fn beyond_the_kernels_caps_the_oldest_are_left_out_and_said() {
         resolved.unwrap()
     };
     let told = |resolved: &Resolved| {
-        let refs: Vec<String> = resolved.refs.iter().map(|(r, _)| r.ref_id.clone()).collect();
+        let refs: Vec<String> = resolved.shown().map(|(r, _)| r.ref_id.clone()).collect();
         let left = resolved.transformations.iter().filter(|t| t.effect == Effect::LeftOut);
         (refs.join(" "), left.map(|t| format!("{} {}", t.ref_id, t.rule)).collect::<Vec<_>>().join(", "))
     };
     assert_eq!(told(&within(9, 9)), ("i0 e0 i1 e1".into(), String::new()));
     assert_eq!(told(&within(2, 9)), ("i1 e1".into(), "e0 ring_cap_items, i0 ring_cap_items".into()));
     assert_eq!(told(&within(9, 3)), ("i0 i1 e1".into(), "e0 ring_cap_tokens".into()));
+    for (items, tokens) in [(9, 9), (2, 9), (9, 3), (0, 0)] {
+        let resolved = within(items, tokens);
+        let seen: Vec<&str> = governed(&resolved).iter().map(|intent| intent.place().id.as_str()).collect();
+        assert_eq!((seen, resolved.refs.len()), (vec!["i0", "i1"], 4), "{items} {tokens}");
+        assert_eq!(digest(&resolved, &usual()), digest(&within(9, 9), &usual()), "caps are no part of the context");
+    }
 }
 
 #[test]
-fn what_is_erased_or_withheld_is_left_out_and_said() {
+fn what_is_erased_or_withheld_is_shown_to_no_model_and_policy_sees_it() {
     struct Gone(Thread);
     impl Lookup for Gone {
         type Error = Infallible;
         fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
             Ok(self.0.event(id)?.map(|found| match id {
-                "i0" => Found { event: Err(Kept::Erased), ..found },
-                "e0" => Found { event: Err(Kept::AuthorityIncompatible), ..found },
+                "i0" => Found {
+                    event: Event::without_text(Kind::Intent, found.event.place().clone()),
+                    kept: Some(Kept::Erased),
+                },
+                "e0" => Found { kept: Some(Kept::AuthorityIncompatible), ..found },
+                "i1" => Found { event: found.event.with_denied(true), kept: Some(Kept::AuthorityIncompatible) },
                 _ => found,
             }))
         }
@@ -210,7 +232,13 @@ fn what_is_erased_or_withheld_is_left_out_and_said() {
     let declared = ["i0", "e0", "i1"].map(DeclaredRef::event);
     let Ok(resolved) = resolve(&declared, "t0", &usual(), ROOMY, &thread);
     let resolved = resolved.unwrap();
-    assert_eq!(resolved.refs.len(), 1);
+    assert_eq!((resolved.refs.len(), resolved.shown().count()), (3, 0));
     let rules: Vec<&str> = resolved.transformations.iter().map(|t| t.rule.as_str()).collect();
-    assert_eq!(rules, ["authority_incompatible", "erased"]);
+    assert_eq!(rules, ["authority_incompatible", "erased", "authority_incompatible"]);
+    let seen: Vec<(Option<&str>, bool)> = governed(&resolved).iter().map(|i| (i.message(), i.is_denied())).collect();
+    assert_eq!(seen, [(None, false), (Some("c"), true)]);
+    let hashed = AssembledContext::new("why?", &resolved, Form::Hashed);
+    assert_eq!(hashed.assembled_from.iter().filter(|r| r.event_digest.is_none()).count(), 1);
+    assert_eq!((hashed.normative_input_digests.len(), hashed.model_messages.len()), (1, 2));
+    assert_eq!(AssembledContext::new("why?", &resolved, Form::Sent).model_messages.len(), 1);
 }

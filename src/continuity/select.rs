@@ -1,5 +1,7 @@
 //! From what was found to what is put before the model: gates, scores, rings, caps, disputes (AEGIS 6.2 to 6.5).
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 
 use crate::govern::kernel::{Kernel, RingCaps};
@@ -107,9 +109,16 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
     chosen
 }
 
-/// Intents first, then the highest score; of two alike the one with the smaller id.
-fn order<'a>(one: &Eligible<'a>) -> (bool, std::cmp::Reverse<i64>, &'a str) {
-    (one.candidate.class != Class::Intent, std::cmp::Reverse(one.parts.total()), &one.candidate.id)
+/// Intents first, then the highest score; of two alike the newer. Open drift comes last: it tells of answers, and what a
+/// person put on record, which policy sees as it is sent, must not give way to it.
+fn order<'a>(one: &Eligible<'a>) -> (u8, Reverse<(i64, Seconds, &'a str)>) {
+    let Candidate { class, observed_at, id, .. } = one.candidate;
+    let group = match class {
+        Class::Intent => 0,
+        Class::Fact | Class::Note | Class::Decision => 1,
+        Class::Drift => 2,
+    };
+    (group, Reverse((one.parts.total(), *observed_at, id)))
 }
 
 fn length(entry: &impl Serialize) -> usize {

@@ -89,7 +89,7 @@ fn of(found: Vec<Candidate>) -> Recalled {
 }
 
 #[test]
-fn the_best_come_first_and_ties_go_by_id() {
+fn the_best_come_first_and_of_ties_the_newer() {
     let found = vec![
         fact(3, "third", None, 10),
         fact(2, "second", None, 10),
@@ -97,7 +97,7 @@ fn the_best_come_first_and_ties_go_by_id() {
         fact(4, "fourth", None, 900),
     ];
     let chosen = choose(&roomy(), &of(found));
-    assert_eq!(facts(&chosen), ["ledger:000004", "ledger:000002", "ledger:000003", "ledger:000001"]);
+    assert_eq!(facts(&chosen), ["ledger:000004", "ledger:000003", "ledger:000002", "ledger:000001"]);
     let reasons: Vec<&str> = chosen.refs.iter().map(|one| one.included_reason.as_str()).collect();
     assert_eq!(reasons[0], "ring1.relevance:900.recency:100.authority:100.risk:0.utility:40");
     assert_eq!(chosen.refs.len(), 4);
@@ -243,5 +243,26 @@ proptest! {
             prop_assert_eq!(put + out, 1, "{}", &one.id);
         }
         prop_assert_eq!(choose(&kernel, &recalled), chosen);
+    }
+}
+
+#[test]
+fn of_notes_that_fit_alike_the_newest_are_kept() {
+    let note = |n: u64, at: u64| Candidate {
+        id: format!("note:{n:06}"),
+        class: Class::Note,
+        observed_at: Seconds::new(at).unwrap(),
+        ..fact(n, &format!("marmalade {n:02}"), None, 500)
+    };
+    let question = redact("What of the marmalade?").clean;
+    // Within one hour all are as recent; the second time all have one time, and their numbers tell.
+    for at in [|n: u64| 10_000 + n, |_: u64| 10_000] {
+        let found: Vec<Candidate> = (1..=41).map(|n| note(n, at(n))).collect();
+        let recalled = Recalled { found, ..Recalled::default() };
+        let chosen = select(&roomy(), &question, &recalled, Seconds::new(10_100).unwrap());
+        let kept: Vec<String> = chosen.facts.iter().map(|fact| fact.id.clone()).collect();
+        let newest: Vec<String> = (18..=41).rev().map(|n| format!("note:{n:06}")).collect();
+        assert_eq!(kept, newest);
+        assert_eq!(chosen.exclusions.len(), 17);
     }
 }

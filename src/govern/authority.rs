@@ -7,7 +7,7 @@ use crate::record::documents::AuthorityState;
 use super::actuation;
 use super::kernel::Kernel;
 use super::policy::{BUDGET, FORBIDDEN, Policies};
-use super::sanitize::Clean;
+use super::sanitize::{Clean, unnumbered};
 
 /// What policy may look at: the person's text after redaction, INTENTs that it refers to, names and counts.
 ///
@@ -126,9 +126,10 @@ impl Judge {
         }
     }
 
-    /// Decides; a function of kernel and inputs and nothing else.
+    /// Decides; a function of kernel and inputs and nothing else. Numbers of secrets, which replies count on, are no part
+    /// of a text here.
     pub fn decide(&self, inputs: &Normative<'_>) -> Decision {
-        let prompt = inputs.prompt.as_str();
+        let prompt = &*unnumbered(inputs.prompt.as_str());
         let mut reasons = Vec::new();
         if prompt.trim().is_empty() {
             reasons.push(EMPTY_PROMPT.to_owned());
@@ -154,7 +155,8 @@ impl Judge {
 ///
 /// Size and budget are those of question and texts together.
 pub fn broken_beside(kernel: &Kernel, prompt: &Clean, counts: Counts, texts: &[&str]) -> Vec<String> {
-    let bytes = texts.iter().map(|text| text.len()).fold(prompt.as_str().len(), usize::saturating_add);
+    let length = |text: &str| unnumbered(text).len();
+    let bytes = texts.iter().map(|text| length(text)).fold(length(prompt.as_str()), usize::saturating_add);
     let too_large = u64::try_from(bytes).map_or(true, |bytes| bytes > kernel.rules().prompt.max_bytes);
     let mut codes: Vec<String> = too_large.then(|| PROMPT_TOO_LARGE.to_owned()).into_iter().collect();
     codes.extend(Policies::of(kernel.policy(), kernel.tier()).broken_beside(prompt, counts, texts));

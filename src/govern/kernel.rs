@@ -111,6 +111,13 @@ pub struct Tools {
     pub tier3: Vec<String>,
 }
 
+/// A file that holds `[policy]` and nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fragment {
+    policy: PolicyRules,
+}
+
 /// What drift of one class is worth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -226,6 +233,18 @@ impl Kernel {
         limit(text)?;
         let rules: Rules = toml::from_str(text).map_err(|e| KernelError::Shape { reason: one_line(&e.to_string()) })?;
         Kernel::checked(rules)
+    }
+
+    /// Reads a file to be tried: a whole kernel, or `[policy]` alone, which then stands in the place of this one's.
+    pub fn tried(&self, text: &str) -> Result<Kernel, KernelError> {
+        limit(text)?;
+        let shape = |e: toml::de::Error| KernelError::Shape { reason: one_line(&e.to_string()) };
+        let sections: toml::Table = toml::from_str(text).map_err(shape)?;
+        if !sections.keys().eq(["policy"]) {
+            return Kernel::from_toml(text);
+        }
+        let Fragment { policy } = toml::from_str(text).map_err(shape)?;
+        Kernel::checked(Rules { policy, ..self.rules.clone() })
     }
 
     /// Reads a stored kernel snapshot, which an older release may have written.

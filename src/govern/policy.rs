@@ -15,11 +15,14 @@
 //! tier1 = ["observer"]
 //! tier2 = ["*"]
 //! tier3 = ["*"]
-//! [[policy.forbidden]]                  # nothing that is sent fits this regular expression, however it is spelled
+//! [[policy.forbidden]]                  # nothing that is sent fits this regular expression, however it is spelled,
+//!                                       # and no question that is referred to and was allowed
 //! name = "weapons"
 //! pattern = "(?i)\\bexplosives?\\b"
 //! ```
-//! All of it is counted and matched on INTENTs. What models answered, or cost, is an observation and decides nothing.
+//! All of it is counted and matched on INTENTs, on every one that is referred to: also on those that no model is shown, as
+//! they are long, dumps, denied, or not here any more. What models answered, or cost, is an observation and decides
+//! nothing.
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -29,7 +32,7 @@ use crate::record::context::turn::{Counts, tokens};
 use super::authority::{Normative, fits};
 use super::forms::forms;
 use super::kernel::KernelError;
-use super::sanitize::Clean;
+use super::sanitize::{Clean, unnumbered};
 
 /// The thread has as many questions as the kernel allows.
 pub const THREAD_LIMIT: &str = "policy.thread_limit";
@@ -202,7 +205,8 @@ impl Policies {
     /// The codes of all that is not kept, in a fixed order.
     pub(super) fn broken(&self, inputs: &Normative<'_>) -> Vec<String> {
         let (rules, counts) = (&self.rules, inputs.counts);
-        let asked = tokens(u64::try_from(inputs.prompt.as_str().len()).unwrap_or(u64::MAX));
+        let prompt = unnumbered(inputs.prompt.as_str());
+        let asked = tokens(u64::try_from(prompt.len()).unwrap_or(u64::MAX));
         let referred = u64::try_from(inputs.intents.len()).unwrap_or(u64::MAX);
         let mut codes = Vec::new();
         if rules.models.as_ref().is_some_and(|models| !self.allows(models, inputs.model)) {
@@ -221,14 +225,17 @@ impl Policies {
         if rules.refs.is_some_and(|refs| referred < refs.intents.min(counts.thread)) {
             codes.push(REFS_REQUIRED.to_owned());
         }
-        let said = inputs.intents.iter().map(|intent| intent.message());
+        // What policy denied no model was shown, and none ever is: it counts, and forbids nothing again, so that one
+        // forbidden question does not end its thread.
+        let referred = inputs.intents.iter().filter(|intent| !intent.is_denied());
+        let said = referred.filter_map(|intent| intent.message());
         codes.extend(self.topics(std::iter::once(inputs.prompt.as_str()).chain(said)));
         codes
     }
 
     /// The codes of what texts that are sent beside the question do not keep.
     pub(super) fn broken_beside(&self, prompt: &Clean, counts: Counts, texts: &[&str]) -> Vec<String> {
-        let of = |text: &str| tokens(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        let of = |text: &str| tokens(u64::try_from(unnumbered(text).len()).unwrap_or(u64::MAX));
         let all = texts.iter().map(|text| of(text)).fold(of(prompt.as_str()), u64::saturating_add);
         let over = self.rules.budget.is_some_and(|budget| counts.spent.saturating_add(all) > budget.tokens);
         let mut codes: Vec<String> = over.then(|| BUDGET.to_owned()).into_iter().collect();
@@ -241,7 +248,8 @@ impl Policies {
         if self.forbidden.is_empty() {
             return Vec::new();
         }
-        let forms: Vec<_> = texts.flat_map(forms).collect();
+        let texts: Vec<_> = texts.map(unnumbered).collect();
+        let forms: Vec<_> = texts.iter().flat_map(|text| forms(text)).collect();
         let about = |pattern: &Option<Regex>| {
             !forms.is_empty() && pattern.as_ref().is_none_or(|pattern| forms.iter().any(|form| pattern.is_match(form)))
         };

@@ -113,7 +113,7 @@ fn compiled_commitment(
     let system = stored_params(row)?.and_then(|p| p.system);
     let has_context = draft.tx.thread_turn(row.exchange_id)?.is_some();
     let Some(turns) = prior_turns(draft, row, has_context)? else { return Ok(None) };
-    let Some(block) = threads::block(&draft.tx.referred_texts(row.exchange_id)?) else { return Ok(None) };
+    let Some(block) = threads::block(draft, row.exchange_id)? else { return Ok(None) };
     let earlier = match has_context {
         true => Earlier::Context { deep: &turns, block: block.as_deref() },
         false => Earlier::Turns(&turns),

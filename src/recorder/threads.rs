@@ -4,20 +4,22 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::continuity::declared::TurnContext;
+use crate::govern::sanitize::unnumbered;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::commitment::{Role, Salt, commit};
+use crate::record::context::block::block_again;
 use crate::record::context::event::{
     Boundary, Decision, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
 };
 use crate::record::context::json::JsonFault;
-use crate::record::context::spec::block_again;
+use crate::record::context::spec::{Resolved, Transformation, left_out};
 use crate::record::context::turn::{CHAT_MESSAGE, ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::documents::Format;
 use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{ContextRefRow, EventRow, ExchangeRow, ReferredText, SessionRow, ThreadRow, ThreadTurnRow};
+use crate::store::{ContextRefRow, EventRow, ExchangeRow, SessionRow, ThreadRow, ThreadTurnRow};
 
 use super::RecorderError;
 use super::draft::{Appended, Draft};
@@ -112,7 +114,7 @@ pub fn asked(
     let id = row_id("decision", session.id, row.seq);
     let normative = normative(decided, session.kernel_hash, context_digest);
     let decision = text.map(|_| Decision::new(place(1, id), &normative)).transpose().map_err(digesting)?;
-    let bytes = text.and_then(|text| u64::try_from(text.len()).ok());
+    let bytes = text.and_then(|text| u64::try_from(unnumbered(text).len()).ok());
     let event = |offset, event, kind, bytes, digest: Option<NamedHash>| EventRow {
         event,
         thread,
@@ -125,15 +127,15 @@ pub fn asked(
         digest: digest.map(|digest| digest.0),
     };
     draft.tx.put_events(&[
-        event(0, row.turn_user, Kind::Intent, bytes, intent.map(|i| i.digest())),
-        event(1, id, Kind::Decision, None, decision.map(|d| d.digest())),
+        event(0, row.turn_user, Kind::Intent, bytes, intent.and_then(|i| i.digest())),
+        event(1, id, Kind::Decision, None, decision.and_then(|d| d.digest())),
     ])?;
     refer(draft, turn, context)
 }
 
 /// Writes what the declared references stand for.
 fn refer(draft: &mut Draft<'_>, turn: Uuid, context: &TurnContext) -> Result<(), RecorderError> {
-    for (reference, event) in context.resolved().map_or(&[][..], |resolved| &resolved.refs) {
+    for (reference, event) in context.resolved().into_iter().flat_map(Resolved::events) {
         let id = event.place().id.parse().map_err(|e: uuid::Error| RecorderError::Unrecordable {
             what: "a reference",
             reason: format!("{}: {e}", event.place().id),
@@ -144,7 +146,7 @@ fn refer(draft: &mut Draft<'_>, turn: Uuid, context: &TurnContext) -> Result<(),
             ref_id: reference.ref_id.clone(),
             admitted_for: reference.admitted_for,
             index: reference.event_index,
-            digest: Some(reference.event_digest.0),
+            digest: reference.event_digest.map(|digest| digest.0),
         })?;
     }
     Ok(())
@@ -159,6 +161,12 @@ fn begin_if_default(
 ) -> Result<(), RecorderError> {
     if draft.tx.thread(thread)?.is_some() {
         return Ok(());
+    }
+    // Writing the row again would hide that it was taken away.
+    if draft.tx.next_index(thread)? > 0 {
+        let reason =
+            format!("thread {thread} has events and no row in the database: gently audit verify says what is wrong");
+        return Err(RecorderError::NotAllowed { reason });
     }
     if thread != thread_id(session.id, 0) {
         let reason = format!("there is no thread {thread}; gently thread list shows those there are");
@@ -201,7 +209,7 @@ pub fn answered(
     let place =
         Place { index, id: aurora.to_string(), turn_id: turn.turn.to_string(), thread_id: turn.thread.to_string() };
     let execution = stored.map(|text| Execution::new(place, text.to_owned(), &row.model));
-    let digest = execution.transpose().map_err(digesting)?.map(|execution| execution.digest().0);
+    let digest = execution.transpose().map_err(digesting)?.and_then(|execution| execution.digest());
     let event = EventRow {
         event: aurora,
         thread: turn.thread,
@@ -211,7 +219,7 @@ pub fn answered(
         line: draft.head.lines,
         created_at: time,
         bytes: None,
-        digest,
+        digest: digest.map(|digest| digest.0),
     };
     Ok(draft.tx.put_events(&[event])?)
 }
@@ -253,13 +261,17 @@ fn read<T: serde::Serialize + DeserializeOwned>(text: &str) -> Result<T, Recorde
 }
 
 /// The context block of a stored turn; the outer none when a text in it is gone.
-pub fn block(texts: &[ReferredText]) -> Option<Option<String>> {
-    let gone = |one: &&ReferredText| one.text.is_none() && one.kind != Kind::Decision;
-    if texts.iter().any(|one| gone(&one)) {
-        return None;
+pub fn block(draft: &Draft<'_>, exchange: Uuid) -> Result<Option<Option<String>>, RecorderError> {
+    let Some(turn) = draft.tx.thread_turn(exchange)? else { return Ok(Some(None)) };
+    let made: Vec<Transformation> = read(&turn.transformations)?;
+    let kept = left_out(&made);
+    let mut texts = draft.tx.referred_texts(exchange)?;
+    texts.retain(|one| !kept.contains(one.reference.ref_id.as_str()));
+    if texts.iter().any(|one| one.text.is_none() && one.kind != Kind::Decision) {
+        return Ok(None);
     }
     let parts = texts.iter();
-    Some(block_again(
+    Ok(Some(block_again(
         parts.map(|one| (one.reference.ref_id.as_str(), one.kind, one.text.as_deref().unwrap_or_default())),
-    ))
+    )))
 }

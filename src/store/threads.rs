@@ -71,7 +71,7 @@ pub struct EventRow {
     pub line: u64,
     /// Time of that line.
     pub created_at: Seconds,
-    /// Length of an INTENT's text.
+    /// Length of an INTENT's text as policy sees it: numbers of secrets are no part of it.
     pub bytes: Option<u64>,
     /// None once erased.
     pub digest: Option<Hash32>,

@@ -7,17 +7,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+use crate::continuity::gates::Kept;
 use crate::continuity::refs::CODES;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::commitment::{Role, Salt, Scheme, commit};
+use crate::record::context::block::block_again;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::{
     Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
 };
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef, block_again,
-    context_digest,
+    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef, Transformation,
+    context_digest, left_out,
 };
 use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::hash::Hash32;
@@ -117,12 +119,25 @@ impl Context {
         parsed(&self.row.reasons)
     }
 
+    /// What the rules changed.
+    pub fn transformations(&self) -> Result<Vec<Transformation>, ContextFault> {
+        parsed(&self.row.transformations)
+    }
+
+    /// What it refers to and shows a model.
+    pub fn shown(&self) -> Result<Vec<&ReferredText>, ContextFault> {
+        let made = self.transformations()?;
+        let kept = left_out(&made);
+        Ok(self.refs.iter().filter(|one| !kept.contains(one.reference.ref_id.as_str())).collect())
+    }
+
     /// The context block as it was sent.
     pub fn block(&self) -> Result<Option<String>, ContextFault> {
-        if self.refs.iter().any(|one| one.text.is_none() && one.kind != Kind::Decision) {
+        let shown = self.shown()?;
+        if shown.iter().any(|one| one.text.is_none() && one.kind != Kind::Decision) {
             return Err(ContextFault::Gone);
         }
-        let parts = self.refs.iter().map(|one| {
+        let parts = shown.into_iter().map(|one| {
             let text = one.text.as_deref().unwrap_or_default();
             (one.reference.ref_id.as_str(), one.kind, text)
         });
@@ -131,14 +146,26 @@ impl Context {
 
     /// The references as they stand in the rows, with events that are digested again.
     fn resolved(&self, store: &dyn Read) -> Result<Resolved, ContextFault> {
+        let (declared, transformations) = (self.declared()?, self.transformations()?);
         let mut refs = Vec::new();
-        for ReferredText { reference, .. } in &self.refs {
+        for ReferredText { reference, kind, .. } in &self.refs {
             let missing = || wrong(format!("event {} is not here", reference.event));
-            let event = event_again(store, &store.event(reference.event)?.ok_or_else(missing)?)?;
-            refs.push((resolved_ref(reference, &event), event));
+            let row = store.event(reference.event)?.ok_or_else(missing)?;
+            let event = match event_again(store, &row) {
+                Err(ContextFault::Gone) if was_gone(store, &transformations, reference, row.turn)? => {
+                    Event::without_text(*kind, place_of(&row))
+                }
+                event => event?,
+            };
+            let (own, turn) = (reference.event.to_string(), row.turn.to_string());
+            let names = |id: &str| id == reference.ref_id || id == own || (*kind == Kind::Intent && id == turn);
+            for one in declared.iter().filter(|one| names(&one.ref_id)) {
+                let reference = ContextRefRow { ref_id: one.ref_id.clone(), ..reference.clone() };
+                refs.push((resolved_ref(&reference, &event), event.clone()));
+            }
         }
-        let transformations = parsed(&self.row.transformations)?;
-        Ok(Resolved { declared: self.declared()?, refs, transformations })
+        refs.sort_by(|(a, _), (b, _)| (a.event_index, &a.ref_id).cmp(&(b.event_index, &b.ref_id)));
+        Ok(Resolved { declared, refs, transformations })
     }
 
     /// The documents that its digests are over, from the user's text; none when nothing was resolved.
@@ -210,6 +237,18 @@ impl Context {
             transformations: parsed(&self.row.transformations)?,
         })
     }
+}
+
+/// Whether the text of a reference was not here when it was resolved: erased before, or never kept.
+fn was_gone(
+    store: &dyn Read,
+    made: &[Transformation],
+    reference: &ContextRefRow,
+    turn: Uuid,
+) -> Result<bool, ContextFault> {
+    let said = |one: &Transformation| one.ref_id == reference.ref_id && one.rule == Kept::Erased.code();
+    let unkept = store.exchange(turn)?.is_some_and(|exchange| exchange.unkept.is_some());
+    Ok(reference.digest.is_none() && (unkept || made.iter().any(said)))
 }
 
 fn resolved_ref(reference: &ContextRefRow, event: &Event) -> ResolvedRef {

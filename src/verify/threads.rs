@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::govern::sanitize::unnumbered;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::context::event::{Decision, Event, Kind};
@@ -33,7 +34,7 @@ impl Rows<'_> {
         let text = self.user.as_ref().and_then(|turn| turn.content.as_ref());
         // Of an erased text the length is what is left.
         let known = context.event(Kind::Intent).and_then(|event| event.bytes);
-        let bytes = text.map_or(known, |text| u64::try_from(text.len()).ok());
+        let bytes = text.map_or(known, |text| u64::try_from(unnumbered(text).len()).ok());
         let asked = |kind, event, bytes| Expected { kind, event, line: row.prompt_line, at: row.created_at, bytes };
         let decision = row_id("decision", self.session.id, row.seq);
         let mut expected = vec![asked(Kind::Intent, row.turn_user, bytes), asked(Kind::Decision, decision, None)];
@@ -154,7 +155,7 @@ impl Checker<'_> {
             self.check_digest(
                 rows,
                 &format!("event_digest of its {}", event.kind.name()),
-                again.map(|e| e.digest().0),
+                again.and_then(|e| e.digest()).map(|digest| digest.0),
                 event.digest,
             );
         }
@@ -184,7 +185,8 @@ impl Checker<'_> {
         self.check_digest(rows, "context_digest", digest.map(|d| d.0), context.row.context_digest);
         if let Some(event) = context.event(Kind::Decision) {
             let again = self.again(decision(rows, context, event, digest))?;
-            self.check_digest(rows, "event_digest of its DECISION", again.map(|e| e.digest().0), event.digest);
+            let again = again.and_then(|e| e.digest()).map(|digest| digest.0);
+            self.check_digest(rows, "event_digest of its DECISION", again, event.digest);
         }
         if let Ok(Some(compiled)) = rows.compiled(text) {
             let sent = prompt_digest(&compiled, &rows.exchange.model, rows.exchange.params.as_deref());

@@ -93,7 +93,6 @@ fn breaks(ran: &Output, at: &str) {
 }
 
 #[test]
-#[ignore = "until the writer makes audit.checkpoint and the sample ledgers are of the second edition"]
 fn the_page_holds_on_a_new_ledger_and_on_no_other_text() {
     let dir = tempfile::tempdir().unwrap();
     let (home, clone, log) = (dir.path().join("home"), dir.path().join("clone.git"), dir.path().join("copy.log"));
@@ -124,7 +123,6 @@ fn the_page_holds_on_a_new_ledger_and_on_no_other_text() {
 
 /// The sample ledger of the format, which has a rotation, lines behind the last segment, and here a stamp.
 #[test]
-#[ignore = "until the writer makes audit.checkpoint and the sample ledgers are of the second edition"]
 fn the_page_holds_on_the_sample_ledger() {
     let dir = tempfile::tempdir().unwrap();
     let honest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/ledgers/honest");

@@ -17,6 +17,15 @@ fn tampered(person: &Person, sql: &str) {
     database.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
 }
 
+/// Takes away what the schema says against changes of tables, where that was not done before.
+fn triggers(person: &Person, tables: &[&str]) -> String {
+    let database = person.database();
+    let mut found = database.prepare("SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger'").unwrap();
+    let rows = found.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
+    let of = rows.map(Result::unwrap).filter(|(_, table)| tables.contains(&table.as_str()));
+    of.map(|(name, _)| format!("DROP TRIGGER IF EXISTS {name};")).collect()
+}
+
 #[test]
 fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
     let person = Person::new();
@@ -29,6 +38,7 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
         DROP TRIGGER thread_turn_is_final; DROP TRIGGER thread_turn_stays; DROP TRIGGER thread_turn_digests_go_only;
         DROP TRIGGER context_ref_is_final; DROP TRIGGER context_ref_stays; DROP TRIGGER context_config_is_final;
         DROP TRIGGER llm_exchange_was_asked; DROP TRIGGER llm_exchange_is_final;";
+    let free = format!("{free} {}", triggers(&person, &["thread", "chat_turn", "llm_exchange"]));
     for (change, named) in [
         ("DELETE FROM thread_event WHERE event_index = 4", "same_events"),
         ("DELETE FROM thread_event WHERE event_index = 8", "same_events"),
@@ -56,6 +66,18 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
         ("UPDATE context_config SET document = replace(document, '50', '49')", "same_configuration"),
         ("DELETE FROM thread_event; DELETE FROM context_ref; DELETE FROM thread_turn", "same_record"),
         ("UPDATE llm_exchange SET decision = 'deny' WHERE seq = 1", "same_decision"),
+        ("UPDATE thread_event SET bytes = 1 WHERE event_index = 3", "same_events"),
+        ("UPDATE thread_event SET bytes = NULL WHERE event_index = 3", "same_events"),
+        ("UPDATE thread_event SET bytes = 7 WHERE kind = 'EXECUTION'", "same_events"),
+        ("UPDATE llm_exchange SET response_hash = context_bundle_hash WHERE seq = 2", "same_record"),
+        ("UPDATE llm_exchange SET response_commitment = prompt_commitment WHERE seq = 2", "same_record"),
+        (
+            "UPDATE chat_turn SET content_hash = (SELECT context_bundle_hash FROM llm_exchange WHERE seq = 1) WHERE content = 'two?'",
+            "same_record",
+        ),
+        ("DELETE FROM thread", "same_events"),
+        ("UPDATE thread SET number = 7", "same_events"),
+        ("UPDATE thread_turn SET intent_type = 'chat.command'", "same_context"),
     ] {
         let copy = Person::new();
         let copied = Command::new("cp").arg("-r").arg(person.home()).arg(copy.home()).status().unwrap();
@@ -78,6 +100,19 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
         copy.gently(&["ask", "--no-ref", "four?"]);
         found("after a question");
     }
+}
+
+/// A thread with a name is on record before anything is asked in it; without its row it is a fault of the history.
+#[test]
+fn a_removed_thread_is_named_with_its_events_and_without_any() {
+    let person = Person::new();
+    ask(&person, &["one?"]);
+    let empty = person.gently(&["thread", "new", "later"]).exits(0).out;
+    tampered(&person, &format!("{} DELETE FROM thread", triggers(&person, &["thread"])));
+    let replay = replayed(&person, &["--all"], 1);
+    let faults: Vec<&str> = replay["faults"].as_array().unwrap().iter().map(|f| f["place"].as_str().unwrap()).collect();
+    assert_eq!(faults.len(), 2, "{replay:#}");
+    assert!(faults.contains(&format!("thread {}", empty.trim()).as_str()), "{replay:#}");
 }
 
 #[test]

@@ -269,8 +269,8 @@ struct Expected {
 }
 
 impl Home {
-    /// Ids that the client declares, in their order.
-    fn declared(&self, turn: usize) -> BTreeSet<String> {
+    /// Ids that the client declares, in their order; one that is declared twice stands there twice.
+    fn declared(&self, turn: usize) -> Vec<String> {
         let turns = &self.turns;
         let ids = self.asked[turn].refs.iter().flat_map(|reference| match reference {
             // A turn is its question and its answer; that much is the client's doing.
@@ -279,7 +279,9 @@ impl Home {
             }
             other => vec![typed(other, turns)],
         });
-        ids.collect()
+        let mut ids: Vec<String> = ids.collect();
+        ids.sort();
+        ids
     }
 
     /// The event that an id names: its turn, its place in its thread, and whether a model said it.
@@ -312,17 +314,21 @@ impl Home {
         }
         placed.sort();
         let mut expected = Expected::default();
+        let mut last = None;
         for (index, id, of, by_model) in placed {
             if by_model && !self.limits.executions {
                 expected.changed.push((id, "left_out", "allow_execution_refs_for_prompt"));
+                continue;
+            }
+            if last.replace(index) == Some(index) {
+                expected.changed.push((id.clone(), "named_twice", "SORT_CANONICAL"));
             } else if !self.turns[of].codes.is_empty() {
-                expected.changed.push((id, "left_out", "authority_incompatible"));
+                // What was denied policy sees, and no model.
+                expected.changed.push((id.clone(), "left_out", "authority_incompatible"));
             } else if by_model {
                 expected.changed.push((id.clone(), "execution_only", "FILTER_INTENT_ONLY"));
-                expected.refs.push((index, id, "execution_only"));
-            } else {
-                expected.refs.push((index, id, "governance"));
             }
+            expected.refs.push((index, id, if by_model { "execution_only" } else { "governance" }));
         }
         // By id, as declared references stand in the document.
         expected.changed.sort();
@@ -397,7 +403,12 @@ fn what_models_said_decides_nothing() {
 fn every_transformation_is_on_record() {
     for home in homes() {
         for (n, _, expected, told) in home.each().filter(|(n, ..)| !home.spec(*n).is_null()) {
-            let record = &home.spec(n)["retrieval"]["normalization"];
+            let whole = &home.turns[n].shown["digests"]["context"]["spec"];
+            let record = &whole["retrieval"]["normalization"];
+            // What is hashed is the same without them: the reference implementation digests none.
+            let mut hashed = whole.clone();
+            hashed["retrieval"]["normalization"].as_object_mut().unwrap().remove("transformations");
+            assert_eq!(*home.spec(n), hashed, "{told}");
             assert_eq!(record["applied_rules"], home.configuration["normalization"]["rules"], "{told}");
             let made = record["transformations"].as_array().into_iter().flatten();
             let made: Vec<[String; 3]> =
@@ -425,7 +436,7 @@ fn every_decision_pins_the_configuration() {
     }
 }
 
-/// 4. References are sorted by `event_index`, whatever the order given; one event counts once.
+/// 4. References are sorted by `event_index`, whatever the order given; each that was declared stands there.
 #[test]
 fn references_stand_in_the_order_of_events() {
     for home in homes() {
@@ -438,7 +449,7 @@ fn references_stand_in_the_order_of_events() {
                     (index, text(&one["ref_id"]), text(&one["admitted_for"]))
                 })
                 .collect();
-            assert!(resolved.is_sorted_by(|a, b| a.0 < b.0), "{told}");
+            assert!(resolved.is_sorted_by(|a, b| a.0 <= b.0), "{told}");
             let expected: Vec<(usize, String, String)> =
                 expected.refs.into_iter().map(|(index, id, admitted)| (index, id, admitted.to_owned())).collect();
             assert_eq!(resolved, expected, "{told}");

@@ -3,15 +3,18 @@
 //! Exit codes: 0 all that was checked holds; 1 something is another than on record; 2 could not look, which includes
 //! that nothing could be checked.
 
+mod tried;
+
 use std::collections::BTreeMap;
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::govern::kernel::Kernel;
+use crate::home::Home;
 use crate::store::Read;
 use crate::store::sqlite::Sqlite;
-use crate::verify::replay::{Assertion, Difference, Fault, Outcome, Replay, ReplayError, Replayed};
+use crate::verify::replay::{Assertion, Fault, Outcome, Replay, ReplayError, Replayed, Trial};
 
 use super::super::screen::{counted, quiet};
 use super::super::wire::{self, WireError};
@@ -29,7 +32,8 @@ pub struct ReplayArgs {
     /// Every exchange on record
     #[arg(long)]
     pub all: bool,
-    /// Also say which past decisions would differ under this kernel; nothing is put in force
+    /// Also say which decisions would have been others under this kernel, or with this [policy] alone, had it been in
+    /// force from the beginning; nothing is put in force
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<std::path::PathBuf>,
 }
@@ -37,19 +41,21 @@ pub struct ReplayArgs {
 /// Does it.
 pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
-    let other = match args.kernel.as_deref().map(read_kernel).transpose() {
+    let store = Sqlite::open_to_read(&home.paths().database())?;
+    store.begin_read()?;
+    let other = match args.kernel.as_deref().map(|path| read_kernel(&store, path)).transpose() {
         Ok(other) => other,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let store = Sqlite::open_to_read(&home.paths().database())?;
-    store.begin_read()?;
     let row = args.exchange.as_deref().map(|text| find::exchange(&store, text)).transpose()?;
-    let replayed = Replay::open(&store, &home.paths().log(), other).and_then(|replay| {
+    let replayed = Replay::open(&store, &home.paths().log()).and_then(|replay| {
         let mut tally = Tally { faults: replay.faults()?, ..Tally::default() };
         match &row {
             Some(row) => tally.take(replay.exchange(row)?),
             None => all(&replay, &store, &home.paths().database(), &mut |one| tally.take(one))?,
         }
+        let only = row.as_ref().map(|row| row.exchange_id);
+        tally.trial = other.as_ref().map(|other| replay.tried(other, only)).transpose()?;
         Ok(tally)
     });
     let mut tally = match replayed {
@@ -66,10 +72,10 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
     }
     let code = if tally.failed == 0 && tally.faults.is_empty() { FINE } else { NEGATIVE };
     let text = match (json, &tally.last) {
-        (true, Some(one)) if row.is_some() => format!("{}\n", one_facts(one, code, args.kernel.is_some())),
-        (true, _) => format!("{}\n", tally.facts(code, args.kernel.is_some())),
-        (false, Some(one)) if row.is_some() => one_text(one, args.kernel.is_some()),
-        (false, _) => tally.text(args.kernel.is_some()),
+        (true, Some(one)) if row.is_some() => format!("{}\n", one_facts(one, code, tally.trial.as_ref())),
+        (true, _) => format!("{}\n", tally.facts(code)),
+        (false, Some(one)) if row.is_some() => one_text(one, tally.trial.as_ref()),
+        (false, _) => tally.text(),
     };
     Ok(code.max(print(&text)))
 }
@@ -89,9 +95,10 @@ fn all(
     }
 }
 
-fn read_kernel(path: &std::path::Path) -> Result<Kernel, String> {
+fn read_kernel(store: &Sqlite, path: &std::path::Path) -> Result<Kernel, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    Kernel::from_toml(&text).map_err(|e| format!("{}: {e}", path.display()))
+    let in_force = Home::kernel(store).map_err(|e| e.to_string())?;
+    in_force.tried(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// How often an assertion came out how.
@@ -111,8 +118,7 @@ struct Tally {
     counts: BTreeMap<Assertion, Count>,
     failures: Vec<(String, Assertion, String)>,
     faults: Vec<Fault>,
-    tried: u64,
-    differences: Vec<(String, Difference)>,
+    trial: Option<Trial>,
     last: Option<Replayed>,
 }
 
@@ -123,7 +129,6 @@ fn name(one: &Replayed) -> String {
 impl Tally {
     fn take(&mut self, one: Replayed) {
         self.exchanges += 1;
-        self.tried += u64::from(one.tried);
         for (assertion, outcome) in &one.outcomes {
             let count = self.counts.entry(*assertion).or_default();
             match outcome {
@@ -139,7 +144,6 @@ impl Tally {
                 Outcome::NotChecked(why) => *count.not_checked.entry(why.clone()).or_default() += 1,
             }
         }
-        self.differences.extend(one.difference.clone().map(|difference| (name(&one), difference)));
         self.last = Some(one);
     }
 
@@ -153,7 +157,7 @@ impl Tally {
         }
     }
 
-    fn text(&self, tried: bool) -> String {
+    fn text(&self) -> String {
         let mut text = format!(
             "{} replayed, from the database and in the order of audit.log\n\n",
             counted(self.exchanges, "exchange")
@@ -189,22 +193,13 @@ impl Tally {
         if more > 0 {
             text.push_str("\n… more: --json has all\n");
         }
-        if tried {
-            text.push_str(&self.differences_text());
+        if let Some(trial) = &self.trial {
+            text.push_str(&tried::text(trial));
         }
         text
     }
 
-    fn differences_text(&self) -> String {
-        let n = self.differences.len();
-        let mut text = format!("\nunder that kernel {n} of {} decisions would differ\n", self.tried);
-        for (name, difference) in self.differences.iter().take(SHOWN) {
-            text.push_str(&format!("    {name}: {}\n", words(difference)));
-        }
-        text
-    }
-
-    fn facts(&self, code: u8, tried: bool) -> Value {
+    fn facts(&self, code: u8) -> Value {
         let assertions: Vec<Value> = Assertion::ALL
             .into_iter()
             .map(|assertion| {
@@ -218,27 +213,17 @@ impl Tally {
         let failures = self.failures.iter().map(|(exchange, assertion, what)| {
             json!({"exchange": exchange.split(' ').next(), "assertion": assertion.name(), "what": what})
         });
-        let differences = self.differences.iter().map(|(exchange, difference)| {
-            json!({"exchange": exchange.split(' ').next(), "was": difference.was, "would": difference.would})
-        });
-        json!({
+        let mut facts = json!({
             "exchanges": self.exchanges, "assertions": assertions, "failures": failures.collect::<Vec<_>>(),
             "faults": self.faults.iter().map(|f| json!({"place": f.place, "what": f.what})).collect::<Vec<_>>(),
-            "tried": if tried { json!(self.tried) } else { Value::Null },
-            "differences": if tried { json!(differences.collect::<Vec<_>>()) } else { Value::Null }, "exit": code,
-        })
+            "exit": code,
+        });
+        tried::put(&mut facts, self.trial.as_ref());
+        facts
     }
 }
 
-fn words(difference: &Difference) -> String {
-    let told = |codes: &[String]| match codes {
-        [] => "allow".to_owned(),
-        codes => format!("deny ({})", codes.join(", ")),
-    };
-    format!("was {}, would be {}", told(&difference.was), told(&difference.would))
-}
-
-fn one_text(one: &Replayed, tried: bool) -> String {
+fn one_text(one: &Replayed, trial: Option<&Trial>) -> String {
     let mut text = format!("replay of {}\n\n", name(one));
     for (assertion, outcome) in &one.outcomes {
         let (word, why) = match outcome {
@@ -248,18 +233,13 @@ fn one_text(one: &Replayed, tried: bool) -> String {
         };
         text.push_str(&format!("{:40} {word}{why}\n", assertion.says()));
     }
-    if tried {
-        let said = match (&one.difference, one.tried) {
-            (Some(difference), _) => words(difference),
-            (None, true) => "the same decision".to_owned(),
-            (None, false) => "not tried: a text in it is not here, or it is from before threads".to_owned(),
-        };
-        text.push_str(&format!("\nunder that kernel: {said}\n"));
+    if let Some(trial) = trial {
+        text.push_str(&tried::of_one(trial));
     }
     text
 }
 
-fn one_facts(one: &Replayed, code: u8, tried: bool) -> Value {
+fn one_facts(one: &Replayed, code: u8, trial: Option<&Trial>) -> Value {
     let assertions = one.outcomes.iter().map(|(assertion, outcome)| {
         let (holds, why) = match outcome {
             Outcome::Holds => (json!(true), Value::Null),
@@ -268,10 +248,11 @@ fn one_facts(one: &Replayed, code: u8, tried: bool) -> Value {
         };
         json!({"assertion": assertion.name(), "says": assertion.says(), "holds": holds, "why": why})
     });
-    let difference = one.difference.as_ref().map(|d| json!({"was": d.was, "would": d.would}));
-    json!({
+    let mut facts = json!({
         "exchange": one.exchange, "session": one.session.to_string(), "seq": one.seq, "thread_id": one.thread,
-        "assertions": assertions.collect::<Vec<_>>(), "tried": if tried { json!(one.tried) } else { Value::Null },
-        "difference": difference, "exit": code,
-    })
+        "assertions": assertions.collect::<Vec<_>>(), "exit": code,
+    });
+    tried::put(&mut facts, trial);
+    facts["difference"] = facts["differences"][0].clone();
+    facts
 }

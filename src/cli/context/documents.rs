@@ -30,7 +30,8 @@ pub fn of(store: &Sqlite, exchange: &ExchangeRow, compiled: Option<&str>) -> Res
         "inputs": context.counts()?,
         "events": events.collect::<Vec<_>>(),
         "configuration": {"digest": named(Some(row.config_digest)), "hashed": config.document()},
-        "context": {"digest": named(row.context_digest), "hashed": Value::Null},
+        "context": {"digest": named(row.context_digest), "hashed": Value::Null, "spec": Value::Null},
+        "transformations": context.transformations()?,
         "prompt": {"digest": named(row.prompt_digest), "hashed": Value::Null},
         "decision": {"digest": Value::Null, "hashed": Value::Null},
         "sent": Value::Null, "not_here": Value::Null,
@@ -38,6 +39,7 @@ pub fn of(store: &Sqlite, exchange: &ExchangeRow, compiled: Option<&str>) -> Res
     match texts(store, exchange, &context) {
         Ok(texts) => {
             facts["context"]["hashed"] = texts.hashed;
+            facts["context"]["spec"] = texts.spec;
             facts["sent"] = texts.sent;
             facts["decision"] = texts.decision;
         }
@@ -54,6 +56,8 @@ pub fn of(store: &Sqlite, exchange: &ExchangeRow, compiled: Option<&str>) -> Res
 /// What needs every text of the context.
 struct Texts {
     hashed: Value,
+    /// The specification with what the rules changed, which is not hashed.
+    spec: Value,
     sent: Value,
     decision: Value,
 }
@@ -62,9 +66,12 @@ fn texts(store: &Sqlite, exchange: &ExchangeRow, context: &Context) -> Result<Te
     let user = store.turn(exchange.turn_user)?.and_then(|turn| turn.content).ok_or(ContextFault::Gone)?;
     let documents = context.documents(store, &user)?;
     let digest = documents.as_ref().map(|documents| documents.digest()).transpose()?;
-    let (hashed, sent) = match &documents {
-        Some(made) => (json!({"assembled_context": made.hashed, "context_spec": made.spec}), json!(made.sent)),
-        None => (Value::Null, Value::Null),
+    let (hashed, spec, sent) = match &documents {
+        Some(made) => {
+            let hashed = json!({"assembled_context": made.hashed, "context_spec": made.spec.hashed()});
+            (hashed, json!(made.spec), json!(made.sent))
+        }
+        None => (Value::Null, Value::Null, Value::Null),
     };
     let gone = || ContextFault::Wrong("the session of the exchange is not here".to_owned());
     let session = store.session_of(exchange.session)?.ok_or_else(gone)?;
@@ -78,5 +85,5 @@ fn texts(store: &Sqlite, exchange: &ExchangeRow, context: &Context) -> Result<Te
     let decision = json!({
         "digest": event.digest.map(NamedHash), "hashed": hashed_decision, "holds": event.digest == Some(again.0),
     });
-    Ok(Texts { hashed, sent, decision })
+    Ok(Texts { hashed, spec, sent, decision })
 }

@@ -30,7 +30,7 @@ use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
 pub use engine::Engine;
-pub use placeholder::{NewPlaceholder, Placeholders, SecretTag};
+pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, unnumbered};
 pub use rules::RuleFault;
 pub(in crate::govern) use steps::count;
 pub use steps::steps;

@@ -1,5 +1,6 @@
 //! What stands in place of a secret, and which number a secret has.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -126,6 +127,29 @@ fn spelled(kind: &str, number: u32) -> String {
     if number == 1 { format!("{OPEN}{kind}]") } else { format!("{OPEN}{kind}-{number}]") }
 }
 
+/// A text as policy sees it: placeholders without their numbers.
+///
+/// Which number a secret has depends on what was named before it in its session, also by replies. So that no answer
+/// changes what policy matches, or how long a question is, `[redacted:password-3]` is `[redacted:password]` to it.
+pub fn unnumbered(text: &str) -> Cow<'_, str> {
+    let (mut out, mut done) = (String::new(), 0);
+    for (at, _) in text.match_indices(OPEN) {
+        let Some(name) = text.get(at + OPEN.len()..).and_then(|rest| rest.split(']').next()) else { continue };
+        let Some((kind, digits)) = name.rsplit_once('-') else { continue };
+        let is_number = (1..=MAX_DIGITS).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+        let ends = text.as_bytes().get(at + OPEN.len() + name.len()) == Some(&b']');
+        if is_number && ends && name.len() <= MAX_NAME && at >= done {
+            out.push_str(text.get(done..at + OPEN.len() + kind.len()).unwrap_or_default());
+            done = at + OPEN.len() + name.len();
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
 /// Kind, number and length of the placeholder that a text begins with.
 ///
 /// Only of known kinds, so that a text can't hide a secret inside brackets.
@@ -167,4 +191,30 @@ pub(super) fn rebuilt(text: &str, found: &[Span], kinds: &[String], numbers: &mu
     }
     out.push_str(text.get(done..).unwrap_or_default());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policy_sees_no_number() {
+        for (text, seen) in [
+            ("", ""),
+            ("plain -2]", "plain -2]"),
+            ("a [redacted:password-2] b", "a [redacted:password] b"),
+            (
+                "[redacted:aws-access-key-12][redacted:aws-access-key]",
+                "[redacted:aws-access-key][redacted:aws-access-key]",
+            ),
+            ("[redacted:[redacted:password-7]", "[redacted:[redacted:password]"),
+            ("[redacted:password-2", "[redacted:password-2"),
+            ("[redacted:password-]", "[redacted:password-]"),
+            ("[redacted:password-1234567]", "[redacted:password-1234567]"),
+            ("é [redacted:pin-3] é", "é [redacted:pin] é"),
+        ] {
+            assert_eq!(unnumbered(text), seen);
+            assert_eq!(unnumbered(seen), seen);
+        }
+    }
 }

@@ -35,8 +35,8 @@ pub enum Sort {
     EventIndexAsc,
 }
 
-/// What is done to declared references; each rule is executed, and named in the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What is done to declared references; each rule is executed, and named in the record in the order of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Rule {
     /// Policy sees INTENTs only.
@@ -65,7 +65,7 @@ pub struct ContextRules {
     pub enforce_scope_bound: bool,
 }
 
-/// The rules, in the order in which they stand in the record.
+/// The rules, in any order: all are executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normalization {

@@ -80,20 +80,36 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
     place: Place,
-    digest: NamedHash,
-    message: String,
+    digest: Option<NamedHash>,
+    message: Option<String>,
+    denied: bool,
 }
 
 impl Intent {
     /// From the stored text.
     pub fn new(place: Place, message: String) -> Result<Self, JsonFault> {
         let digest = digest_in_order(Kind::Intent, &place.id, IntentData { message: &message })?;
-        Ok(Intent { place, digest, message })
+        Ok(Intent { place, digest: Some(digest), message: Some(message), denied: false })
     }
 
-    /// The user's text as stored.
-    pub fn message(&self) -> &str {
-        &self.message
+    /// One whose text is not here, because it was erased or never kept: it counts, and says nothing.
+    pub fn without_text(place: Place) -> Self {
+        Intent { place, digest: None, message: None, denied: false }
+    }
+
+    /// The same, with whether policy denied it: no model was shown it, and none ever is.
+    pub fn with_denied(self, denied: bool) -> Self {
+        Intent { denied, ..self }
+    }
+
+    /// The user's text as stored; none where it is not here.
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    /// Whether policy denied it.
+    pub fn is_denied(&self) -> bool {
+        self.denied
     }
 
     /// Where it stands.
@@ -101,8 +117,8 @@ impl Intent {
         &self.place
     }
 
-    /// Its event digest.
-    pub fn digest(&self) -> NamedHash {
+    /// Its event digest; none where its text is not here.
+    pub fn digest(&self) -> Option<NamedHash> {
         self.digest
     }
 }
@@ -111,8 +127,8 @@ impl Intent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
     place: Place,
-    digest: NamedHash,
-    output: String,
+    digest: Option<NamedHash>,
+    output: Option<String>,
 }
 
 impl Execution {
@@ -120,16 +136,16 @@ impl Execution {
     pub fn new(place: Place, output: String, model: &str) -> Result<Self, JsonFault> {
         let data = ExecutionData { model, output_text: &output };
         let digest = digest_in_order(Kind::Execution, &place.id, data)?;
-        Ok(Execution { place, digest, output })
+        Ok(Execution { place, digest: Some(digest), output: Some(output) })
     }
 
-    /// The model's text as stored.
-    pub fn output(&self) -> &str {
-        &self.output
+    /// The model's text as stored; none where it is not here.
+    pub fn output(&self) -> Option<&str> {
+        self.output.as_deref()
     }
 
-    /// Its event digest.
-    pub fn digest(&self) -> NamedHash {
+    /// Its event digest; none where its text is not here.
+    pub fn digest(&self) -> Option<NamedHash> {
         self.digest
     }
 }
@@ -138,7 +154,7 @@ impl Execution {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     place: Place,
-    digest: NamedHash,
+    digest: Option<NamedHash>,
 }
 
 /// The normative fields of a DECISION; nothing else is in its digest.
@@ -199,11 +215,11 @@ impl Decision {
         let mut sorted = normative.clone();
         sorted.reasons.sort();
         let digest = digest_in_order(Kind::Decision, &place.id, &sorted)?;
-        Ok(Decision { place, digest })
+        Ok(Decision { place, digest: Some(digest) })
     }
 
-    /// Its event digest.
-    pub fn digest(&self) -> NamedHash {
+    /// Its event digest; none where it is erased.
+    pub fn digest(&self) -> Option<NamedHash> {
         self.digest
     }
 }
@@ -220,6 +236,32 @@ pub enum Event {
 }
 
 impl Event {
+    /// One whose text, or of a DECISION whose digest, is not here.
+    pub fn without_text(kind: Kind, place: Place) -> Self {
+        match kind {
+            Kind::Intent => Event::Intent(Intent::without_text(place)),
+            Kind::Decision => Event::Decision(Decision { place, digest: None }),
+            Kind::Execution => Event::Execution(Execution { place, digest: None, output: None }),
+        }
+    }
+
+    /// The same, with whether policy denied its turn: that is said of an INTENT.
+    pub fn with_denied(self, denied: bool) -> Self {
+        match self {
+            Event::Intent(intent) => Event::Intent(intent.with_denied(denied)),
+            other => other,
+        }
+    }
+
+    /// The same at another place: its digest covers none.
+    pub fn at(self, place: Place) -> Self {
+        match self {
+            Event::Intent(intent) => Event::Intent(Intent { place, ..intent }),
+            Event::Decision(decision) => Event::Decision(Decision { place, ..decision }),
+            Event::Execution(execution) => Event::Execution(Execution { place, ..execution }),
+        }
+    }
+
     /// What kind it is.
     pub fn kind(&self) -> Kind {
         match self {
@@ -229,11 +271,11 @@ impl Event {
         }
     }
 
-    /// What it says; none for a DECISION.
+    /// What it says; none for a DECISION, and where its text is not here.
     pub fn text(&self) -> Option<&str> {
         match self {
-            Event::Intent(intent) => Some(intent.message()),
-            Event::Execution(execution) => Some(execution.output()),
+            Event::Intent(intent) => intent.message(),
+            Event::Execution(execution) => execution.output(),
             Event::Decision(_) => None,
         }
     }
@@ -247,8 +289,8 @@ impl Event {
         }
     }
 
-    /// Its event digest.
-    pub fn digest(&self) -> NamedHash {
+    /// Its event digest; none where what it is made from is not here.
+    pub fn digest(&self) -> Option<NamedHash> {
         match self {
             Event::Intent(Intent { digest, .. })
             | Event::Decision(Decision { digest, .. })
@@ -270,17 +312,17 @@ mod tests {
     fn an_intent_has_the_digest_that_the_reference_implementation_gives_it() {
         let intent = Intent::new(place("INTENT-1"), "What is 2+2?".to_owned()).unwrap();
         let known = "b63efff05e9285c2e0090a63122752b664b6cefc0a8caa52cab215660a4f5db5";
-        assert_eq!(intent.digest().0.to_string(), known);
+        assert_eq!(intent.digest().unwrap().0.to_string(), known);
     }
 
     #[test]
     fn what_is_digested_in_order_is_digested_as_any_value_is() {
         let intent = Intent::new(place("a"), "é \"x\"\u{1}".to_owned()).unwrap();
         let value = json!({"message": "é \"x\"\u{1}"});
-        assert_eq!(intent.digest(), event_digest(Kind::Intent, "a", value).unwrap());
+        assert_eq!(intent.digest(), event_digest(Kind::Intent, "a", value).ok());
         let execution = Execution::new(place("b"), "😀".to_owned(), "m").unwrap();
         let value = json!({"model": "m", "output_text": "😀"});
-        assert_eq!(execution.digest(), event_digest(Kind::Execution, "b", value).unwrap());
+        assert_eq!(execution.digest(), event_digest(Kind::Execution, "b", value).ok());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! and 64 digits. They are made from texts, so they stand in the private database, and in the exchange
 //! document as commitments.
 
+pub mod block;
 pub mod config;
 pub mod event;
 pub mod json;

@@ -1,31 +1,24 @@
 //! What was declared and resolved (`context_spec`), what was put together from it (`assembled_context`),
 //! and the digest over both.
 //!
-//! The assembled context has two forms. The *sent* one holds every text. In the *hashed* one the text of an
-//! `execution_only` block is replaced by its event digest: two contexts that differ only in what a model
-//! once said have one digest if those digests are one.
+//! The assembled context has two forms. The *hashed* one is the DBL context system's: every reference that was
+//! resolved, as it was declared, questions in their own words, and in the place of what a model said the digest of its
+//! event. The *sent* one holds each event once, in its own words, without what gates and caps keep from a model; a line
+//! of it that looks like one of the block's own is escaped.
+
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::bundle::NamedHash;
 
+use super::block::{context_block, stripped};
 use super::config::{ContextConfig, Rule, Sort};
 use super::event::{Event, Kind};
 use super::json::{self, JsonFault};
 
 /// The version of these documents.
 const SPEC_VERSION: &str = "ctxspec.2";
-/// How the context block begins and ends.
-const BEGIN: &str = "DBL_CONTEXT_REFS_BEGIN";
-const END: &str = "DBL_CONTEXT_REFS_END";
-const EXPLAINED: &str = "The following is referenced context from previous events in this conversation.";
-/// What ends one reference.
-const RULE: &str = "---";
-/// How the head of one reference begins.
-const HEAD: &str = "[ref_id=";
-/// What is put before a line of content that looks like one of ours.
-const ESCAPE: char = '\\';
-
 /// What an event was let in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,8 +70,8 @@ impl DeclaredRef {
 pub struct ResolvedRef {
     /// What it was let in for.
     pub admitted_for: AdmittedFor,
-    /// The event's digest.
-    pub event_digest: NamedHash,
+    /// The event's digest; null where its text was erased or never kept.
+    pub event_digest: Option<NamedHash>,
     /// The event's place in its thread.
     pub event_index: u64,
     /// As declared.
@@ -100,14 +93,14 @@ pub struct Transformation {
 }
 
 /// What a rule did to a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Kept from policy.
     ExecutionOnly,
-    /// Not resolved: the configuration keeps model output out of prompts.
+    /// Not shown to a model; what the configuration keeps out is not resolved either.
     LeftOut,
-    /// Names an event that another reference names; it counts once.
+    /// Names an event that another reference names, or the same reference did; it is shown once.
     NamedTwice,
 }
 
@@ -137,13 +130,13 @@ pub struct IntentSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NormalizationRecord {
-    /// The configuration's rules.
+    /// The configuration's rules, sorted.
     pub applied_rules: Vec<Rule>,
     /// The configuration's version.
     pub boundary_version: String,
     /// The configuration's digest.
     pub config_digest: NamedHash,
-    /// What the rules changed, by `ref_id`; absent when they changed nothing but the order.
+    /// What the rules changed, by `ref_id`; absent when they changed nothing but the order, and from what is hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transformations: Vec<Transformation>,
 }
@@ -152,11 +145,11 @@ pub struct NormalizationRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retrieval {
-    /// As the client declared them, sorted, each once.
+    /// As the client declared them, sorted.
     pub declared_refs: Vec<DeclaredRef>,
     /// What was done to them.
     pub normalization: NormalizationRecord,
-    /// What they stand for, by `event_index`.
+    /// What each of them stands for, by `event_index`.
     pub resolved_refs: Vec<ResolvedRef>,
 }
 
@@ -206,34 +199,52 @@ pub struct AssembledContext {
     pub normative_input_digests: Vec<NamedHash>,
 }
 
-/// References that were resolved, with their events, by `event_index`.
+/// References that were resolved, with their events, by `event_index` and then by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// As declared, sorted, each once.
+    /// As declared, sorted.
     pub declared: Vec<DeclaredRef>,
-    /// What they stand for.
+    /// What each of them stands for.
     pub refs: Vec<(ResolvedRef, Event)>,
     /// What the rules changed.
     pub transformations: Vec<Transformation>,
 }
 
+impl Resolved {
+    /// The events that are referred to, each once under the first of its ids.
+    pub fn events(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
+        let mut last = None;
+        self.refs
+            .iter()
+            .filter(move |(reference, _)| last.replace(reference.event_index) != Some(reference.event_index))
+    }
+
+    /// The events that a model is shown: without what gates and caps kept out.
+    pub fn shown(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
+        let kept = left_out(&self.transformations);
+        self.events().filter(move |(reference, _)| !kept.contains(reference.ref_id.as_str()))
+    }
+}
+
+/// Ids of references that no model is shown.
+pub fn left_out(made: &[Transformation]) -> HashSet<&str> {
+    made.iter().filter(|one| one.effect == Effect::LeftOut).map(|one| one.ref_id.as_str()).collect()
+}
+
 /// Which of the two forms of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// With every text.
+    /// What a model is shown.
     Sent,
-    /// With digests in place of what a model said.
+    /// All that was resolved, with digests in place of what a model said.
     Hashed,
-}
-
-/// White space as the reference implementation strips it.
-fn stripped(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
 }
 
 impl ContextSpec {
     /// The specification of a turn's context.
     pub fn new(config: &ContextConfig, identity: Identity, intent_type: &str, text: &str, resolved: &Resolved) -> Self {
+        let mut applied_rules = config.normalization().to_vec();
+        applied_rules.sort();
         ContextSpec {
             assembly_rules: AssemblyRules {
                 ordering: config.rules().canonical_sort,
@@ -244,7 +255,7 @@ impl ContextSpec {
             retrieval: Retrieval {
                 declared_refs: resolved.declared.clone(),
                 normalization: NormalizationRecord {
-                    applied_rules: config.normalization().to_vec(),
+                    applied_rules,
                     boundary_version: config.version().to_owned(),
                     config_digest: config.digest(),
                     transformations: resolved.transformations.clone(),
@@ -252,6 +263,13 @@ impl ContextSpec {
                 resolved_refs: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
             },
         }
+    }
+
+    /// As it is hashed: what gates and caps kept from a model is no part of what was declared and resolved.
+    pub fn hashed(&self) -> ContextSpec {
+        let mut spec = self.clone();
+        spec.retrieval.normalization.transformations.clear();
+        spec
     }
 }
 
@@ -268,10 +286,10 @@ impl AssembledContext {
     }
 }
 
-/// Digests of the INTENTs that are referred to, sorted.
+/// Digests of the INTENTs that are referred to, sorted; one whose text is not here has none.
 pub fn normative_inputs(resolved: &Resolved) -> Vec<NamedHash> {
     let intents = resolved.refs.iter().filter(|(_, event)| event.kind() == Kind::Intent);
-    let mut digests: Vec<NamedHash> = intents.map(|(_, event)| event.digest()).collect();
+    let mut digests: Vec<NamedHash> = intents.filter_map(|(_, event)| event.digest()).collect();
     digests.sort();
     digests
 }
@@ -284,87 +302,7 @@ struct Digested<'a> {
 
 /// `context_digest`: over the specification and the hashed form.
 pub fn context_digest(spec: &ContextSpec, hashed: &AssembledContext) -> Result<NamedHash, JsonFault> {
-    json::digest_of(&Digested { assembled_context: hashed, context_spec: spec })
-}
-
-/// The context block of a prompt; none when nothing is referred to.
-///
-/// ```text
-/// DBL_CONTEXT_REFS_BEGIN
-/// The following is referenced context from previous events in this conversation.
-///
-/// [ref_id=ID kind=INTENT]
-/// the stored text
-/// ---
-/// DBL_CONTEXT_REFS_END
-/// ```
-/// A line of content that looks like one of these gets a `\` before it, so no content can end its block.
-pub fn context_block(resolved: &Resolved, form: Form) -> Option<String> {
-    let parts = resolved.refs.iter().map(|(reference, event)| {
-        let content = content(event, reference.admitted_for, form);
-        (reference.ref_id.as_str(), event.kind(), content)
-    });
-    block(parts)
-}
-
-/// The sent form of the block from stored parts: of each reference its id, kind and text, in their order.
-pub fn block_again<'a>(parts: impl Iterator<Item = (&'a str, Kind, &'a str)>) -> Option<String> {
-    block(parts.map(|(id, kind, text)| {
-        let content = if kind == Kind::Decision { String::new() } else { escaped(stripped(text)) };
-        (id, kind, content)
-    }))
-}
-
-fn block<'a>(parts: impl Iterator<Item = (&'a str, Kind, String)>) -> Option<String> {
-    let mut lines = vec![BEGIN.to_owned(), EXPLAINED.to_owned(), String::new()];
-    let before = lines.len();
-    for (id, kind, content) in parts {
-        if content.is_empty() {
-            continue;
-        }
-        lines.push(format!("{HEAD}{id} kind={}]", kind.name()));
-        lines.push(content);
-        lines.push(RULE.to_owned());
-    }
-    if lines.len() == before {
-        return None;
-    }
-    lines.push(END.to_owned());
-    Some(lines.join("\n"))
-}
-
-fn content(event: &Event, admitted_for: AdmittedFor, form: Form) -> String {
-    if admitted_for == AdmittedFor::ExecutionOnly && form == Form::Hashed {
-        return event.digest().to_string();
-    }
-    match event {
-        Event::Intent(intent) => escaped(stripped(intent.message())),
-        Event::Execution(execution) => escaped(stripped(execution.output())),
-        Event::Decision(_) => String::new(),
-    }
-}
-
-/// A text outside of the block, in which no line looks like the block's beginning, end, or the head of a reference.
-pub fn outside_the_block(text: &str) -> String {
-    escaped_where(text, |line| [HEAD, BEGIN, END].iter().any(|own| line.starts_with(own)))
-}
-
-/// Puts a `\` before every line that looks like one of the block's own, or like an escaped one.
-fn escaped(text: &str) -> String {
-    escaped_where(text, |line| line == RULE || [HEAD, BEGIN, END].iter().any(|own| line.starts_with(own)))
-}
-
-fn escaped_where(text: &str, is_ours: impl Fn(&str) -> bool) -> String {
-    // Not only \n ends a line for a reader.
-    let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive(ends) {
-        if is_ours(line.trim_start_matches(ESCAPE).trim()) {
-            out.push(ESCAPE);
-        }
-        out.push_str(line);
-    }
-    out
+    json::digest_of(&Digested { assembled_context: hashed, context_spec: &spec.hashed() })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::record::canon;
 use crate::record::commitment::Scheme;
 use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
-use crate::record::exchange::ArtifactDoc;
+use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
 use crate::store::{ExchangeRow, Read, SessionRow, StoreError};
 
@@ -36,7 +36,7 @@ use counts::Intents;
 use source::AtHand;
 use stream::Stream;
 
-pub use trial::Difference;
+pub use trial::{Cause, Difference, Rule, Total, Trial};
 
 /// One thing that replay asserts of an exchange; the first four are the document's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,10 +130,6 @@ pub struct Replayed {
     pub thread: Option<Uuid>,
     /// Each assertion, in the order of [`Assertion::ALL`].
     pub outcomes: Vec<(Assertion, Outcome)>,
-    /// How another kernel would have decided, where it would differ.
-    pub difference: Option<Difference>,
-    /// Whether another kernel was asked about it.
-    pub tried: bool,
 }
 
 /// What the log has and the database lacks, or the other way round.
@@ -171,7 +167,8 @@ pub struct Replay<'a> {
     configs: RefCell<HashMap<Hash32, Rc<Configured>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
     at_hand: RefCell<AtHand>,
-    other: Option<Kernel>,
+    /// What is wrong with a thread, once it was looked at.
+    threads: RefCell<HashMap<Uuid, Option<String>>>,
     /// Exchanges and contexts that some tombstone names, once they were looked for.
     erased: OnceCell<HashSet<String>>,
     /// Set when something was resolved that needs a text that is gone.
@@ -184,13 +181,12 @@ pub(super) struct Share {
     scheme: Scheme,
     stream: Arc<Stream>,
     intents: Arc<Intents>,
-    other: Option<Kernel>,
 }
 
 impl Share {
     /// The same history in a store that shows the same state.
     pub(super) fn over<'a>(self, store: &'a dyn Read) -> Replay<'a> {
-        let Share { scheme, stream, intents, other } = self;
+        let Share { scheme, stream, intents } = self;
         Replay {
             store,
             scheme,
@@ -201,7 +197,7 @@ impl Share {
             configs: RefCell::default(),
             sessions: RefCell::default(),
             at_hand: RefCell::default(),
-            other,
+            threads: RefCell::default(),
             erased: OnceCell::new(),
             gone: RefCell::default(),
         }
@@ -220,17 +216,16 @@ const ABSENT: &str = "a text in it is not here: erased, lost, or never kept";
 const MISSING: &str = "something that it was compiled from is not here, and its texts are: it was taken away";
 
 impl<'a> Replay<'a> {
-    /// Reads the log's order. `other` is a kernel that is tried on the history.
+    /// Reads the log's order.
     ///
     /// `store` must show one state for as long as this lives.
-    pub fn open(store: &'a dyn Read, log: &Path, other: Option<Kernel>) -> Result<Self, ReplayError> {
+    pub fn open(store: &'a dyn Read, log: &Path) -> Result<Self, ReplayError> {
         let genesis: Genesis =
             canon::parse(store.genesis()?.as_bytes()).map_err(|e| ReplayError::Genesis(e.to_string()))?;
         let share = Share {
             scheme: genesis.commitments,
             stream: Arc::new(Stream::read(store, log)?),
             intents: Arc::new(Intents::of(store.intents()?)),
-            other,
         };
         Ok(share.over(store))
     }
@@ -238,7 +233,7 @@ impl<'a> Replay<'a> {
     /// What another thread needs to replay a part of the same history.
     pub(super) fn share(&self) -> Share {
         let (stream, intents) = (Arc::clone(&self.stream), Arc::clone(&self.intents));
-        Share { scheme: self.scheme, stream, intents, other: self.other.clone() }
+        Share { scheme: self.scheme, stream, intents }
     }
 
     /// Where log and database do not fit together, beside what exchanges themselves say.
@@ -246,6 +241,11 @@ impl<'a> Replay<'a> {
         let mut faults = self.stream.faults.clone();
         faults.extend(self.stream.threads_against(self.store)?);
         Ok(faults)
+    }
+
+    /// Tries a kernel on the history, or on one exchange after all that came before it.
+    pub fn tried(&self, other: &Kernel, only: Option<Uuid>) -> Result<Trial, ReplayError> {
+        trial::run(self, other, only)
     }
 
     /// Replays one exchange.
@@ -349,6 +349,23 @@ impl<'a> Replay<'a> {
         let config = Rc::new(config);
         self.configs.borrow_mut().insert(digest, config.clone());
         Ok(config)
+    }
+
+    /// What is wrong with the row of a thread, if anything is.
+    fn thread_fault(&self, id: Uuid) -> Result<Option<String>, ReplayError> {
+        if let Some(known) = self.threads.borrow().get(&id) {
+            return Ok(known.clone());
+        }
+        let fault = match self.store.thread(id)? {
+            None => Some(format!("thread {id}: it has events in the log's order, and is not in the database")),
+            Some(row) => {
+                let derived = self.session(row.session)?.map(|session| row_id("thread", session.id, row.number));
+                let other = derived.map_or("no session".to_owned(), |derived| derived.to_string());
+                (derived != Some(id)).then(|| format!("thread {id}: session and number on record give {other}"))
+            }
+        };
+        self.threads.borrow_mut().insert(id, fault.clone());
+        Ok(fault)
     }
 
     /// A session by the id of its row.

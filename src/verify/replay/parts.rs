@@ -5,10 +5,10 @@ use uuid::Uuid;
 use crate::continuity::candidate::Recalled;
 use crate::continuity::compile::{Inputs, ring0};
 use crate::govern::kernel::Kernel;
-use crate::govern::sanitize::Clean;
+use crate::govern::sanitize::{Clean, unnumbered};
 use crate::record::context::event::Kind;
 use crate::record::hash::Hash32;
-use crate::store::SessionRow;
+use crate::store::{SessionRow, TurnRow};
 
 use super::super::contexts::Context;
 use super::super::exchange_rows::Rows;
@@ -40,8 +40,15 @@ pub(super) fn worst(outcomes: impl IntoIterator<Item = Outcome>) -> Outcome {
     worst
 }
 
-/// The events of a turn against the log's order, and against their texts where those are here.
+/// The events of a turn against the log's order, and against their texts where those are here; and their thread.
 pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: &Rows<'_>) -> Result<Outcome, ReplayError> {
+    if let Some(what) = replay.thread_fault(context.row.thread)? {
+        return Ok(Outcome::Fails(what));
+    }
+    // What only an INTENT has the others don't.
+    if let Some(event) = context.events.iter().find(|event| event.kind != Kind::Intent && event.bytes.is_some()) {
+        return Ok(same(&format!("bytes of {} {}", event.kind.name(), event.event), event.bytes, None));
+    }
     let placed = replay.stream.of_turn(context.row.turn);
     if placed.is_empty() {
         let behind = rows.exchange.prompt_line >= replay.stream.lines;
@@ -65,10 +72,18 @@ pub(super) fn events(replay: &Replay<'_>, context: &Context, rows: &Rows<'_>) ->
     }
     for event in context.events.iter().filter(|event| event.kind != Kind::Decision) {
         match &replay.said_by(event)?.event {
-            Ok(again) if Some(again.digest().0) == event.digest => {}
             Ok(again) => {
-                let what = format!("event_digest of {} {}", event.kind.name(), event.event);
-                return Ok(same(&what, event.digest, Some(again.digest().0)));
+                let named = |what: &str| format!("{what} of {} {}", event.kind.name(), event.event);
+                let digest = again.digest().map(|digest| digest.0);
+                let text = again.text().filter(|_| event.kind == Kind::Intent);
+                let length = text.and_then(|text| u64::try_from(unnumbered(text).len()).ok());
+                let compared = worst([
+                    same(&named("event_digest"), event.digest, digest),
+                    same(&named("bytes"), event.bytes, length),
+                ]);
+                if compared != Outcome::Holds {
+                    return Ok(compared);
+                }
             }
             Err(Unmade::Gone) => return replay.absent(rows.exchange),
             Err(Unmade::Wrong(words)) => return Ok(Outcome::Fails(words.clone())),
@@ -119,6 +134,31 @@ pub(super) fn bundle(
         Ok(_) => Outcome::Fails("context_bundle_json: ring 0 compiles to another bundle".to_owned()),
         Err(fault) => Outcome::Fails(format!("context_bundle_json: {fault}")),
     }
+}
+
+/// Hashes beside the texts, and what was answered: the rows name the commitment that the log does.
+pub(super) fn hashes(replay: &Replay<'_>, rows: &Rows<'_>) -> Outcome {
+    let digest = |turn: &TurnRow| turn.content.as_deref().map(|text| Hash32::digest(text.as_bytes()));
+    let of_turn = |what: &str, turn: &Option<TurnRow>| match turn {
+        Some(turn) if turn.content.is_some() => same(what, turn.content_hash, digest(turn)),
+        _ => Outcome::Holds,
+    };
+    let texts =
+        [of_turn("content_hash of the question", &rows.user), of_turn("content_hash of the answer", &rows.aurora)];
+    let Some(outcome) = &rows.exchange.outcome else { return worst(texts) };
+    let stored = rows.aurora.as_ref().and_then(|turn| turn.content_hash);
+    let mut answered = vec![same("response_hash", outcome.response_hash, stored)];
+    if let Some(response) = replay.stream.response_of(rows.exchange.exchange_id) {
+        answered.push(same("the response's commitment, by the log", outcome.response_commitment, Some(response)));
+    }
+    let drift = rows.drift.iter().map(|drift| {
+        same(
+            "response_hash of its drift",
+            Some(drift.response_hash),
+            Some(outcome.response_commitment.unwrap_or(Hash32::ZERO)),
+        )
+    });
+    worst(texts.into_iter().chain(answered).chain(drift))
 }
 
 /// The exchange document from the rows, against the commitment; texts that were not kept have theirs in the rows.

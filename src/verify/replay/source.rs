@@ -45,6 +45,7 @@ pub(super) enum Unmade {
 struct Standing {
     unkept: bool,
     withheld: bool,
+    denied: bool,
     /// The sanitizer was asked about the text, and found nothing.
     is_clean: bool,
 }
@@ -83,18 +84,21 @@ impl Said {
     fn kept(&self) -> Option<Kept> {
         *self.kept.get_or_init(|| match self.standing {
             None => Some(Kept::Erased),
-            Some(Standing { unkept, withheld, is_clean }) => {
+            Some(Standing { unkept, withheld, is_clean, .. }) => {
                 gate_said(self.text(), (unkept, withheld), |text| !is_clean && holds_secret(text))
             }
         })
     }
 
-    /// The event as a turn may refer to it.
-    fn referable(&self) -> Result<Event, Kept> {
-        match (&self.event, self.kept()) {
-            (Ok(event), None) => Ok(event.clone()),
-            (Ok(_), Some(kept)) => Err(kept),
-            (Err(_), kept) => Err(kept.unwrap_or(Kept::Erased)),
+    /// The event as a turn may refer to it, at a place.
+    fn found(&self, place: Place) -> Found {
+        let denied = self.standing.is_some_and(|standing| standing.denied);
+        match &self.event {
+            Ok(event) => Found { event: event.clone().with_denied(denied).at(place), kept: self.kept() },
+            Err(_) => {
+                let event = Event::without_text(self.kind, place).with_denied(denied);
+                Found { event, kept: Some(self.kept().unwrap_or(Kept::Erased)) }
+            }
         }
     }
 }
@@ -117,14 +121,13 @@ impl Lookup for Source<'_, '_> {
     fn event(&self, id: &str) -> Result<Option<Found>, ReplayError> {
         let Some(uuid) = id.parse::<Uuid>().ok().filter(|uuid| uuid.to_string() == id) else { return Ok(None) };
         let Some((said, place)) = self.find(uuid)? else { return Ok(None) };
-        let event = said.referable();
-        if event == Err(Kept::Erased) && !self.were_erased.contains(id) {
+        let found = said.found(place.unwrap_or_else(|| said.place.clone()));
+        if found.kept == Some(Kept::Erased) && !self.were_erased.contains(id) {
             let absent = self.replay.absent_event(uuid, said.exchange)?;
             let mut gone = self.replay.gone.borrow_mut();
             *gone = gone.take().into_iter().chain([absent]).reduce(|one, other| worst([one, other]));
         }
-        let place = place.unwrap_or_else(|| said.place.clone());
-        Ok(Some(Found { place, kind: said.kind, event }))
+        Ok(Some(found))
     }
 }
 
@@ -226,9 +229,10 @@ impl Replay<'_> {
         let event = unmade(event_of(row, turn, exchange.map(|(exchange, _)| exchange)))?;
         let (mut standing, kept) = (None, OnceCell::new());
         if let (Some(turn), Some((exchange, drift))) = (turn, exchange) {
-            let withheld = exchange.decision == "deny" || (!turn.by_user && self.is_withheld(exchange, drift)?);
+            let denied = exchange.decision == "deny";
+            let withheld = denied || (!turn.by_user && self.is_withheld(exchange, drift)?);
             let unkept = exchange.unkept.is_some();
-            standing = Some(Standing { unkept, withheld, is_clean });
+            standing = Some(Standing { unkept, withheld, denied, is_clean });
             if event.is_err() {
                 // Its text, if it is here, is no event's.
                 let found = gate_said(turn.content.as_deref(), (unkept, withheld), holds_secret);

@@ -1,6 +1,6 @@
 //! The events of all threads as the log's order gives them: numbered again, from lines alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use uuid::Uuid;
@@ -42,6 +42,8 @@ pub(super) struct Stream {
     turns: HashMap<Uuid, Vec<Uuid>>,
     /// How many events each thread has.
     threads: HashMap<Uuid, u64>,
+    /// What was answered: the commitment that the line names.
+    responses: HashMap<Uuid, Hash32>,
     /// What policy counts.
     pub intents: Intents,
     /// Lines that were read.
@@ -121,9 +123,9 @@ impl Stream {
 
     fn take(&mut self, line: &Line, known: &mut HashMap<(Hash32, u64), Known>) {
         let Some(session) = line.session else { return };
-        let (seq, hash) = match &line.event {
-            Event::Prompt { hash, seq } => (*seq, Some(*hash)),
-            Event::Response { seq, .. } => (*seq, None),
+        let (seq, hash, response) = match &line.event {
+            Event::Prompt { hash, seq } => (*seq, Some(*hash), None),
+            Event::Response { seq, hash, .. } => (*seq, None, Some(*hash)),
             _ => return,
         };
         let (n, at) = (self.lines, line.time);
@@ -139,8 +141,9 @@ impl Stream {
                 self.faults.push(Fault { place: format!("llm_exchange {}", one.exchange), what });
             }
         }
-        let Some((thread, bytes)) = one.thread else { return };
         let turn = one.exchange;
+        self.responses.extend(response.map(|response| (turn, response)));
+        let Some((thread, bytes)) = one.thread else { return };
         if hash.is_none() {
             if let Some(aurora) = one.turn_aurora.filter(|_| one.answered) {
                 self.place(aurora, thread, Kind::Execution, turn, (n, at));
@@ -170,6 +173,11 @@ impl Stream {
         self.turns.get(&turn).and_then(|events| events.first()).copied()
     }
 
+    /// What an exchange was answered with: the commitment that its line names, if the log has one.
+    pub fn response_of(&self, exchange: Uuid) -> Option<Hash32> {
+        self.responses.get(&exchange).copied()
+    }
+
     /// The events of a turn, with their places.
     pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, Placed)> {
         let events = self.turns.get(&turn).map_or(&[][..], Vec::as_slice);
@@ -179,7 +187,18 @@ impl Stream {
     /// Every thread of the database has as many events as the order gives it, and no other is there.
     pub fn threads_against(&self, store: &dyn Read) -> Result<Vec<Fault>, StoreError> {
         let mut faults = Vec::new();
-        for thread in store.newest_threads(u32::MAX)? {
+        let known = store.newest_threads(u32::MAX)?;
+        let rows: HashSet<Uuid> = known.iter().map(|thread| thread.thread).collect();
+        let begun: Vec<Uuid> = store.artifacts_of("thread")?.iter().filter_map(|row| row.id.parse().ok()).collect();
+        let lost: BTreeSet<Uuid> =
+            self.threads.keys().copied().chain(begun).filter(|thread| !rows.contains(thread)).collect();
+        for thread in lost {
+            let events = self.threads.get(&thread).copied().unwrap_or_default();
+            let what =
+                format!("expected a row of it, with {events} events in the log's order; found none in the database");
+            faults.push(Fault { place: format!("thread {thread}"), what });
+        }
+        for thread in known {
             let expected = self.threads.get(&thread.thread).copied().unwrap_or_default();
             let mut found = 0;
             let mut first_gap = None;

@@ -1,7 +1,7 @@
 //! One exchange computed again, assertion by assertion.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::Kept;
@@ -12,9 +12,9 @@ use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::context::config::ContextConfig;
-use crate::record::context::event::Kind;
-use crate::record::context::spec::{AdmittedFor, Effect, Transformation, normative_inputs};
-use crate::record::context::turn::{Counts, prompt_digest};
+use crate::record::context::event::{Event, Kind};
+use crate::record::context::spec::{AdmittedFor, Effect, Resolved, ResolvedRef, normative_inputs};
+use crate::record::context::turn::{CHAT_MESSAGE, Counts, prompt_digest};
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::store::ExchangeRow;
@@ -22,9 +22,9 @@ use crate::store::ExchangeRow;
 use super::super::contexts::{Context, ContextFault};
 use super::super::exchange_rows::Rows;
 use super::super::threads::decision;
-use super::parts::{NOTHING_SENT, bundle, events, plain_prompt, record, same, worst};
+use super::parts::{NOTHING_SENT, bundle, events, hashes, plain_prompt, record, same, worst};
 use super::source::Source;
-use super::trial::{Difference, decide};
+use super::trial::decide;
 use super::{Assertion, Outcome, Replay, ReplayError, Replayed};
 
 /// What all assertions about a turn with a context are made from.
@@ -66,8 +66,6 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         seq: row.seq,
         thread: rows.context.as_ref().map(|context| context.row.thread),
         outcomes: Vec::new(),
-        difference: None,
-        tried: false,
     };
     let stored = rows.user.as_ref().and_then(|turn| turn.content.as_deref());
     let (redacted, absent) = (stored.map(redact), replay.absent_if(rows.has_gone(), row)?);
@@ -83,9 +81,7 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         (None, _) => without_context(&rows, text, absent),
         (Some(context), Err(why)) => without_kernel(replay, context, &rows, why)?,
         (Some(context), Ok(kernel)) => match replay.config(context)?.as_ref() {
-            Ok(config) => {
-                Turn { context, rows: &rows, config, kernel, text, absent, compiled }.outcomes(replay, &mut told)?
-            }
+            Ok(config) => Turn { context, rows: &rows, config, kernel, text, absent, compiled }.outcomes(replay)?,
             Err(words) => without_configuration(replay, context, &rows, words)?,
         },
     };
@@ -97,7 +93,8 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
             (Ok(kernel), Some(text)) => bundle(&session, &rows, (kernel, text), absent),
         },
     ));
-    outcomes.push((Assertion::SameRecord, record(replay, &rows, absent, compiled.get().map(String::as_str))));
+    let recorded = record(replay, &rows, absent, compiled.get().map(String::as_str));
+    outcomes.push((Assertion::SameRecord, worst([hashes(replay, &rows), recorded])));
     outcomes.sort_by_key(|(assertion, _)| *assertion);
     told.outcomes = outcomes;
     Ok(told)
@@ -154,7 +151,7 @@ fn configuration(replay: &Replay<'_>, context: &Context) -> Result<Outcome, Repl
 
 impl Turn<'_> {
     /// Configuration, references and counts need no text of this turn; the rest does.
-    fn outcomes(&self, replay: &Replay<'_>, told: &mut Replayed) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
+    fn outcomes(&self, replay: &Replay<'_>) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
         replay.gone.replace(None);
         let ledger = self.resolved(replay, None, self.kernel)?;
         let stream = self.resolved(replay, Some(self.rows.exchange.prompt_line), self.kernel)?;
@@ -168,18 +165,16 @@ impl Turn<'_> {
             (Assertion::NoObservation, worst([or_gone(no_observation(&ledger)), observed])),
             (Assertion::SameEvents, events),
         ];
+        let kind = same("intent_type", Some(self.context.row.intent_type.as_str()), Some(CHAT_MESSAGE));
         let Some(text) = self.text else {
-            let rest = [Assertion::SameContext, Assertion::SameDecision, Assertion::SamePrompt];
+            let rest = [Assertion::SameDecision, Assertion::SamePrompt];
             outcomes.extend(rest.map(|assertion| (assertion, self.absent.clone())));
+            outcomes.push((Assertion::SameContext, worst([kind, self.absent.clone()])));
             return Ok(outcomes);
         };
-        if let Some(other) = replay.other.as_ref().filter(|_| gone.is_none()) {
-            told.tried = true;
-            told.difference = self.difference(replay, text, other)?;
-        }
         let digest = self.digest(&ledger, text);
         outcomes.extend([
-            (Assertion::SameContext, or_gone(self.same_context(text, &digest, &ledger, &stream))),
+            (Assertion::SameContext, worst([kind, or_gone(self.same_context(text, &digest, &ledger, &stream))])),
             (Assertion::SameDecision, or_gone(self.decision(replay, text, &ledger, digest.ok().flatten()))),
             (Assertion::SamePrompt, or_gone(self.prompt(text, &ledger))),
         ]);
@@ -189,10 +184,7 @@ impl Turn<'_> {
     /// Resolves what is declared again, under a kernel's caps.
     fn resolved(&self, replay: &Replay<'_>, before: Option<u64>, kernel: &Kernel) -> Result<TurnContext, ReplayError> {
         let declared = self.context.declared().unwrap_or_default();
-        let made: Vec<Transformation> = serde_json::from_str(&self.context.row.transformations).unwrap_or_default();
-        let erased = made.iter().filter(|t| t.effect == Effect::LeftOut && t.rule == Kept::Erased.code());
-        let were_erased: HashSet<String> = erased.map(|t| t.ref_id.clone()).collect();
-        let source = Source { replay, before, were_erased };
+        let source = Source { replay, before, were_erased: were_erased(self.context) };
         let place = (self.context.row.thread, self.context.row.parent);
         TurnContext::resolve(self.config, place, &declared, kernel.rules().rings.declared(), &source)
     }
@@ -204,20 +196,21 @@ impl Turn<'_> {
 
     /// Stored references against those that were resolved again.
     fn references(&self, again: &TurnContext) -> Outcome {
-        let refs = again.resolved().map_or(&[][..], |resolved| &resolved.refs);
+        let refs: Vec<&(ResolvedRef, Event)> = again.resolved().into_iter().flat_map(Resolved::events).collect();
         let by_rows = self.context.refs.iter().map(|one| {
             let r = &one.reference;
             (r.index, r.ref_id.as_str(), r.admitted_for, r.digest)
         });
         let found =
-            refs.iter().map(|(r, _)| (r.event_index, r.ref_id.as_str(), r.admitted_for, Some(r.event_digest.0)));
+            refs.iter().map(|(r, _)| (r.event_index, r.ref_id.as_str(), r.admitted_for, r.event_digest.map(|d| d.0)));
         let resolved = match by_rows.clone().eq(found.clone()) {
             true => Outcome::Holds,
             false => same("resolved_refs", Some(listed(by_rows)), Some(listed(found))),
         };
         let made = canon::print(&again.transformations()).ok();
         let injected: Vec<String> = self.rows.declared_turns();
-        let said = refs.iter().filter(|(_, event)| event.kind() != Kind::Decision);
+        let shown = again.resolved().into_iter().flat_map(Resolved::shown);
+        let said = shown.filter(|(_, event)| event.kind() != Kind::Decision);
         let expected: Vec<String> = said.map(|(_, event)| event.place().id.clone()).collect();
         let put = self.rows.exchange.bundle_json.is_some();
         worst([
@@ -292,7 +285,7 @@ impl Turn<'_> {
         let event = self.context.event(Kind::Decision);
         let again = event.map(|event| decision(self.rows, self.context, event, digest)).transpose();
         let again = match again {
-            Ok(again) => again.map(|event| event.digest().0),
+            Ok(again) => again.and_then(|event| event.digest()).map(|digest| digest.0),
             Err(fault) => return fault.into(),
         };
         worst([
@@ -330,22 +323,17 @@ impl Turn<'_> {
 
     /// Whether the rows refer to what was resolved, in the same order, with the same texts: all that a block is made of.
     fn refers_to(&self, context: &TurnContext) -> bool {
-        let Ok(resolved) = context.resolved() else { return false };
-        let rows = self.context.refs.iter().map(|one| (one.reference.ref_id.as_str(), one.kind, one.text.as_deref()));
-        rows.eq(resolved.refs.iter().map(|(r, event)| (r.ref_id.as_str(), event.kind(), event.text())))
+        let (Ok(resolved), Ok(shown)) = (context.resolved(), self.context.shown()) else { return false };
+        let rows = shown.into_iter().map(|one| (one.reference.ref_id.as_str(), one.kind, one.text.as_deref()));
+        rows.eq(resolved.shown().map(|(r, event)| (r.ref_id.as_str(), event.kind(), event.text())))
     }
+}
 
-    /// How another kernel would have decided, if otherwise; its caps and windows are used.
-    fn difference(&self, replay: &Replay<'_>, text: &Clean, other: &Kernel) -> Result<Option<Difference>, ReplayError> {
-        let (Ok(counts), Ok(was)) = (self.context.counts(), self.context.reasons()) else { return Ok(None) };
-        let context = self.resolved(replay, None, other)?;
-        let counts = replay.intents.counts(self.context.row.thread, counts, other.policy().windows());
-        let (would, _) = decide(&replay.judge(other), (text, &self.rows.exchange.model), &context, counts);
-        if would.is_empty() && may_be_beside(other, &was) {
-            return Ok(None);
-        }
-        Ok((was != would).then_some(Difference { was, would }))
-    }
+/// Ids that are on record as erased when they were resolved.
+pub(super) fn were_erased(context: &Context) -> HashSet<String> {
+    let made = context.transformations().unwrap_or_default();
+    let erased = made.into_iter().filter(|t| t.effect == Effect::LeftOut && t.rule == Kept::Erased.code());
+    erased.map(|t| t.ref_id).collect()
 }
 
 /// References, as they are told.
@@ -364,8 +352,10 @@ fn agree(ledger: &TurnContext, stream: &TurnContext) -> Outcome {
     }
     let told = |context: &TurnContext| match context.resolved() {
         Ok(resolved) => {
-            let refs =
-                resolved.refs.iter().map(|(r, _)| format!("{} {} {}", r.event_index, r.ref_id, r.event_digest.0));
+            let refs = resolved.refs.iter().map(|(r, _)| {
+                let digest = r.event_digest.map_or("none".to_owned(), |digest| digest.to_string());
+                format!("{} {} {digest}", r.event_index, r.ref_id)
+            });
             refs.collect::<Vec<_>>().join(", ")
         }
         Err(fault) => fault.to_string(),
@@ -376,9 +366,9 @@ fn agree(ledger: &TurnContext, stream: &TurnContext) -> Outcome {
 /// Normative inputs are the digests of INTENTs, and of nothing else.
 fn no_observation(context: &TurnContext) -> Outcome {
     let Ok(resolved) = context.resolved() else { return Outcome::Holds };
-    let mut intents: Vec<NamedHash> = context.intents().iter().map(|intent| intent.digest()).collect();
-    intents.sort();
-    if normative_inputs(resolved) == intents {
+    let intents: BTreeSet<NamedHash> = context.intents().iter().filter_map(|intent| intent.digest()).collect();
+    // An event that is declared twice is an input twice.
+    if normative_inputs(resolved).into_iter().collect::<BTreeSet<_>>() == intents {
         return Outcome::Holds;
     }
     Outcome::Fails("normative_input_digests: they are not those of the INTENTs that are referred to".to_owned())

@@ -2,6 +2,7 @@
 """Makes one honest ledger and many tampered ones, for the two verifiers to agree on.
 
     make_ledgers.py FOLDER      writes FOLDER/NAME/{ledger.git,audit.log,audit.checkpoint} and FOLDER/index.json
+    make_ledgers.py FOLDER NAME…|--ledgers|--openings      some of them
     make_ledgers.py --list
 
 Every tamper is a function below; its name is the ledger's. One that works with the key changes what is
@@ -2059,7 +2060,7 @@ opening("genesis_of_another_root", two_roots, CONSISTENT, COMMITMENT)
 def write_openings(folder, wanted):
     index = []
     for name, (make, questions, yes, signers, options, code) in OPENINGS.items():
-        if wanted and name not in wanted:
+        if name not in wanted:
             continue
         put(os.path.join(folder, "openings", name + ".json"), make())
         if code is None:
@@ -2074,7 +2075,10 @@ def main():
         print("\n".join([*TAMPERS, *OPENINGS]))
         return
     folder = sys.argv[1]
-    wanted = [name for name in sys.argv[2:] if name in TAMPERS] if sys.argv[2:] else list(TAMPERS)
+    asked = sys.argv[2:]
+    every = {"--ledgers": (list(TAMPERS), []), "--openings": ([], list(OPENINGS))}
+    wanted, shown = every.get(asked[0], (asked, asked)) if asked else (list(TAMPERS), list(OPENINGS))
+    wanted = [name for name in wanted if name in TAMPERS]
     index = []
     for name in wanted:
         function, questions, log, more = TAMPERS[name]
@@ -2088,7 +2092,7 @@ def main():
         entry["options"] = [os.path.join(os.path.abspath(path), word) if word in ("headers", "policy") else word for word in entry["options"]]
         index.append(entry)
     put(os.path.join(folder, "index.json"), json.dumps({"signers": [FIRST.text, SECOND.text], "ledgers": index,
-                                                             "openings": write_openings(folder, sys.argv[2:])}).encode())
+                                                             "openings": write_openings(folder, shown)}).encode())
 
 
 if __name__ == "__main__":

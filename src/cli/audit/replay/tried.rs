@@ -1,0 +1,103 @@
+//! What came of another kernel on history, for people and for programs.
+
+use serde_json::{Value, json};
+
+use crate::cli::screen::{beginning, counted, quiet};
+use crate::verify::replay::{Cause, Difference, Rule, Trial};
+
+/// So many differences are shown line by line; `--json` has all.
+const SHOWN: usize = 50;
+/// How much of a question stands in a line.
+const EXCERPT: usize = 60;
+
+/// All that would be another decision, with totals by rule.
+pub fn text(trial: &Trial) -> String {
+    let denied = trial.differences.iter().filter(|one| one.was.is_empty()).count();
+    let allowed = trial.differences.iter().filter(|one| one.would.is_empty()).count();
+    let mut text = format!(
+        "\nhad that kernel been in force from the beginning: of {} {denied} would be denied that were allowed, and \
+         {allowed} allowed that were denied\n",
+        counted(trial.tried, "question")
+    );
+    for (code, total) in &trial.totals {
+        text.push_str(&format!("    {:36} denies {:>6}", quiet(code), total.questions));
+        if total.own + total.referred > 0 {
+            text.push_str(&format!(": {} by their own text, {} by a text referred to", total.own, total.referred));
+        }
+        text.push('\n');
+    }
+    for (why, n) in &trial.untried {
+        text.push_str(&format!("    not tried: {n}, as {why}\n"));
+    }
+    for one in trial.differences.iter().take(SHOWN) {
+        text.push_str(&format!("\n{}\n    {}\n", name(one), words(one)));
+    }
+    if trial.differences.len() > SHOWN {
+        text.push_str("\n… more: --json has all\n");
+    }
+    text
+}
+
+/// What it comes to for one exchange.
+pub fn of_one(trial: &Trial) -> String {
+    let said = match (trial.differences.first(), trial.untried.keys().next()) {
+        (Some(difference), _) => words(difference),
+        (None, Some(why)) => format!("not tried: {why}"),
+        (None, None) if trial.reached => "the same decision".to_owned(),
+        (None, None) => "not tried: it is not on record".to_owned(),
+    };
+    format!("\nhad that kernel been in force from the beginning: {said}\n")
+}
+
+/// Puts it into the facts of a replay; null where none was tried.
+pub fn put(facts: &mut Value, trial: Option<&Trial>) {
+    let Some(trial) = trial else {
+        for key in ["tried", "not_tried", "differences", "totals"] {
+            facts[key] = Value::Null;
+        }
+        return;
+    };
+    facts["tried"] = json!(trial.tried);
+    facts["not_tried"] = json!(trial.untried);
+    facts["differences"] = trial.differences.iter().map(difference).collect();
+    let totals = trial.totals.iter().map(|(code, total)| {
+        let facts = json!({"questions": total.questions, "own_text": total.own, "referred_text": total.referred});
+        (code.clone(), facts)
+    });
+    facts["totals"] = Value::Object(totals.collect());
+}
+
+fn difference(one: &Difference) -> Value {
+    let rules = one.would.iter().map(|rule| {
+        let referred = if let Cause::Referred(turn) = &rule.cause { Some(turn) } else { None };
+        json!({"code": rule.code, "cause": rule.cause.name(), "turn": referred})
+    });
+    json!({
+        "exchange": one.exchange, "session": one.session.to_string(), "seq": one.seq, "question": one.question.as_str(),
+        "was": one.was, "would": one.would.iter().map(|rule| &rule.code).collect::<Vec<_>>(),
+        "rules": rules.collect::<Vec<_>>(),
+    })
+}
+
+fn name(one: &Difference) -> String {
+    let question = beginning(one.question.as_str(), EXCERPT);
+    format!("{} (prompt {} of session {})  {question}", one.exchange, one.seq, one.session.short16())
+}
+
+fn words(one: &Difference) -> String {
+    let denied = |rules: Vec<String>| match rules.as_slice() {
+        [] => "allowed".to_owned(),
+        rules => format!("denied: {}", rules.join(", ")),
+    };
+    let rule = |rule: &Rule| match &rule.cause {
+        Cause::Own => format!("{} (its own text)", quiet(&rule.code)),
+        Cause::Referred(turn) => format!("{} (the text of turn {turn})", quiet(&rule.code)),
+        Cause::Beside => format!("{} (what was sent with it)", quiet(&rule.code)),
+        Cause::Other => quiet(&rule.code),
+    };
+    format!(
+        "was {}; would be {}",
+        denied(one.was.iter().map(|code| quiet(code)).collect()),
+        denied(one.would.iter().map(rule).collect())
+    )
+}
