@@ -3573,7 +3573,7 @@ class CheckOpening:
             wants = self.file["stamp"] is not None and one.line and (
                 one.opened or one.index == 0 or one is self.start or one.line.event in ("response_fail", "denied"))
             rotation = one.line and one.line.event == "key_rotate"
-            if one.more is not None and not wants and not rotation:
+            if one.more is not None and not wants and (not rotation or is_path(one.more)):
                 self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
         if self.file["stamp"] is not None:
             self.stamped(self.file["stamp"])

@@ -301,7 +301,7 @@ fn keys_that_came_into_force_later_are_pinned_with_all_of_them() {
 /// Several texts of several turns in one file, in the order of their lines whatever order they were named in.
 #[test]
 fn whole_turns_open_in_one_file() {
-    let (person, _server) = scripted(vec![Behaviour::Good, Behaviour::Good, Behaviour::HangsUp]);
+    let (person, _server) = scripted(vec![Behaviour::Good, Behaviour::Good, Behaviour::HangsUp, Behaviour::Good]);
     person.ask("What is the capital of France?");
     person.ask("And of Spain?");
     person.gently(&["ask", "And of nowhere?"]).exits(2);

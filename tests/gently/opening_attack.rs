@@ -239,7 +239,7 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
     costs(&changed(rotation(forge.tree_head(index), forge.proof(index - 1, index))), &both);
     costs(&changed(rotation(forge.tree_head(index + 1), forge.proof(index - 1, index + 1))), &both);
     costs(&changed(rotation(forge.tree_head(index + 2), forge.proof(index, index + 2))), &[About::TreeHead]);
-    costs(&changed(rotation("no note".to_owned(), proof.clone())), &both);
+    costs(&changed(rotation("no note".to_owned(), proof.clone())), &[About::TreeHead]);
     let elsewhere = note_by(&forge.keys[0], "gently/elsewhere", index + 1, Hash32::ZERO);
     costs(&changed(rotation(elsewhere, proof)), &both);
     // A stamp's proof is no rotation's.

@@ -79,7 +79,6 @@ impl<'a> Check<'a> {
         let note = match parse_note(checkpoint) {
             Ok(note) => note,
             Err(error) => {
-                self.find(About::Consistent, &place, "a proof under its own tree head", "no tree head");
                 return self.find(About::TreeHead, place, "its own tree head, signed by the old key", error);
             }
         };
