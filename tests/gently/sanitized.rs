@@ -93,10 +93,15 @@ fn recall_and_false_alarms_on_labelled_data() {
     print("removed", &removed);
     print("false alarms", &alarms);
     assert_eq!(share(&removed, "private_key"), 1000);
-    for (key, least) in [("all", 850), ("vendor_token", 900), ("all in prose", 950), ("password", 650)] {
+    for (key, least) in [("all", 920), ("vendor_token", 930), ("all in prose", 970), ("password", 840)] {
         assert!(share(&removed, key) >= least, "{key}: {} of 1000, expected {least}", share(&removed, key));
     }
-    for (key, most) in [("benign", 30), ("human_labelled_false", 50)] {
+    // Of the part held back nothing may get worse; its own floors (0.92, 0.95, 0.97, 0.88) are not reached.
+    for (key, least) in [("all", 103), ("vendor_token", 55), ("all in prose", 21), ("password", 14), ("private_key", 3)]
+    {
+        assert!(removed[key][2].0 >= least, "{key}, held back: {} removed, expected {least}", removed[key][2].0);
+    }
+    for (key, most) in [("benign", 15), ("human_labelled_false", 50)] {
         assert!(share(&alarms, key) <= most, "{key}: {} of 1000, at most {most}", share(&alarms, key));
     }
 }
