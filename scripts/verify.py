@@ -3825,9 +3825,7 @@ def unmet(report, required):
         answer = report["answers"][name]
         reached = answer == "yes"
         if line is not None:
-            # A line that is younger than the block that attests it says no for itself alone.
-            late = name == "not_after" and answer == "no" and report["late_lines"] and line < report["late_lines"][0]
-            reached = (late or answer in ("yes", "partly")) and line <= min(report["extents"][name], report["extents"]["complete"])
+            reached = answer in ("yes", "partly") and line <= min(report["extents"][name], report["extents"]["complete"])
         if not reached:
             missing.append(name.replace("_", "-") + (":%d" % line if line is not None else ""))
     return missing

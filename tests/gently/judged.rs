@@ -75,7 +75,7 @@ fn refusals_of_every_kind() {
     }
 }
 
-/// Written after the first rules of that day, which found 13 of its 36 refusals.
+/// Written after the first rules of that day, which found 13 of its 36 refusals at first sight (`docs/drift.md`).
 #[test]
 fn refusals_that_were_written_after_the_rules() {
     let halves = measure("fresh", FRESH, "refuse", |row| judged(text(row, "prompt"), text(row, "response")).refusal());

@@ -1542,7 +1542,7 @@ attested("stamped_through_the_line_required", 600, A_, commit=1, options=["--req
 attested("stamped_through_a_line_before_the_required", 600, A_, commit=1, options=["--require", "not-after:12"], code=1)
 attested("stamped_hours_before", -7300, A_)
 attested("stamped_by_a_fast_clock", 600, A_, fast=9000)
-attested("stamped_by_a_fast_clock_required_before", 600, A_, fast=9000, options=["--require", "not-after:7"])
+attested("stamped_by_a_fast_clock_required_before", 600, A_, fast=9000, options=["--require", "not-after:7"], code=1)
 attested("stamped_by_a_fast_clock_required_behind", 600, A_, fast=9000, options=["--require", "not-after:13"], code=1)
 
 WITNESS, WITNESS_KEY = "witness.invalid/one", Key(b"\x44" * 32)
