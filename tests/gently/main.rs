@@ -39,6 +39,7 @@ mod headers;
 mod headers_file;
 mod hooks;
 mod journey;
+mod judged;
 mod kernel;
 mod keys;
 mod ledger;
