@@ -110,7 +110,7 @@ fn of_several_that_answer_only_what_all_of_them_have_counts() {
     let told = person(&[&behind, &hole]).ask("one");
     assert!(told.err.contains(&format!("not every source that answered has block {}", TIP - 3)), "{told:#?}");
     assert!(told.err.contains("block local\n"), "{told:#?}");
-    let wrong = person(&[&newest]).gently(&["config", "set", "anchor.quorum", "all"]);
+    let wrong = alone.gently(&["config", "set", "anchor.quorum", "all"]);
     assert!(wrong.code != 0 && wrong.err.contains("\"auto\", or a whole number from 1 to"), "{wrong:#?}");
 }
 
