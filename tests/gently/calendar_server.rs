@@ -183,12 +183,16 @@ pub fn regtest_headers() -> Vec<Header> {
 
 /// A header on top of another with this Merkle root; regtest asks for no work worth the name.
 pub fn mined_on(before: &Header, root: [u8; 32]) -> Header {
+    mined_at(before, root, u32::try_from(before.fields().time.get()).unwrap() + 600)
+}
+
+/// The same at a time of one's choice.
+pub fn mined_at(before: &Header, root: [u8; 32], time: u32) -> Header {
     let mut bytes = *before.as_bytes();
     let mut prev = *before.hash().as_bytes();
     prev.reverse();
     bytes[4..36].copy_from_slice(&prev);
     bytes[36..68].copy_from_slice(&root);
-    let time = u32::from_le_bytes(bytes[68..72].try_into().unwrap()) + 600;
     bytes[68..72].copy_from_slice(&time.to_le_bytes());
     for nonce in 0_u32.. {
         bytes[76..80].copy_from_slice(&nonce.to_le_bytes());

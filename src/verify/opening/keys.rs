@@ -46,7 +46,8 @@ impl<'a> Check<'a> {
     /// then nobody's word.
     pub(super) fn keys(&mut self, lines: &[Shown<'a>]) -> Keys {
         let mut keys = Keys::default();
-        let Some(Document::Genesis(genesis)) = lines.first().and_then(|first| first.document) else {
+        let first = lines.first().filter(|first| first.entry.index == 0);
+        let Some(Document::Genesis(genesis)) = first.and_then(|first| first.document) else {
             self.find(About::TreeHead, "documents", "a genesis that names the ledger's first key", "none");
             return keys;
         };

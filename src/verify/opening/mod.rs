@@ -163,7 +163,7 @@ struct Read<'a> {
 
 impl<'a> Read<'a> {
     fn genesis(&self) -> Option<&'a Genesis> {
-        self.lines.first().and_then(|first| first.document).and_then(genesis)
+        self.lines.first().filter(|first| first.entry.index == 0).and_then(|first| first.document).and_then(genesis)
     }
 
     /// The lines that carry what is opened, and the outcomes of these turns.
