@@ -168,7 +168,7 @@ fn read(sentence: &[Token<'_>], topic: Topic, found: &mut Vec<(usize, usize)>) {
         }
         let Some(surely) = is_placed(sentence, at, topic, named, &password) else { continue };
         let fits = is_odd(token.text) && (surely || changes || !is_product(token.text));
-        if fits && !(is_shouted(token.text) && !surely) {
+        if fits && (surely || !is_shouted(token.text)) {
             found.push((token.start, token.start + token.text.len()));
         }
     }
@@ -203,7 +203,7 @@ fn is_placed(
     if !named {
         return None;
     }
-    let near = |places: std::ops::RangeInclusive<usize>| places.into_iter().any(|place| password(place));
+    let near = |places: std::ops::RangeInclusive<usize>| places.into_iter().any(password);
     let follows = near(at.saturating_sub(FAR)..=at.saturating_sub(1)) && at > 0;
     let told = before.is_some_and(|before| before.raw.ends_with([':', '=']) || before.raw == "—" || before.raw == "->");
     let linked = said.any(STRONG) || told;

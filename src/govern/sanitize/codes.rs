@@ -230,11 +230,11 @@ fn groups_end(text: &str, start: usize, end: usize) -> usize {
     let length = end - start;
     let digits = text.get(start..end).is_some_and(is_digits);
     let mut to = end;
-    while digits && length >= 3 {
-        let Some(next) = text.get(to..).and_then(|rest| rest.strip_prefix(' ')).and_then(|rest| rest.get(..length))
-        else {
-            break;
-        };
+    if !digits || length < 3 {
+        return to;
+    }
+    let next = |at: usize| text.get(at..).and_then(|rest| rest.strip_prefix(' ')).and_then(|rest| rest.get(..length));
+    while let Some(next) = next(to) {
         let after = text.as_bytes().get(to + 1 + length);
         if !is_digits(next) || after.is_some_and(u8::is_ascii_alphanumeric) {
             break;

@@ -90,7 +90,7 @@ fn is_card(text: &str) -> bool {
             }
         })
         .sum();
-    (13..=19).contains(&digits.len()) && sum % 10 == 0 && digits.iter().any(|digit| *digit != digits[0])
+    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10) && digits.iter().any(|digit| *digit != digits[0])
 }
 
 /// The longest account number that begins there: words of the sentence may stand behind it in capitals.
@@ -100,7 +100,7 @@ fn iban(text: &str, base: usize) -> Option<(usize, usize)> {
         let whole: String = text.get(..*end).unwrap_or_default().chars().filter(char::is_ascii_alphanumeric).collect();
         (15..=34).contains(&whole.len()) && remainder(&whole) == 1
     };
-    let end = ends.filter(fits).last()?;
+    let end = ends.filter(fits).max()?;
     Some((base, base + end))
 }
 
