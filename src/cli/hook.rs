@@ -12,7 +12,7 @@ use crate::ledger::Oid;
 use crate::ledger::read::Repository;
 use crate::record::commit::MAIN;
 use crate::record::signature::PublicKey;
-use crate::verify::{Answer, Evidence, Question, Report, verify};
+use crate::verify::{Evidence, Question, Report, verify};
 
 use super::overlay::Overlay;
 use super::walk::{is_ancestor, is_ledger_ref, refs};
@@ -183,10 +183,11 @@ fn object_dirs(git_dir: &Path) -> Vec<PathBuf> {
 }
 
 fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String> {
-    let evidence = Evidence { repository, log: None, pinned: Some(pinned), database: None };
+    let evidence = Evidence { repository, log: None, checkpoint: None, signers: &[], database: None };
     let report = verify(&evidence).map_err(|e| e.to_string())?;
     let asked = [Question::Consistent, Question::SignedBy];
-    if asked.iter().all(|question| report.answers.to(*question).answer == Answer::Yes) {
+    // The ledger began with the pinned key; its rotations lead from there to the newest.
+    if report.begins_with(&pinned) {
         return Ok(Vec::new());
     }
     Ok(refusals(&report, &asked))
@@ -199,6 +200,7 @@ fn refusals(report: &Report, asked: &[Question]) -> Vec<String> {
         .collect();
     if lines.is_empty() {
         lines = asked.iter().map(|q| format!("{}: {}", q.name(), report.answers.to(*q).reason)).collect();
+        lines.push(format!("the ledger begins with {}", report.signers.first().map_or("no key", String::as_str)));
     }
     lines
 }

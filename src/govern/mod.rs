@@ -27,4 +27,5 @@ mod sources;
 mod tongues;
 mod tool_calls;
 pub mod validate;
+mod wish_words;
 mod wishes;
