@@ -140,5 +140,9 @@ fn what_records_brings_the_home_up_by_itself_and_finds_its_texts_again() {
 fn sound_but_for_threads(person: &Person) {
     let report = person.verified();
     let findings = report["findings"].as_array().unwrap();
-    assert!(findings.iter().all(|one| one.to_string().contains("exchange_commitment")), "{report:#}");
+    // A database from before signed tree heads has none until its next writer starts, and the report says so.
+    let is_known = |one: &serde_json::Value| {
+        one["place"] == "database, head, checkpoint" || one.to_string().contains("exchange_commitment")
+    };
+    assert!(findings.iter().all(is_known), "{report:#}");
 }
