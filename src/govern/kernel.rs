@@ -424,7 +424,7 @@ mod tests {
             ("max_bytes = 1048576", "max_bytes = 99999999", "prompt.max_bytes"),
             ("items = 16", "items = 0", "rings.ring0.items"),
             ("effect = \"warn\"", "effect = \"shout\"", "shout"),
-            ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"medium\"]", "severity"),
+            ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"medium\"]", "invalid length 2"),
             ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"so so\", \"high\"]", "drift.authority.severity"),
             ("\"no access\"", "\"No Access\"", "phrases.no_access"),
             ("tier2 = [\"sys_health\"", "tier2 = [\"sys_health\", \"sys_health\"", "tools.tier2"),

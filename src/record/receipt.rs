@@ -157,7 +157,7 @@ mod tests {
         let sign = |body: &[u8]| Ok::<_, std::convert::Infallible>(Signature::from_bytes(other.sign(body).to_bytes()));
         let statement = Statement {
             chain_entry,
-            checkpoint: note("gently/é", size, hash(3), &public(&other), &sign).unwrap(),
+            checkpoint: note("gently/0123456789abcdef", size, hash(3), &public(&other), &sign).unwrap(),
             format: Format,
             line: hash(1),
             log_head: hash(2),

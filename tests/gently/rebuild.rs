@@ -657,6 +657,8 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
     fs::rename(home.file("audit.log"), home.file("audit.log.changed")).unwrap();
     home.fine(&["audit", "rebuild"]);
     assert!(fs::read_to_string(home.file("audit.log")).unwrap().starts_with(&log));
+    // The next writer signs the line that says so; until then it is signed by nobody.
+    assert!(home.fine_or(&["audit", "verify"], 1).contains("signed by nobody"));
     home.fine(&["ask", "signed again"]);
     home.fine(&["audit", "verify"]);
 }
