@@ -398,7 +398,8 @@ fn rank(answer: Answer) -> u8 {
     match answer {
         Answer::No => 0,
         Answer::NotChecked => 1,
-        Answer::Yes | Answer::YesSince => 2,
+        Answer::Partly => 2,
+        Answer::Yes | Answer::YesSince => 3,
     }
 }
 
