@@ -3556,6 +3556,8 @@ class CheckOpening:
         self.words["not_before"] = ("not checked", "no anchor: the session started on no block")
         if not self.start:
             self.words["not_before"] = ("not checked", "the line is outside any session, so no block is bound to it")
+        elif self.network is None:
+            self.words["not_before"] = ("not checked", "no genesis says which network the block is of")
         elif self.unnamed_network():
             self.words["not_before"] = ("not checked", "a %s ledger: its blocks prove nothing" % self.network)
         elif not self.epochs and self.network == "bitcoin":
@@ -3661,7 +3663,8 @@ class CheckOpening:
         self.words["consistent"] = ("yes", "the parts of the file fit together")
         for about in ABOUT:
             count = sum(finding["question"] == about for finding in self.findings)
-            if count and not (self.unnamed_network() and about in ("not_before", "not_after")):
+            unasked = self.unnamed_network() and about in ("not_before", "not_after") or self.network is None and about == "not_before"
+            if count and not unasked:
                 self.words[about] = ("no", "%d finding%s" % (count, "" if count == 1 else "s"))
         first = self.file["openings"][0]
         return {"answers": {about: self.words[about][0] for about in ABOUT},

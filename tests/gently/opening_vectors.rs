@@ -12,9 +12,7 @@ use serde_json::Value;
 use crate::opening::both;
 
 fn folder() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = root.join("tests/vectors/ledgers/honest");
-    if own.join("openings").is_dir() { own } else { root.join("../shared/vectors-2/ledgers/honest") }
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/ledgers/honest")
 }
 
 /// The files by their names, and the ledger's keys, the newest last.

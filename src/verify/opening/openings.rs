@@ -45,6 +45,9 @@ impl<'a> Check<'a> {
         for (at, opening) in openings.iter().enumerate() {
             self.same(&place_of(at), "session_id", first.session_id.clone(), opening.session_id.clone());
             let line = carrier(lines, opening, &mut artifacts);
+            if let (Role::Artifact, Some(seq)) = (opening.role, opening.seq) {
+                self.find(About::Consistent, place_of(at), "seq null, as of every artifact", seq);
+            }
             if line.is_none() {
                 let what = opening.seq.map_or_else(|| "an artifact".to_owned(), |seq| format!("prompt {seq}"));
                 let expected = format!("a line that carries a commitment of role {} of {what}", opening.role.name());
@@ -140,7 +143,7 @@ fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Opt
         let mut all = lines.iter().enumerate().filter(|(_, shown)| matches!(shown.line.event, Event::Artifact { .. }));
         let found = all.nth(*artifacts).map(|(at, _)| at);
         *artifacts += 1;
-        return found.filter(|_| opening.seq.is_none());
+        return found;
     }
     opening.seq?;
     let find = |is: fn(&Event) -> bool| of_turn(lines, opening, is);
@@ -189,7 +192,7 @@ fn carried(shown: &Shown<'_>, role: Role) -> Option<Hash32> {
         (Event::Artifact { hash, .. }, Role::Artifact) | (Event::Prompt { hash, .. }, Role::Prompt) => Some(*hash),
         (Event::ResponseFail { exchange, .. } | Event::Denied { exchange, .. }, Role::Exchange) => Some(*exchange),
         (Event::Response { .. }, Role::Prompt) => record.map(|record| record.prompt_hash),
-        (Event::Response { .. }, Role::Response) => record.map(|record| record.response_hash),
+        (Event::Response { hash, .. }, Role::Response) => Some(*hash),
         (Event::Response { .. }, Role::Exchange) => record.map(|record| record.exchange_hash),
         _ => None,
     }
