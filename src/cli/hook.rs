@@ -173,7 +173,8 @@ fn pre_receive(signer: &str) -> Result<u8, String> {
     let updates = updates()?;
     let git_dir = std::path::absolute(git_dir()).map_err(|e| e.to_string())?;
     let known = refs(&Repository::open(&git_dir).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
-    let mut after = known.clone();
+    // What a host keeps of its own, such as the heads of pull requests, is no part of the ledger.
+    let mut after: BTreeMap<String, Oid> = known.clone().into_iter().filter(|(name, _)| is_ledger_ref(name)).collect();
     for update in &updates {
         match update.new {
             Some(new) => after.insert(update.name.clone(), new),
