@@ -1,7 +1,8 @@
 //! `gently audit`: checks a ledger, or one session of it, and says what it found.
 //!
-//! Exit codes: 0 consistent and complete, with `--since` of what is new; 1 not, or another answer is *no*, or a
-//! required one was not checked; 2 could not look, which includes that there is nothing to check.
+//! Exit codes: 0 consistent and complete, with `--since` of what is new, and no line signed by nobody; 1 not, or a
+//! required answer is not *yes*; 2 could not look, which includes that there is nothing to check. 0 without `--require`
+//! says nothing about time, uniqueness or whose key.
 
 mod bracket;
 mod check;
@@ -13,6 +14,7 @@ mod progress;
 pub(super) mod rebuild;
 mod render;
 pub(super) mod replay;
+mod required;
 mod saved;
 mod target;
 
@@ -22,17 +24,19 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use crate::govern::sanitize::redact;
+use crate::record::block::Network;
 use crate::record::policy::Policy;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Answer, OutsideHead, Question, Report, Since, Terms};
+use crate::verify::{OutsideHead, Report, Since, Terms};
 
 use super::{find, receipt};
 
 use copy::Copy;
 use progress::watched;
+use required::{Required, read_required};
 use saved::Kept;
-pub(super) use target::read_signer;
 use target::{Target, TargetError};
+pub(super) use target::{own_signers, read_signer};
 
 /// Fine: consistent and complete.
 const FINE: u8 = 0;
@@ -57,9 +61,13 @@ pub enum AuditCommand {
 pub struct VerifyArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Answers that must be yes: signed, not-before, not-after, unique, consistent, complete
-    #[arg(long, value_name = "ANSWER", value_delimiter = ',', value_parser = read_question)]
-    require: Vec<Question>,
+    /// Answers that must be yes: signed, not-before, not-after, unique, consistent, complete; not-after and unique up to
+    /// a line, not-after:120
+    #[arg(long, value_name = "ANSWER[:LINE]", value_delimiter = ',', value_parser = read_required)]
+    require: Vec<Required>,
+    /// A test network whose blocks are to count: testnet4, signet or regtest
+    #[arg(long, value_name = "NAME")]
+    network: Option<Network>,
     /// Check only what is new since a commit of main, or since the last check that found nothing wrong ('last')
     #[arg(long, value_name = "COMMIT|last")]
     since: Option<String>,
@@ -69,7 +77,7 @@ pub struct VerifyArgs {
     /// Where that last check is kept; in a home verified.json
     #[arg(long, value_name = "FILE")]
     position: Option<PathBuf>,
-    /// Whose cosignatures make `unique` a yes (c2sp tlog-policy); required then. A home has its own witnesses
+    /// Whose cosignatures make `unique` a yes (c2sp tlog-policy). A home has its own witnesses
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// A tree head of this log that somebody kept: it must be one of this history
@@ -107,20 +115,16 @@ struct TargetArgs {
     /// The log file that belongs to --repo
     #[arg(long, value_name = "FILE", requires = "repo")]
     log: Option<PathBuf>,
+    /// The tree head of that log; audit.checkpoint beside it when not given
+    #[arg(long, value_name = "FILE", requires = "log")]
+    checkpoint: Option<PathBuf>,
     /// A folder of kept headers (gently anchor sync); the home's own when not given, none with --repo
     #[arg(long, value_name = "FOLDER")]
     headers: Option<PathBuf>,
-    /// The key that the ledger must be signed by: 'ssh-ed25519 AAAA…', or a file that begins with it
+    /// A key that the ledger may be signed by, 'ssh-ed25519 AAAA…', or a file of them, such as allowed_signers; may be
+    /// given several times, the newest last
     #[arg(long, value_name = "KEY-OR-FILE")]
-    signer: Option<String>,
-}
-
-fn read_question(text: &str) -> Result<Question, String> {
-    let name = if text == "signed" { "signed_by".to_owned() } else { text.replace('-', "_") };
-    Question::ALL
-        .into_iter()
-        .find(|question| question.name() == name)
-        .ok_or_else(|| format!("'{text}' is no answer: signed, not-before, not-after, unique, consistent or complete"))
+    signer: Vec<String>,
 }
 
 /// Runs the command on a home, or on what `--repo` names, and gives the exit code.
@@ -163,7 +167,8 @@ fn run_verify(
     };
     let shown = !args.quiet && !args.target.json;
     let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
-    let terms = Terms { since, policy: policy.as_ref(), heads: &heads, receipts: &receipts, ..Terms::default() };
+    let (policy_of, network) = (policy.as_ref(), args.network);
+    let terms = Terms { since, policy: policy_of, heads: &heads, receipts: &receipts, network, ..Terms::default() };
     let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
     outside::same_log(&report, &heads)?;
     for finding in target.copy().map(Copy::moved_back).transpose()?.unwrap_or_default() {
@@ -184,9 +189,9 @@ fn run_verify(
         true => render::json(&report, target.copy().map(Copy::facts)),
         false => render::text(&report),
     };
-    let required = required(args, policy.as_ref(), &report);
-    let code = say(out, &text, verdict(&report, &required));
-    Ok(match missing(&report, &required) {
+    let unmet = required::unmet(&args.require, &report);
+    let code = say(out, &text, if report.holds() && unmet.is_none() { FINE } else { FOUND });
+    Ok(match unmet {
         Some(words) if code == FOUND => warn(err, &words, code),
         _ => code,
     })
@@ -198,18 +203,6 @@ fn announce(args: &VerifyArgs, err: &mut dyn Write) {
     if let Some(address) = address.filter(|_| !args.quiet && !args.target.json) {
         warn(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
     }
-}
-
-/// What has to be *yes* and is not. A policy that was given has to be reached: of what is checked.
-fn required(args: &VerifyArgs, policy: Option<&Policy>, report: &Report) -> Vec<Question> {
-    let by_policy = args.policy.is_some() && policy.is_some_and(Policy::asks_somebody);
-    let answer = |question: Question| report.answers.to(question).answer;
-    let mut lacking: Vec<Question> = args.require.iter().copied().filter(|q| answer(*q) != Answer::Yes).collect();
-    let reached = matches!(answer(Question::Unique), Answer::Yes | Answer::YesSince);
-    if by_policy && !reached && !lacking.contains(&Question::Unique) {
-        lacking.push(Question::Unique);
-    }
-    lacking
 }
 
 /// What is held against the log beside itself: a policy (in a home its own witnesses'), and tree heads.
@@ -238,22 +231,6 @@ fn outside(
 fn session_around(home: &Path, text: &str) -> Option<String> {
     let store = Sqlite::open_read_only(&home.join("gently.db")).ok()?;
     find::session(&store, text).ok().map(|row| row.id.to_string())
-}
-
-fn verdict(report: &Report, required: &[Question]) -> u8 {
-    let missing = required.iter().any(|question| report.answers.to(*question).answer != Answer::Yes);
-    if report.passes_as_asked() && !missing { FINE } else { FOUND }
-}
-
-/// Says which required answers are not *yes*.
-fn missing(report: &Report, required: &[Question]) -> Option<String> {
-    let words: Vec<String> = required
-        .iter()
-        .map(|question| (question, report.answers.to(*question)))
-        .filter(|(_, verdict)| verdict.answer != Answer::Yes)
-        .map(|(question, verdict)| format!("{} is {}", question.name().replace('_', " "), verdict.answer.word()))
-        .collect();
-    (!words.is_empty()).then(|| format!("gently audit: required to be yes: {}\n", words.join(", ")))
 }
 
 fn run_session(report: &Report, prefix: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {

@@ -10,9 +10,10 @@ use crate::home::Home;
 use crate::keys::Signer;
 use crate::recorder::{AdoptFault, Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Answer, Database, Evidence, Look, Question, Report, VerifyError, verify};
+use crate::verify::{Answer, Database, Evidence, Finding, Look, Question, Report, VerifyError, verify};
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
+use super::audit::own_signers;
 use super::key::is_known;
 use super::screen::counted;
 use super::secrets::{new_passphrase, passphrase, work_factor};
@@ -181,11 +182,26 @@ pub(super) fn check(paths: &Paths, repository: &Path, log: Option<&Path>, whole:
         Ok(store.end_read()?)
     };
     let database = whole.then_some(&database as &Database<'_>);
-    Ok(verify(&Evidence { repository, log, pinned: Some(genesis.signer), database })?)
+    let checkpoint = log.map(|log| log.with_file_name("audit.checkpoint"));
+    // Of a home's own ledger the newest key is known; of one that is to be taken over only the first.
+    let signers = if whole { own_signers(&paths.root).unwrap_or_default() } else { Vec::new() };
+    let evidence = Evidence { repository, log, checkpoint: checkpoint.as_deref(), signers: &signers, database };
+    let mut report = verify(&evidence)?;
+    if report.signers.first().is_some_and(|first| *first != genesis.signer.to_string()) {
+        report.found(Finding {
+            question: Question::SignedBy,
+            place: "genesis.json".to_owned(),
+            expected: format!("the key that this home began with, {}", genesis.signer),
+            actual: report.signers.first().cloned().unwrap_or_default(),
+            session: None,
+        });
+    }
+    Ok(report)
 }
 
 pub(super) fn holds(report: &Report) -> bool {
-    [Question::Consistent, Question::SignedBy].into_iter().all(|q| report.answers.to(q).answer == Answer::Yes)
+    let answer = |question| report.answers.to(question).answer;
+    answer(Question::Consistent) == Answer::Yes && answer(Question::SignedBy) != Answer::No
 }
 
 fn say_report(report: &Report) {

@@ -253,15 +253,15 @@ fn less(repository: &Repository, name: &str, old: &Oid, new: &Oid) -> Result<boo
 }
 
 fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String> {
-    let evidence = Evidence { repository, log: None, pinned: Some(pinned), database: None };
+    let evidence = Evidence { repository, log: None, checkpoint: None, signers: &[], database: None };
     let report = verify(&evidence).map_err(|e| e.to_string())?;
     let asked = [Question::Consistent, Question::SignedBy];
     // Notes prove themselves before they are taken: one that does not would be a *no* for everybody who reads this.
     let proven = [Question::Unique, Question::NotBefore, Question::NotAfter];
-    let holds = asked.iter().all(|question| report.answers.to(*question).answer == Answer::Yes);
     let denied: Vec<Question> =
         proven.into_iter().filter(|question| report.answers.to(*question).answer == Answer::No).collect();
-    match (holds, denied.is_empty()) {
+    // The ledger began with the pinned key; its rotations lead from there to the newest.
+    match (report.begins_with(&pinned), denied.is_empty()) {
         (true, true) => Ok(Vec::new()),
         (true, false) => Ok(refusals(&report, &denied)),
         (false, _) => Ok(refusals(&report, &asked)),
@@ -275,6 +275,7 @@ fn refusals(report: &Report, asked: &[Question]) -> Vec<String> {
         .collect();
     if lines.is_empty() {
         lines = asked.iter().map(|q| format!("{}: {}", q.name(), report.answers.to(*q).reason)).collect();
+        lines.push(format!("the ledger begins with {}", report.signers.first().map_or("no key", String::as_str)));
     }
     lines
 }

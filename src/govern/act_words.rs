@@ -11,10 +11,10 @@ pub(super) struct Rule {
     pub paths: bool,
 }
 
-const MACHINES: &[&str] = &[
+pub(super) const MACHINES: &[&str] = &[
     "machine", "computer", "host", "system", "server", "servers", "box", "laptop", "vm", "node", "instance", "router",
 ];
-const SERVICES: &[&str] = &[
+pub(super) const SERVICES: &[&str] = &[
     "service",
     "services",
     "daemon",
@@ -31,7 +31,7 @@ const SERVICES: &[&str] = &[
     "vpn",
 ];
 /// Programs that people call by name.
-const PROGRAMS: &[&str] = &[
+pub(super) const PROGRAMS: &[&str] = &[
     "nginx",
     "apache",
     "apache2",
@@ -77,9 +77,10 @@ const PROGRAMS: &[&str] = &[
     "openvpn",
     "ollama",
 ];
-const PROCESSES: &[&str] = &["process", "processes", "pid", "job", "jobs"];
-const PACKAGES: &[&str] = &["package", "packages", "software", "os", "kernel", "dependencies", "distribution"];
-const FILES: &[&str] = &[
+pub(super) const PROCESSES: &[&str] = &["process", "processes", "pid", "job", "jobs"];
+pub(super) const PACKAGES: &[&str] =
+    &["package", "packages", "software", "os", "kernel", "dependencies", "distribution"];
+pub(super) const FILES: &[&str] = &[
     "file",
     "files",
     "folder",
@@ -105,7 +106,7 @@ const FILES: &[&str] = &[
     "logfile",
     "logfiles",
 ];
-const SETTINGS: &[&str] = &[
+pub(super) const SETTINGS: &[&str] = &[
     "config",
     "configuration",
     "settings",
@@ -121,8 +122,8 @@ const SETTINGS: &[&str] = &[
     "accounts",
     "sysctl",
 ];
-const NETWORK: &[&str] = &["port", "ports", "firewall", "traffic", "iptables", "nftables", "ufw", "ip"];
-const COMMANDS: &[&str] = &[
+pub(super) const NETWORK: &[&str] = &["port", "ports", "firewall", "traffic", "iptables", "nftables", "ufw", "ip"];
+pub(super) const COMMANDS: &[&str] = &[
     "command",
     "commands",
     "script",
@@ -146,10 +147,10 @@ const COMMANDS: &[&str] = &[
     "ansible",
     "terraform",
 ];
-const DEPLOYED: &[&str] =
+pub(super) const DEPLOYED: &[&str] =
     &["app", "application", "release", "build", "branch", "site", "website", "production", "staging", "prod", "stack"];
 const REPOSITORIES: &[&str] = &["branch", "main", "master", "origin", "remote", "repo", "repository", "upstream"];
-const MESSAGES: &[&str] = &[
+pub(super) const MESSAGES: &[&str] = &[
     "email",
     "emails",
     "e-mail",

@@ -23,6 +23,8 @@ pub enum ActClass {
     Command,
     /// Something sent to somebody.
     Message,
+    /// Something bought, booked, paid or cancelled; an account of a person's.
+    Errand,
     /// A block in the form of a call of a tool.
     ToolCall,
 }
@@ -40,6 +42,7 @@ impl ActClass {
             ActClass::Firewall => "firewall",
             ActClass::Command => "command",
             ActClass::Message => "message",
+            ActClass::Errand => "errand",
             ActClass::ToolCall => "tool_call",
         }
     }
@@ -93,7 +96,7 @@ fn is_unit(rule: &Rule, word: &str) -> bool {
 }
 
 /// A path, or a file's name with an ending that files have.
-fn is_path(word: &str) -> bool {
+pub(super) fn is_path(word: &str) -> bool {
     const ENDINGS: [&str; 30] = [
         "conf", "cfg", "toml", "yaml", "yml", "ini", "json", "txt", "log", "md", "csv", "sh", "py", "service", "db",
         "sqlite", "bak", "tmp", "gz", "zip", "tar", "xml", "env", "key", "pem", "sql", "html", "iso", "img", "lock",

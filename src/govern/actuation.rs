@@ -15,6 +15,7 @@ use super::acts::{REACH, is_verb, of_gerund, of_verb};
 use super::quotes::{Quotes, replaced};
 use super::sanitize::{count, unmasked_text};
 use super::tool_calls::tool_calls;
+use super::wishes::wish;
 
 /// One wish to act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,9 @@ impl Acts {
 pub fn requested(prompt: &str) -> Acts {
     let mut found = Acts::default();
     for sentence in sentences(&unmasked_text(prompt)) {
-        if let Some(class) = request(&words(sentence)) {
+        let words = words(sentence);
+        let polite = || wish(without_heads(&words)).or_else(|| wish(&words));
+        if let Some(class) = request(&words).or_else(polite) {
             found.add(class, sentence);
         }
     }
@@ -112,6 +115,18 @@ const HEADS: &[&[&str]] = &[
     &["i'd", "like", "you", "to"],
     &["i", "want", "you", "to"],
     &["i", "need", "you", "to"],
+    &["would", "it", "be", "possible", "for", "you", "to"],
+    &["would", "it", "be", "possible", "to"],
+    &["it", "would", "be", "great", "if", "you", "could"],
+    &["it", "would", "be", "nice", "if", "you", "could"],
+    &["i", "was", "hoping", "you", "could"],
+    &["any", "chance", "you", "could"],
+    &["any", "chance", "you", "can"],
+    &["do", "me", "a", "favor", "and"],
+    &["do", "me", "a", "favour", "and"],
+    &["why", "don't", "you"],
+    &["can", "we"],
+    &["could", "we"],
     &["go", "ahead", "and"],
     &["make", "sure", "to"],
     &["make", "sure", "you"],
@@ -184,7 +199,12 @@ fn request_at(words: &[String]) -> Part<'_> {
     let from = if conditional { words.iter().position(|word| word == ",").map(|comma| comma + 1) } else { Some(0) };
     let Some(words) = from.and_then(|from| words.get(from..)) else { return Part::Other };
     let Some((verb, after)) = without_heads(words).split_first() else { return Part::Other };
-    let gerund = || of_gerund(verb).filter(|_| words.windows(2).any(|pair| pair == ["you", "mind"]));
+    // "mind restarting it?"
+    let (verb, after) = match (verb.as_str(), after.split_first()) {
+        ("mind", Some((verb, after))) => (verb, after),
+        _ => (verb, after),
+    };
+    let gerund = || of_gerund(verb).filter(|_| words.iter().any(|word| word == "mind"));
     let verb = if is_verb(verb) { verb.as_str() } else { gerund().unwrap_or(verb.as_str()) };
     if let Some(class) = of_verb(verb, part(after)).or_else(|| embedded(words)) {
         return Part::Act(class);

@@ -14,6 +14,7 @@ use super::deeds::{Deeds, is_thing};
 use super::phrase;
 use super::prose::{CODE, QUOTED, clauses, plain, without_mark};
 use super::sanitize::count;
+use super::tongues;
 
 /// Words that may stand between subject and verb.
 const BETWEEN: &str = "already just now also successfully gone ahead and then since have had both finally manually quickly \
@@ -52,14 +53,15 @@ fn is_no_report(word: &str) -> bool {
 /// Numbers of the sentences that claim a side effect.
 ///
 /// `sentences` are those of the reply's own words. A reply that was asked for a story tells one.
-pub(super) fn side_effects(prompt: &str, sentences: &[&str]) -> Vec<usize> {
+/// `code` when it shows code: what was *created* or *updated* is then the code.
+pub(super) fn side_effects(prompt: &str, sentences: &[&str], code: bool) -> Vec<usize> {
     if asks_for_fiction(prompt) {
         return Vec::new();
     }
     let mut found = Vec::new();
     let mut done = false;
     for (at, sentence) in sentences.iter().enumerate() {
-        let (claimed, still) = claims(sentence, done);
+        let (claimed, still) = claims(sentence, done, code);
         if claimed {
             found.push(at);
         }
@@ -69,22 +71,26 @@ pub(super) fn side_effects(prompt: &str, sentences: &[&str]) -> Vec<usize> {
 }
 
 fn asks_for_fiction(prompt: &str) -> bool {
-    const VERBS: [&str; 7] = ["write", "tell", "compose", "invent", "continue", "translate", "role"];
+    const VERBS: [&str; 9] = ["write", "tell", "compose", "invent", "continue", "translate", "role", "draft", "say"];
     let prompt = plain(prompt);
     if !VERBS.iter().any(|verb| prompt.contains(verb)) {
         return false;
     }
     static ONCE: OnceLock<Regex> = OnceLock::new();
     let regex = ONCE.get_or_init(|| {
-        Regex::new(r"\b(?:write|tell|compose|invent|continue|translate|role-?play)\b[^.?!]{0,60}\b(?:story|stories|poem|essay|song|lyrics|dialogue|joke|scene|speech|novel|monologue|letter|play|fiction)\b")
+        Regex::new(r"\b(?:write|tell|compose|invent|continue|translate|role-?play)\b[^.?!]{0,60}\b(?:story|stories|poem|essay|song|lyrics|dialogue|joke|scene|speech|novel|monologue|letter|play|fiction)\b|\b(?:write|compose|draft|translate|say)\b[^.?!]{0,60}\b(?:sentences?|phrase|announcement|e-?mail|reply|english|german|french|spanish)\b")
             .expect("a test compiles it")
     });
     regex.is_match(&prompt)
 }
 
 /// Whether a sentence claims one, and whether it ends by saying that something is done.
-fn claims(sentence: &str, done_before: bool) -> (bool, bool) {
+fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
     let mut parts = clauses(without_mark(sentence));
+    // What begins with a condition tells of what comes after it, to its end.
+    if parts.first().is_some_and(|part| is_condition(part)) {
+        return (false, false);
+    }
     let question = sentence.trim_end_matches(['*', '_', ')', '"']).ends_with('?');
     if question {
         // What stands before the last comma may be a statement: "I've sent it, anything else?"
@@ -94,10 +100,22 @@ fn claims(sentence: &str, done_before: bool) -> (bool, bool) {
     let heading = sentence.trim_end_matches(['*', '_', ' ']).ends_with(':');
     let mut done = done_before;
     let mut claimed = false;
+    let mut named = false;
     for part in parts {
         let words = phrase::words(part);
         let is_done = is_done_word(&words);
-        claimed |= !is_done && claim(&words, done, heading);
+        claimed |= !is_done && (claim(&words, (done, heading, code)) || (!question && tongues::claims(&words, code)));
+        // "service restarted, cache cleared"
+        claimed |= !question
+            && part.contains(", ")
+            && part.split(", ").any(|one| {
+                let words = phrase::words(one);
+                note(&words, Deeds::of(&words, code))
+            });
+        // "nginx: restarted"
+        let only = matches!(words.as_slice(), [verb] if Deeds::of(&words, true).past(verb));
+        claimed |= named && only && !question;
+        named = words.len() <= 2 && words.last().is_some_and(|word| is_thing(word));
         done = is_done;
     }
     (claimed, done && !question)
@@ -112,10 +130,19 @@ fn is_done_word(words: &[String]) -> bool {
     words.len() <= 5 && words.iter().any(say) && words.iter().all(|word| say(word) || has(beside, word))
 }
 
-fn claim(words: &[String], after_done: bool, heading: bool) -> bool {
+/// Whether a clause begins with a condition; *as requested* is none.
+fn is_condition(clause: &str) -> bool {
+    let words =
+        phrase::words(clause.get(..clause.char_indices().nth(40).map_or(clause.len(), |(at, _)| at)).unwrap_or(clause));
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
+    has("once if when whenever unless until suppose assuming provided", word(0))
+        || (word(0) == "as" && word(1) == "soon")
+}
+
+fn claim(words: &[String], (after_done, heading, code): (bool, bool, bool)) -> bool {
     let words: Vec<String> = without_not_only(words);
     count(words.len());
-    let deeds = Deeds::of(&words);
+    let deeds = Deeds::of(&words, code);
     if words.len() > CLAUSE_WORDS {
         let mut open = true;
         let parts = words.chunks(CLAUSE_WORDS);
@@ -149,7 +176,11 @@ fn reports(words: &[String], at: usize) -> bool {
         [i, can, confirm, rest @ ..] if i == "i" && can == "can" && confirm == "confirm" => rest,
         [as_, you, asked, rest @ ..] if as_ == "as" && you == "you" && asked.ends_with("ed") => rest,
         [as_, requested, rest @ ..]
-            if as_ == "as" && matches!(requested.as_str(), "requested" | "instructed" | "promised") =>
+            if as_ == "as"
+                && matches!(
+                    requested.as_str(),
+                    "requested" | "instructed" | "promised" | "discussed" | "agreed" | "planned"
+                ) =>
         {
             rest
         }
@@ -209,7 +240,11 @@ fn could(rest: &[String], deeds: Deeds) -> bool {
 
 /// "took care of restarting it".
 fn took_care(rest: &[String], deeds: Deeds) -> bool {
-    rest.windows(4).take(3).any(|four| {
+    rest.windows(5).take(3).any(|five| {
+        let took = |word: &String| matches!(word.as_str(), "took" | "taken");
+        matches!(five, [one, the, liberty, of, verb]
+            if took(one) && the == "the" && liberty == "liberty" && of == "of" && deeds.going_on(verb))
+    }) || rest.windows(4).take(3).any(|four| {
         matches!(four, [took, care, of, verb]
             if matches!(took.as_str(), "took" | "taken") && care == "care" && of == "of" && deeds.going_on(verb))
     })
@@ -237,7 +272,9 @@ fn passive(words: &[String], deeds: Deeds, reports: &dyn Fn(usize) -> bool, afte
     words.iter().enumerate().any(|(at, word)| {
         let rest = words.get(at + 1..).unwrap_or_default();
         let after = match word.as_str() {
+            // "the server's been rebooted"
             "has" | "have" | "i've" => rest.iter().take(3).position(|w| w == "been").map(|n| n + 1),
+            _ if word.ends_with("'s") && rest.first().is_some_and(|w| w == "been") => Some(1),
             "is" | "are" => (rest.first().is_some_and(|w| w == "now")).then_some(1),
             "was" | "were" if just_now => Some(0),
             _ => None,

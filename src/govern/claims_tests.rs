@@ -6,7 +6,7 @@ use super::*;
 
 fn found(reply: &str) -> Vec<usize> {
     let spoken = spoken(reply);
-    side_effects("Hi", &sentences(&spoken))
+    side_effects("Hi", &sentences(&spoken), false)
 }
 
 fn all_claim(table: &[&str]) {
@@ -150,8 +150,8 @@ fn what_only_looks_like_one() {
         "Should I say that I deleted it?",
     ]);
     let tale = sentences("I deleted the file and ran.");
-    assert!(side_effects("Write a short story about a robot", &tale).is_empty());
-    assert_eq!(side_effects("Delete the file", &tale), [0]);
+    assert!(side_effects("Write a short story about a robot", &tale, false).is_empty());
+    assert_eq!(side_effects("Delete the file", &tale, false), [0]);
 }
 
 #[test]

@@ -91,9 +91,9 @@ pub(super) struct Deeds {
 }
 
 impl Deeds {
-    /// For a clause of these words.
-    pub fn of(words: &[String]) -> Deeds {
-        let shown = words.iter().any(|w| SHOWN_HERE.contains(&w.as_str()));
+    /// For a clause of these words; `code` when the reply shows code, which is then what was made or changed.
+    pub fn of(words: &[String], code: bool) -> Deeds {
+        let shown = code || words.iter().any(|w| SHOWN_HERE.contains(&w.as_str()));
         Deeds { on_a_thing: !shown && words.iter().any(|word| is_thing(word)) }
     }
 
@@ -120,6 +120,11 @@ impl Deeds {
 /// What is shown in the reply itself was not done to a machine: *I've updated the file below*.
 const SHOWN_HERE: [&str; 9] =
     ["below", "above", "following", "here", "here's", "example", "examples", "draft", "snippet"];
+
+/// Whether a word is the past of a deed: what a quotation of one word may be.
+pub(super) fn is_past(word: &str) -> bool {
+    verbs().past.contains_key(word)
+}
 
 /// Whether a word is a thing of a machine.
 pub(super) fn is_thing(word: &str) -> bool {

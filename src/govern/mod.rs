@@ -24,5 +24,8 @@ mod quotes;
 mod refusal;
 pub mod sanitize;
 mod sources;
+mod tongues;
 mod tool_calls;
 pub mod validate;
+mod wish_words;
+mod wishes;

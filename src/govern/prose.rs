@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
-use super::quotes::{Quotes, replaced};
+use super::deeds::is_past;
+use super::quotes::{Quotes, quotations, said};
+use super::sanitize::unmasked_text;
 
 /// Stands where code, a path or an address stood: one word, a thing of a machine.
 pub(super) const CODE: &str = "xcodex";
@@ -18,6 +20,8 @@ struct Expressions {
     code: LazyLock<Regex>,
     word: LazyLock<Regex>,
     mark: LazyLock<Regex>,
+    struck: LazyLock<Regex>,
+    tag: LazyLock<Regex>,
 }
 
 fn new(pattern: &str) -> Regex {
@@ -25,6 +29,8 @@ fn new(pattern: &str) -> Regex {
 }
 
 static ALL: Expressions = Expressions {
+    struck: LazyLock::new(|| new(r"~~[^~\n]{1,200}~~")),
+    tag: LazyLock::new(|| new(r"(?i)</?(?:b|i|em|strong|u|mark|s|del|span|br|p|small|code)\s*/?>")),
     fence: LazyLock::new(|| new(r"(?s)(?:^|\n)[ \t]*(?:```.*?\n[ \t]*```|~~~.*?\n[ \t]*~~~)[^\n]*")),
     open_fence: LazyLock::new(|| new(r"(?s)(?:^|\n)[ \t]*(?:```|~~~).*$")),
     code: LazyLock::new(|| new(r"``[^\n]*?``|`[^`\n]*`")),
@@ -45,14 +51,77 @@ pub(super) fn without_code(reply: &str) -> String {
     ALL.open_fence.replace_all(&closed, "\n").into_owned()
 }
 
+/// Whether the reply shows code, apart from its sentences.
+pub(super) fn shows_code(reply: &str) -> bool {
+    reply.contains("```") || reply.contains("~~~")
+}
+
 /// The reply's own words: no fenced code, no quoted lines, quoted words and inline code as one word each.
 pub(super) fn spoken(reply: &str) -> String {
-    let prose = without_code(reply);
+    let prose = without_code(&unmasked_text(reply));
     let own: Vec<&str> = prose.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
     let own = own.join("\n");
-    let text = if own.contains('`') { ALL.code.replace_all(&own, CODE).into_owned() } else { own };
-    let text = replaced(&text, Quotes { line: true, ..Quotes::default() }, QUOTED);
+    let text = if own.contains('`') {
+        ALL.code.replace_all(&own, |code: &Captures<'_>| verb_or(&code[0], CODE)).into_owned()
+    } else {
+        own
+    };
+    let text = without_quotes(&without_emphasis(&text));
     if has_names(&text) { ALL.word.replace_all(&text, CODE).into_owned() } else { text }
+}
+
+/// A quotation or code of one word, which is a verb of a deed: I've "restarted" it, I've `restarted` it.
+fn verb_or(marked: &str, other: &str) -> String {
+    let word = marked.trim_matches(|c: char| !c.is_alphanumeric());
+    if is_past(&word.to_lowercase()) { word.to_owned() } else { other.to_owned() }
+}
+
+/// Quotations as one word each; a reply that is a quotation and nothing else is what its speaker says.
+fn without_quotes(text: &str) -> String {
+    let places = quotations(text, Quotes { line: true, ..Quotes::default() });
+    if let [only] = places.as_slice()
+        && text.trim().len() == only.len()
+    {
+        return said(text.get(only.clone()).unwrap_or_default()).to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for place in places {
+        out.push_str(text.get(from..place.start).unwrap_or_default());
+        out.push_str(&verb_or(text.get(place.clone()).unwrap_or_default(), QUOTED));
+        from = place.end;
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    out
+}
+
+/// A text without its marks of emphasis, without what it strikes out, and without tags: words are then whole.
+fn without_emphasis(text: &str) -> String {
+    let text = if text.contains("~~") { ALL.struck.replace_all(text, " ") } else { text.into() };
+    let text = if text.contains('<') { ALL.tag.replace_all(&text, "") } else { text };
+    if !text.contains(['*', '_']) {
+        return text.into_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut before = '\n';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let after = chars.peek().copied().unwrap_or('\n');
+        let emphasis = match c {
+            // A bullet, and a sign between two figures, stand apart.
+            '*' => !(before.is_whitespace() && after.is_whitespace()),
+            '_' => {
+                !(before.is_alphanumeric() && after.is_alphanumeric())
+                    && !(before.is_whitespace() && after.is_whitespace())
+            }
+            _ => false,
+        };
+        if !emphasis {
+            out.push(c);
+        }
+        before = c;
+    }
+    out
 }
 
 /// Whether a text may hold a path, an address, or a file's name.

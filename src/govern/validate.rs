@@ -13,7 +13,7 @@ use super::figures;
 use super::kernel::Kernel;
 use super::output::{Miss, Shape};
 use super::phrase;
-use super::prose::{sentences, spoken};
+use super::prose::{sentences, shows_code, spoken};
 use super::refusal;
 use super::sanitize::Clean;
 use super::sources;
@@ -65,7 +65,7 @@ impl<'a> Look<'a> {
     }
 
     fn authority(&self) -> Ran {
-        let found = places(&claims::side_effects(self.prompt, &self.sentences));
+        let found = places(&claims::side_effects(self.prompt, &self.sentences, shows_code(self.reply)));
         Ran { class: DriftClass::Authority, rule: "claimed_side_effect", found }
     }
 

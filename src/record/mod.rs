@@ -14,6 +14,7 @@ mod details;
 pub mod documents;
 pub mod entry;
 pub mod epochs;
+pub mod equation;
 mod event;
 pub mod exchange;
 pub mod fit;

@@ -13,7 +13,6 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use ed25519_dalek::VerifyingKey;
 use ring::digest::{SHA512, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -65,11 +64,10 @@ impl PublicKey {
         &self.0
     }
 
-    /// Checks a signature strictly (no small-order keys, no malleable forms).
+    /// Checks a signature by the one predicate ([`super::equation`]).
     #[must_use = "an unchecked signature proves nothing"]
     pub fn verifies(&self, message: &[u8], signature: &Signature) -> bool {
-        let Ok(key) = VerifyingKey::from_bytes(&self.0) else { return false };
-        key.verify_strict(message, &ed25519_dalek::Signature::from_bytes(&signature.0)).is_ok()
+        super::equation::Verifier::of(self).is_some_and(|key| key.holds(message, signature))
     }
 
     /// This key's line in `allowed_signers`, with its newline.

@@ -1,11 +1,10 @@
 //! The blocks that sessions start and end on, and those of the database (format, sections 4, 8, 11.5 and 11.6).
 
 use crate::record::block::{Block, Header, HeaderFault, check_anchor};
+use crate::record::epochs::is_cheap;
+use crate::record::fit::{check_height, line_fits};
 use crate::record::hash::Hash32;
 
-use crate::store::Read;
-
-use super::VerifyError;
 use super::checker::{Checker, Files};
 use super::history::Node;
 use super::report::Question;
@@ -15,6 +14,8 @@ use super::report::Question;
 pub(super) struct Named {
     /// The block before it.
     pub prev: Hash32,
+    /// The target that its header claims.
+    pub bits: u32,
     pub session: Option<Hash32>,
     /// Where.
     pub place: String,
@@ -25,6 +26,13 @@ impl Checker<'_> {
     pub fn check_block(&mut self, node: &Node, session: Hash32, block: &Block, files: &Files) {
         let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return };
         let read = files.get("btc_header").map(|bytes| read_header(bytes)).transpose();
+        if let Ok(Some(header)) = &read {
+            self.check_fit(node, session, block, header);
+        }
+        // Of a commit whose line is not at hand the rest counts for no answer that headers have a say in.
+        if self.is_apart(node) {
+            return;
+        }
         let checked = match &read {
             Err(fault) => Err(fault.clone()),
             Ok(header) => check_anchor(header.as_ref(), block, network),
@@ -34,8 +42,12 @@ impl Checker<'_> {
             Ok(()) => {
                 self.btc_anchors += 1;
                 if let Ok(Some(header)) = read {
-                    let place = || node.file("btc_header");
-                    let named = || Named { prev: header.fields().prev, session: Some(session), place: place() };
+                    let (place, fields) = (|| node.file("btc_header"), header.fields());
+                    if is_cheap(network, fields.bits) {
+                        self.lines.cheap.insert(session);
+                    }
+                    let named =
+                        || Named { prev: fields.prev, bits: fields.bits, session: Some(session), place: place() };
                     self.named.entry((block.height, block.hash)).or_insert_with(named);
                 }
             }
@@ -62,24 +74,23 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// The blocks that lines name stand in the database, each with the header that is its own.
-    pub(super) fn check_block_rows(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
-        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return Ok(()) };
-        let named: Vec<_> =
-            self.lines.blocks.iter().filter(|(height, _)| **height > 0).map(|(h, b)| (*h, b.clone())).collect();
-        for (height, hashes) in named {
-            let Some(rows) = self.rows(store.blocks_at(height))? else { continue };
-            let missing = hashes.iter().filter(|hash| !rows.iter().any(|anchor| anchor.block.hash == **hash));
-            let missing = missing.map(|hash| format!("none with hash {hash}"));
-            let faults =
-                rows.iter().filter_map(|anchor| check_anchor(anchor.header.as_ref(), &anchor.block, network).err());
-            for actual in missing.chain(faults.map(|fault| fault.to_string())).collect::<Vec<_>>() {
-                let (expected, place) =
-                    ("the block that the log names, with its header", format!("database, block {height}"));
-                self.findings.add(Question::Consistent, None, place, expected, actual);
-            }
+    /// Whether time and place of a named block belong together: its height and its time, its time and the line's, and
+    /// one height to one block.
+    fn check_fit(&mut self, node: &Node, session: Hash32, block: &Block, header: &Header) {
+        let time = header.fields().time;
+        let mut find = |expected: String, actual: String| {
+            self.findings.add(Question::Consistent, Some(session), node.file("btc_header"), expected, actual);
+        };
+        // What the header says: that the document says the same is another check.
+        if let Err(fault) = check_height(&Block { time, ..block.clone() }) {
+            find("height and time that belong together".to_owned(), fault.to_string());
         }
-        Ok(())
+        if !line_fits(node.time, time) {
+            let expected = format!("a line no more than 2 hours before its block's time, {time}");
+            find(expected, format!("TIMESTAMP {}: it names a block from its own future", node.time));
+        }
+        let place = || node.file("btc_header");
+        self.lines.name_block(block.height, block.hash, Some(session), &place, &mut self.findings);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Between which blocks a session, and the whole ledger, came to be (format, section 11).
 
 use crate::ledger::Oid;
+use crate::record::block::Network;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -165,11 +166,20 @@ impl Checker<'_> {
         if block.is_local() {
             return Bound::None("it starts on no block".to_owned());
         }
+        if self.proves_nothing() {
+            return Bound::None(format!("not checked: block {} of a test network", block.height));
+        }
         if self.findings.touching(id, Question::NotBefore) + self.findings.touching(id, Question::Consistent) > 0 {
             return Bound::None("something is wrong with it".to_owned());
         }
         let placed = self.proofs.placed.get(&(block.height, block.hash));
         let proven = matches!(placed, Some(Placed::There | Placed::Orphaned));
+        if !proven && self.proofs.kept && block.network == Network::Bitcoin {
+            return Bound::None(format!("not checked: the kept headers end below block {}", block.height));
+        }
+        if !self.proofs.kept && self.lines.cheap.contains(&id) {
+            return Bound::None(format!("not checked: cheap work at block {}", block.height));
+        }
         Bound::Block { height: block.height, time: block.time, proven }
     }
 
@@ -181,6 +191,9 @@ impl Checker<'_> {
         };
         if self.findings.count(Question::NotAfter) > 0 {
             return none("something is wrong with the proofs");
+        }
+        if self.proves_nothing() {
+            return none("not checked: a test network");
         }
         if let Some(proof) = self.attested(end.line) {
             return Bound::Block {
@@ -202,8 +215,17 @@ impl Checker<'_> {
         }
     }
 
+    /// The last line that a block, or witnesses, show to have been there.
+    pub(super) fn not_after_line(&self) -> u64 {
+        let attested = self.proofs.attested.last().map_or(0, |proof| proof.line);
+        attested.max(self.witnessed_by().map_or(0, |(lines, _)| lines))
+    }
+
     /// The answer to *not after*.
     pub(super) fn not_after(&self, bracket: &Bracket) -> Verdict {
+        if let Some(verdict) = self.on_test_network() {
+            return verdict;
+        }
         let count = self.findings.count(Question::NotAfter);
         if count > 0 {
             return Verdict::new(Answer::No, counted(count, "finding"));
@@ -216,19 +238,28 @@ impl Checker<'_> {
                 if n == 1 { "1 proof waits".to_owned() } else { format!("{n} proofs wait") }
             ),
         };
-        if let Some(last) = self.proofs.attested.last() {
-            let lowest = self.attested(last.line).unwrap_or(last);
-            let proofs = counted(bracket.proofs, "proof");
-            return Verdict::new(
-                Answer::Yes,
-                format!(
-                    "{proofs}; lines up to {} were there before block {} ({}){pending}",
-                    last.line, lowest.height, lowest.time
-                ),
-            );
+        let through = self.not_after_line();
+        if through > 0 {
+            let answer = if through >= self.lines.state.count() { Answer::Yes } else { Answer::Partly };
+            let mut reasons = Vec::new();
+            if let Some(last) = self.proofs.attested.last() {
+                let lowest = self.attested(last.line).unwrap_or(last);
+                let (proofs, line) = (counted(bracket.proofs, "proof"), last.line);
+                reasons.push(format!(
+                    "{proofs}; lines up to {line} were there before block {} ({})",
+                    lowest.height, lowest.time
+                ));
+            }
+            if let Some((lines, time)) = self.witnessed_by() {
+                reasons.push(format!("witnesses had seen {} by {time}", counted(lines, "line")));
+            }
+            return Verdict::new(answer, format!("through line {through}: {}{pending}", reasons.join("; ")));
         }
-        if let Some((lines, time)) = self.witnessed_by() {
-            return Verdict::new(Answer::Yes, format!("witnesses had seen the {} by {time}", counted(lines, "line")));
+        if self.proofs.cheap > 0 {
+            let proofs = counted(self.proofs.cheap, "proof");
+            return not_checked(format!(
+                "cheap work: {proofs} by a header that shows less than a sixteenth of what the built-in table ends with{pending}"
+            ));
         }
         if let Some(height) = self.proofs.unchecked.values().min() {
             let why = self.proofs.fault.as_ref().map(|fault| format!(" ({fault})")).unwrap_or_default();
@@ -246,9 +277,14 @@ impl Checker<'_> {
             let waiting = pending.trim_start_matches("; ");
             return not_checked(format!("{waiting} yet{older}"));
         }
+        let plain = if self.history.plain {
+            "; a plain clone has none: git fetch origin '+refs/notes/*:refs/notes/*'"
+        } else {
+            ""
+        };
         not_checked(format!(
-            "{part} carries no OpenTimestamps proof, and its newest tree head no cosignatures that count for a \
-             time{older}"
+            "{part} carries no OpenTimestamps proof, and no tree head in it cosignatures that count for a \
+             time{older}{plain}"
         ))
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{OpenError, Repository, TreeEntry};
+use crate::record::block::Network;
 use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN};
 use crate::record::documents::{Genesis, origin_is_valid};
@@ -12,6 +13,7 @@ use crate::record::signature::PublicKey;
 
 use super::ahead::{Ahead, FetchedFiles, Taker};
 use super::artifacts::Tombstones;
+use super::beside::Beside;
 use super::blocks::Named;
 use super::database::DatabaseCounts;
 use super::file::LogFile;
@@ -20,12 +22,12 @@ use super::history::{History, Node, Unread};
 use super::in_force::InForce;
 use super::lines::Lines;
 use super::marks::Compared;
+use super::nodes::half;
 use super::notes;
 use super::position::Misfit;
 use super::progress::{Progress, Stage};
 use super::proofs::Proofs;
 use super::receipts::Receipts;
-use super::records::Short;
 use super::report::{Findings, Question, TreeHead};
 use super::sessions::SessionCheck;
 use super::signatures::{Closing, Queue};
@@ -49,7 +51,20 @@ impl Files {
 pub(super) struct Checker<'a> {
     pub repository: &'a Repository,
     pub progress: &'a Progress,
-    pub pinned: Option<PublicKey>,
+    /// The keys that the caller knows the ledger by, the newest last.
+    pub pinned: Vec<PublicKey>,
+    /// The network that the caller names.
+    pub named_network: Option<Network>,
+    /// The tree head beside the log, until it is judged.
+    pub beside: Beside,
+    /// Lines behind this one are newer and not read.
+    pub limit: Option<u64>,
+    /// How many those are.
+    pub newer: u64,
+    /// Lines that nobody signed.
+    pub unsigned: u64,
+    /// Commits behind the last segment, where the log is not at hand.
+    pub commits_apart: u64,
     pub findings: Findings,
     pub history: History,
     pub genesis: Option<Genesis>,
@@ -108,12 +123,15 @@ impl<'a> Checker<'a> {
         start: Start<'_>,
         (terms, progress): (Terms<'a>, &'a Progress),
     ) -> Result<Self, VerifyError> {
-        // The log's length is noted before the refs are read: see `LogFile::open`.
+        // The tree head beside the log is read before the log, and the log's length is noted before the refs are read.
+        let beside = Beside::read(evidence.checkpoint.filter(|_| evidence.log.is_some()))?;
+        let limit = beside.size().filter(|_| terms.covered_only);
         let file = open_log(evidence, start)?;
         let (queue, mut findings) = (Queue::default(), Findings::default());
         let until = if let Start::Saved(position) = start { Some(position.0.commit) } else { None };
-        let (mut history, mut unread) = History::read_main(repository, until, &queue, &mut findings)?;
+        let (mut history, mut unread) = History::read_main(repository, (until, limit), &queue, &mut findings)?;
         let mut checker = Checker::new(evidence, repository, &history, progress);
+        (checker.beside, checker.limit, checker.named_network) = (beside, limit, terms.network);
         checker.lines.receipts = Receipts::new(terms.receipts);
         checker.begin(start, &mut history, &mut unread)?;
         checker.outside = Outside::of(terms.policy, terms.heads);
@@ -122,7 +140,13 @@ impl<'a> Checker<'a> {
         let mut file = file.transpose()?;
         let main: Vec<Node> = history.on_main().collect();
         // Which commits are behind the one that the caller named is known when the log is.
-        let early = checker.named_base.map(|_| checker.take_segments(&main, file.as_mut()));
+        let early =
+            (checker.named_base.is_some() || limit.is_some()).then(|| checker.take_segments(&main, file.as_mut()));
+        if limit.is_some() {
+            checker.take_rest(file.take(), &history)?;
+            let lines = &checker.lines;
+            unread.pass_newer(repository, |log| lines.records.number(log).is_some() || lines.old.contains(&half(*log)));
+        }
         let old = checker.old();
         let (history, of_walk, log) = std::thread::scope(|scope| {
             let (queue, place, budget) = (&queue, repository.path(), repository.budget().clone());
@@ -156,7 +180,13 @@ impl<'a> Checker<'a> {
         Checker {
             repository,
             progress,
-            pinned: evidence.pinned,
+            pinned: evidence.signers.to_vec(),
+            named_network: None,
+            beside: Beside::None,
+            limit: None,
+            newer: 0,
+            unsigned: 0,
+            commits_apart: 0,
             findings: Findings::default(),
             history: History::default(),
             keys: genesis
@@ -231,10 +261,8 @@ impl<'a> Checker<'a> {
     /// Runs all checks of commits, in their order.
     pub fn check_all(&mut self) {
         let history = std::mem::take(&mut self.history);
-        match (self.saved_base(), history.on_main().next()) {
-            (true, Some(node)) => self.check_pinned(&node),
-            (false, Some(root)) => self.check_root(&root),
-            (_, None) => {}
+        if let Some(root) = history.on_main().next().filter(|_| !self.saved_base()) {
+            self.check_root(&root);
         }
         let segment_trees = std::mem::take(&mut self.segment_trees);
         let ahead = Ahead::new(&history, &segment_trees);
@@ -244,7 +272,8 @@ impl<'a> Checker<'a> {
             scope.spawn(|| ahead.run(place, &budget));
             self.check_chains(&history, &mut ahead.taker(repository));
         });
-        let on_main: HashSet<String> = history.on_main().map(|node| node.id.to_string()).collect();
+        let newer = history.newer_on_main.iter().map(Oid::to_string);
+        let on_main: HashSet<String> = history.on_main().map(|node| node.id.to_string()).chain(newer).collect();
         // Notes are by commit, and the older commits of `main` are not known behind a saved position.
         let notes = if self.saved_base() { &[][..] } else { &history.notes };
         for (name, tip) in notes {
@@ -255,6 +284,7 @@ impl<'a> Checker<'a> {
         self.history = history;
         self.lines.report_unanswered(&mut self.findings);
         self.check_receipts();
+        self.check_signer();
     }
 
     /// Every commit of every chain, oldest first.
@@ -304,16 +334,6 @@ impl<'a> Checker<'a> {
                 actual,
             );
         }
-        self.check_pinned(root);
-    }
-
-    /// The first key is the one that the caller pinned.
-    fn check_pinned(&mut self, root: &Node) {
-        let Some(genesis) = &self.genesis else { return };
-        if let Some(pinned) = self.pinned.filter(|pinned| *pinned != genesis.signer) {
-            let (place, actual) = (root.file("genesis.json"), format!("signer {}", genesis.signer));
-            self.findings.add(Question::SignedBy, None, place, format!("the pinned signer {pinned}"), actual);
-        }
     }
 
     /// The entries and files of a commit; what could not be read is a finding.
@@ -339,34 +359,6 @@ impl<'a> Checker<'a> {
         }
         Some((entries, files))
     }
-
-    /// A `record:` line without its commit, and a session without its branch.
-    fn check_lines_have_commits(&mut self, history: &History) {
-        self.check_lines_are_anchored();
-        for Short { number, commits, line } in self.lines.records.short(self.repository) {
-            let session = line.as_ref().and_then(|line| line.line.session);
-            let branch = session.filter(|_| commits == 0).and_then(|id| self.lines.state.session(id));
-            let place = match branch {
-                Some(session) => format!("refs/heads/{}, log line {number}", session.start.branch),
-                None => format!("{MAIN}, log line {number}"),
-            };
-            let (wanted, name) = line.as_ref().map_or((1, "response"), |line| (line.wanted(), line.line.event.name()));
-            let expected = format!("{} for the {name} line", counted(wanted));
-            self.findings.add(Question::Consistent, session, place, expected, counted(commits));
-        }
-        let mut branches: BTreeMap<&str, Hash32> = BTreeMap::new();
-        for session in self.lines.state.sessions() {
-            branches.entry(&session.start.branch).or_insert(session.id);
-        }
-        for (branch, session) in branches {
-            let there = (1..=7).any(|n| format!("branch-{n}") == branch && history.branches.contains_key(&n));
-            if !there {
-                let place = format!("refs/heads/{branch}");
-                let expected = format!("a ref to the commits of session {session} and later ones");
-                self.findings.add(Question::Consistent, None, place, expected, "nothing");
-            }
-        }
-    }
 }
 
 /// The log file: from its beginning, or behind the lines of a saved position.
@@ -382,12 +374,4 @@ fn read_genesis(repository: &Repository, history: &History) -> Option<Genesis> {
     let root = history.on_main().next().filter(|root| root.kind == Some(CommitKind::Genesis))?;
     let entry = repository.tree(&root.tree).ok()?.into_iter().rfind(|entry| entry.is_file("genesis.json"))?;
     canon::parse::<Genesis>(&repository.file(&entry).ok()?).ok()
-}
-
-fn counted(commits: u32) -> String {
-    match commits {
-        0 => "no commit".to_owned(),
-        1 => "one commit".to_owned(),
-        n => format!("{n} commits"),
-    }
 }

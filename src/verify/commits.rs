@@ -187,7 +187,9 @@ impl Checker<'_> {
         for (position, node) in commits.enumerate() {
             self.check_commit(history, &node, position, files.next());
             last = self.check_order(&node, last);
-            if node.log.is_some_and(|log| self.lines.records.number(&log).is_some()) {
+            if self.is_apart(&node) {
+                self.commits_apart += 1;
+            } else if node.log.is_some_and(|log| self.lines.records.number(&log).is_some()) {
                 for earlier in unknown.drain(..) {
                     self.report_unknown(&earlier, true, "a line before that of the next commit");
                 }
@@ -214,6 +216,15 @@ impl Checker<'_> {
             self.report_unknown(node, !node.parents.is_empty(), "a line of the log");
         }
         number.or(last)
+    }
+
+    /// Whether a commit stands behind the last segment of a ledger whose log is not at hand: it counts for *consistent*
+    /// alone.
+    pub fn is_apart(&self, node: &Node) -> bool {
+        !self.log_file
+            && matches!(node.kind, Some(CommitKind::SessionStart | CommitKind::Interaction))
+            && matches!(node.chain, Some(Chain::Branch(..)))
+            && node.log.is_some_and(|log| self.lines.records.number(&log).is_none())
     }
 
     /// A commit without its line: the log is shorter than it says; and contradicts it, where a longer log can't help.

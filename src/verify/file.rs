@@ -166,19 +166,29 @@ impl LogFile {
         Ok(false)
     }
 
-    /// The next line behind the segments.
+    /// The next line behind the segments that was there when the check began.
     pub fn newer(&mut self) -> Result<Option<FileLine>, ReadError> {
-        if matches!(self.state, State::Ended) { Ok(None) } else { self.next() }
+        if matches!(self.state, State::Ended) { Ok(None) } else { Ok(self.next()?.filter(|line| line.noted)) }
     }
 
     /// A last line without its newline; one that begins behind the noted length is being written.
-    pub fn report_torn(&self, findings: &mut Findings) {
-        let Some((number, bytes)) = &self.torn else { return };
+    pub fn report_torn(&self) -> Option<(u64, String)> {
+        let (number, bytes) = self.torn.as_ref()?;
         let begin = self.reader.offset().saturating_sub(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        if begin < self.noted {
-            let actual = format!("{} bytes without a newline at the end of the file", bytes.len());
-            findings.add(Question::Complete, None, format!("audit.log line {number}"), "a whole line", actual);
-        }
+        (begin < self.noted)
+            .then(|| (*number, format!("{} bytes without a newline at the end of the file", bytes.len())))
+    }
+
+    /// Where it was read up to: lines and bytes.
+    pub fn place(&self) -> (u64, u64) {
+        (self.last, self.reader.offset())
+    }
+
+    /// Reads on from a place that [`LogFile::place`] gave.
+    pub fn back_to(&mut self, (last, offset): (u64, u64)) -> Result<(), ReadError> {
+        self.reader = LogReader::open_at(&self.path, last.saturating_add(1), offset)?;
+        (self.last, self.torn) = (last, None);
+        Ok(())
     }
 }
 
@@ -231,7 +241,9 @@ mod tests {
             while let Some(newer) = log.newer().unwrap() {
                 rest.take(&newer.bytes, Place::File { number: newer.number }, &mut findings);
             }
-            log.report_torn(&mut findings);
+            if let Some((number, actual)) = log.report_torn() {
+                findings.add(Question::Complete, None, format!("audit.log line {number}"), "a whole line", actual);
+            }
             let (found, _) = findings.into_list();
             let place = format!("audit.log line {line}");
             assert!(found.iter().any(|finding| finding.place == place), "byte {at}: {found:?}");

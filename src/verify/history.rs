@@ -92,6 +92,12 @@ pub(super) struct History {
     pub notes: Vec<(String, Oid)>,
     /// Place on `main` of the commit that the check begins behind; none when it begins with genesis.
     pub base: Option<usize>,
+    /// Refs that are none of a ledger's.
+    pub foreign_refs: u64,
+    /// Whether the refs are those of a plain clone.
+    pub plain: bool,
+    /// Commits of `main` that were passed over because they are newer than the tree head that was read first.
+    pub newer_on_main: HashSet<Oid>,
     /// Commits, by number, that the check begins behind on the branches.
     pub(super) old: HashSet<u32>,
 }
@@ -113,15 +119,23 @@ impl Old {
 
 impl History {
     /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest is for
-    /// [`History::read_rest`]. Ends with the commit `until`, if there is one.
+    /// [`History::read_rest`]. Ends with the commit `until`, if there is one, and begins with one of at most `limit` lines.
     pub fn read_main(
         repository: &Repository,
-        until: Option<Oid>,
+        (until, limit): (Option<Oid>, Option<u64>),
         queue: &Queue,
         findings: &mut Findings,
     ) -> Result<(Self, Unread), OpenError> {
         let mut tips = Tips::read(repository, findings)?;
-        let mut history = History { notes: std::mem::take(&mut tips.notes), ..History::default() };
+        let mut history = History {
+            notes: std::mem::take(&mut tips.notes),
+            foreign_refs: tips.foreign,
+            plain: tips.plain,
+            ..History::default()
+        };
+        if let (Some(limit), Some(tip)) = (limit, tips.main) {
+            tips.main = Some(history.pass_newer(repository, tip, limit));
+        }
         let mut unread = Unread { tips, open: Vec::new() };
         if let Some(tip) = unread.tips.main {
             let mut out = Outbox::new(queue);
@@ -379,7 +393,7 @@ type Asked = (Oid, Option<usize>);
 
 /// What is left to be read when the first parents of `main` are.
 pub(super) struct Unread {
-    tips: Tips,
+    pub(super) tips: Tips,
     open: Vec<Asked>,
 }
 

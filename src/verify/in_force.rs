@@ -21,12 +21,13 @@ pub(super) struct InForce {
 }
 
 impl Checker<'_> {
-    /// The key in force at a commit's line; when that is not known, by the rotations among its ancestors.
+    /// The key in force at a commit's line; when that is not known, the newest in `main`, and for a commit of `main` the
+    /// newest before it.
     pub fn key_at(&self, line: Option<u64>, node: &Node) -> Option<PublicKey> {
         self.genesis.as_ref()?;
         let reached = match node.chain {
             Some(Chain::Main(position)) => position.saturating_sub(1),
-            _ => node.main_reached.unwrap_or_default(),
+            _ => u32::MAX,
         };
         let in_force = self.keys.iter().rev().find(|known| match line {
             Some(line) => known.after.is_some_and(|after| after < line),

@@ -1,11 +1,13 @@
 //! The log as the checks need it: every line taken once, in order, with what commits are compared to
 //! (format, sections 3 and 11.4).
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::ledger::Oid;
 use crate::record::block::{Block, Network, Source, check_header};
 use crate::record::entry::{Event, Line};
+use crate::record::epochs::is_cheap;
+use crate::record::fit::check_height;
 use crate::record::hash::Hash32;
 use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
 use crate::record::time::Seconds;
@@ -16,7 +18,7 @@ use super::marks::Marks;
 use super::nodes::{Half, half};
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
-use super::report::{Findings, Question};
+use super::report::{ClockSet, Findings, MAX_FINDINGS, Question};
 use super::witnessed::Sizes;
 
 /// Where a line stands; spelled only for a finding.
@@ -50,6 +52,16 @@ pub(super) struct Lines {
     pub accepted_anchors: u64,
     /// The blocks that those name, each with who named it first.
     pub anchors: BTreeMap<(u32, Hash32), Named>,
+    /// At which height a block was named first.
+    heights: HashMap<Hash32, u32>,
+    /// Sessions of `btc_anchor` lines whose header shows next to no work.
+    pub cheap: BTreeSet<Hash32>,
+    /// Lines that set the clock.
+    pub clock_sets: Vec<ClockSet>,
+    /// The last line with `record:`, while only lines follow that belong to it.
+    pub last_record: Option<(u64, Option<Hash32>)>,
+    /// Outcomes that commits tell of and no line: session and number of the prompt.
+    pub answered_apart: HashSet<(Hash32, u64)>,
     /// Lines from which on a higher block is named than before, with its height.
     pub rises: Vec<(u64, u32)>,
     /// HASH of every line, as it stands there, for a database to be held against.
@@ -94,6 +106,11 @@ impl Lines {
             blocks: BTreeMap::new(),
             accepted_anchors: 0,
             anchors: BTreeMap::new(),
+            heights: HashMap::new(),
+            cheap: BTreeSet::new(),
+            clock_sets: Vec::new(),
+            last_record: None,
+            answered_apart: HashSet::new(),
             rises: Vec::new(),
             marks: Marks::default(),
             bytes: 0,
@@ -118,6 +135,7 @@ impl Lines {
                 findings.add(Question::Consistent, None, place.words(), "a line of the log", error.to_string());
                 // Nobody can tell that it is no anchor.
                 findings.unlooked(Question::NotBefore);
+                self.last_record = None;
                 self.state.skip(bytes);
                 self.kept += NO_LINE;
                 self.keep_size();
@@ -130,6 +148,11 @@ impl Lines {
             self.artifacts += 1;
         }
         let prev = self.state.head();
+        if let (Event::ClockSet { to }, Some(before)) = (&line.event, self.state.last_time())
+            && self.clock_sets.len() < MAX_FINDINGS
+        {
+            self.clock_sets.push(ClockSet { line: self.state.count() + 1, before, to: *to });
+        }
         let open = u64::try_from(self.state.open_sessions().len()).unwrap_or(u64::MAX);
         let asked = self.asked(&line);
         // A line that parses begins with 64 digits and '|'.
@@ -147,6 +170,15 @@ impl Lines {
             self.rises.push((number, highest));
         }
         self.receipts.take(number, Some(&line), self.state.head(), &self.tree);
+        self.last_record = match (&line.event, self.last_record) {
+            (event, _) if event.record().is_some() => Some((number, line.session)),
+            // What a writer adds in the same step.
+            (
+                Event::BranchCreate { .. } | Event::BranchSwitch { .. } | Event::AuthOk { .. } | Event::Drift { .. },
+                Some((of, session)),
+            ) if session == line.session => Some((of, session)),
+            _ => None,
+        };
         if line.event.record().is_some() && number <= self.until {
             self.old.insert(half(line.hash));
         } else if line.event.record().is_some() {
@@ -171,19 +203,31 @@ impl Lines {
     fn take_block(&mut self, line: &Line, place: Place<'_>, findings: &mut Findings) {
         match &line.event {
             Event::SessionStart { btc, block, .. } | Event::SessionEnd { btc, block, .. } => {
-                self.blocks.entry(*btc).or_default().insert(*block);
+                self.name_block(*btc, *block, line.session, &|| place.words(), findings);
             }
             Event::BtcAnchor { btc, block, header } => {
-                self.blocks.entry(*btc).or_default().insert(*block);
+                self.name_block(*btc, *block, line.session, &|| place.words(), findings);
                 let Some(network) = self.network else { return };
                 // The line carries no time of its own: the header's is the block's.
                 let time = header.fields().time;
                 let block = Block { hash: *block, height: *btc, network, source: Source::File, time };
+                if let Err(fault) = check_height(&block) {
+                    let (expected, actual) = ("height and time that belong together", fault.to_string());
+                    findings.add(Question::Consistent, line.session, place.words(), expected, actual);
+                }
                 match check_header(header, &block, network) {
                     Ok(()) => {
                         self.accepted_anchors += 1;
-                        let prev = header.fields().prev;
-                        let named = || Named { prev, session: line.session, place: place.words() };
+                        let fields = header.fields();
+                        if is_cheap(network, fields.bits) {
+                            self.cheap.extend(line.session);
+                        }
+                        let named = || Named {
+                            prev: fields.prev,
+                            bits: fields.bits,
+                            session: line.session,
+                            place: place.words(),
+                        };
                         self.anchors.entry((*btc, block.hash)).or_insert_with(named);
                     }
                     Err(fault) => {
@@ -196,13 +240,36 @@ impl Lines {
         }
     }
 
+    /// Notes which block is named at a height; one block at two heights is a lie.
+    pub fn name_block(
+        &mut self,
+        height: u32,
+        block: Hash32,
+        session: Option<Hash32>,
+        place: &dyn Fn() -> String,
+        findings: &mut Findings,
+    ) {
+        self.blocks.entry(height).or_default().insert(block);
+        if block == Hash32::ZERO {
+            return;
+        }
+        let first = *self.heights.entry(block).or_insert(height);
+        if first != height {
+            let (expected, actual) =
+                (format!("block {block} at height {first}, as before"), format!("height {height}"));
+            findings.add(Question::Consistent, session, place(), expected, actual);
+        }
+    }
+
     /// Prompts that have no outcome by the end of the log: incomplete, not inconsistent.
     pub fn report_unanswered(&self, findings: &mut Findings) {
         if let Some(due) = self.state.opening().next() {
             let place = format!("log line {}", self.state.count() + 1);
             findings.add(Question::Complete, None, place, format!("a '{}' line", due.name()), "the end of the log");
         }
-        for (session, seq, prompt) in self.state.unanswered() {
+        let apart = &self.answered_apart;
+        let open = self.state.unanswered().filter(|(session, seq, _)| !apart.contains(&(session.id, *seq)));
+        for (session, seq, prompt) in open {
             findings.add(
                 Question::Complete,
                 Some(session.id),

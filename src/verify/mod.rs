@@ -12,6 +12,7 @@ mod ahead;
 mod answered;
 mod artifacts;
 mod assertions;
+mod beside;
 mod blocks;
 mod bracket;
 mod checker;
@@ -20,7 +21,6 @@ pub mod contexts;
 mod continuity;
 mod database;
 mod documents;
-mod equation;
 mod exchange_rows;
 mod exchanges;
 mod file;
@@ -30,12 +30,15 @@ mod in_force;
 mod lines;
 mod lost;
 mod marks;
+mod multiples;
+mod newer;
 mod nodes;
 mod notes;
 mod opening;
 mod position;
 mod progress;
 mod proofs;
+mod question;
 mod rebuilt;
 mod receipts;
 mod records;
@@ -47,6 +50,7 @@ mod signatures;
 mod since;
 mod threads;
 mod tips;
+mod transaction;
 mod unkept;
 mod verdict;
 mod witnessed;
@@ -56,6 +60,7 @@ use std::time::Duration;
 
 use crate::ledger::read::{OpenError, Ref, Refusal, Repository};
 use crate::log::read::ReadError;
+use crate::record::block::Network;
 use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
 use crate::store::{Read, StoreError};
@@ -69,7 +74,9 @@ pub use progress::{Progress, Stage};
 pub use proofs::{FindHeaders, Headers, Wanted};
 pub use rebuilt::exchange_document;
 pub use receipts::KeptReceipt;
-pub use report::{Answer, Answers, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict};
+pub use report::{
+    Answer, Answers, ClockSet, Extents, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict,
+};
 pub use since::{Saved, Scope};
 pub use witnessed::OutsideHead;
 
@@ -89,8 +96,10 @@ pub struct Evidence<'a> {
     pub repository: &'a Path,
     /// The log file; without one the segments inside `main` are all that is known of the log.
     pub log: Option<&'a Path>,
-    /// The key that the checker knows the ledger by.
-    pub pinned: Option<PublicKey>,
+    /// The tree head beside the log; a file that is not there is none.
+    pub checkpoint: Option<&'a Path>,
+    /// The keys that the checker knows the ledger by, the newest last.
+    pub signers: &'a [PublicKey],
     /// Shows the database, if it is at hand.
     pub database: Option<&'a Database<'a>>,
 }
@@ -104,6 +113,14 @@ pub enum VerifyError {
     /// The log file can't be read.
     #[error(transparent)]
     Log(#[from] ReadError),
+    /// The tree head beside the log can't be read.
+    #[error("can't read the tree head {place}: {reason}")]
+    Checkpoint {
+        /// The file.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The database can't be looked at.
     #[error(transparent)]
     Database(#[from] StoreError),
@@ -150,6 +167,10 @@ pub struct Terms<'a> {
     pub heads: &'a [OutsideHead],
     /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so not with `since`.
     pub receipts: &'a [KeptReceipt],
+    /// The network that the caller names: a test network's blocks count only then.
+    pub network: Option<Network>,
+    /// Judge only the lines that the tree head beside the log covers, as a writer is adding to the ledger.
+    pub(super) covered_only: bool,
 }
 
 /// Behind what a check begins.
@@ -240,37 +261,46 @@ fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<
 
 /// How often a ledger that moves is looked at again before its findings are believed.
 const ATTEMPTS: usize = 5;
-/// Longer than a writer takes between moving refs and appending lines.
-const BETWEEN: Duration = Duration::from_millis(200);
+/// So long is waited for a sign of a writer when something seems wrong, and so often.
+const WATCHED: (Duration, usize) = (Duration::from_millis(50), 8);
 
 /// Checks a ledger that a writer may be appending to.
 ///
-/// Three things keep a busy writer from looking like a forger. The log's length is noted before the
-/// refs are read, and writers move refs before they append, so each noted `record:` line has its
-/// commit. Lines behind that length are taken while commits know them. And a check that finds something
-/// is believed only when refs and log have stood still over it; else the ledger is looked at again.
+/// Read are the tree head beside the log, then the log, then the refs; writers move refs, append, and replace the tree
+/// head, in this order. When something is wrong, or lines are signed by nobody, tree head, log and refs are looked at
+/// once more: if one moved, a writer is at work. Then only what the tree head covers is judged, and what is behind is
+/// *newer, not read*. If none moved, it is as it was found.
 /// A prompt in flight is an unanswered prompt: *complete* is *no* until it has its outcome.
 pub fn verify_in_use(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
-    let look = || verify_as(evidence, terms);
     let mut before = snapshot(evidence)?;
-    let mut report = look()?;
+    let mut report = verify_as(evidence, terms)?;
     for _ in 1..ATTEMPTS {
-        if report.passes_as_asked() {
+        if report.passes_as_asked() || !moves(evidence, &before)? {
             break;
         }
-        std::thread::sleep(BETWEEN);
-        let after = snapshot(evidence)?;
-        if after == before {
-            break;
-        }
-        before = after;
-        report = look()?;
+        before = snapshot(evidence)?;
+        report = verify_as(evidence, Terms { covered_only: true, ..terms })?;
     }
     Ok(report)
 }
 
-/// Where refs and log stand.
-fn snapshot(evidence: &Evidence<'_>) -> Result<(u64, Vec<Ref>), VerifyError> {
+/// Whether a writer is at work.
+fn moves(evidence: &Evidence<'_>, before: &Snapshot) -> Result<bool, VerifyError> {
+    let (pause, times) = WATCHED;
+    for _ in 0..times {
+        if snapshot(evidence)? != *before {
+            return Ok(true);
+        }
+        std::thread::sleep(pause);
+    }
+    Ok(snapshot(evidence)? != *before)
+}
+
+/// What a writer changes: the tree head beside the log, the log's length, the refs.
+type Snapshot = (Option<Vec<u8>>, u64, Vec<Ref>);
+
+fn snapshot(evidence: &Evidence<'_>) -> Result<Snapshot, VerifyError> {
+    let head = beside::read_file(evidence.checkpoint)?;
     let length = evidence.log.and_then(|log| std::fs::metadata(log).ok()).map_or(0, |file| file.len());
-    Ok((length, Repository::open(evidence.repository)?.refs()?))
+    Ok((head, length, Repository::open(evidence.repository)?.refs()?))
 }

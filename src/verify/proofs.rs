@@ -1,4 +1,4 @@
-//! What others' blocks say: OpenTimestamps proofs of heads of the log, and where the ledger's own blocks stand in
+//! What others' blocks say: OpenTimestamps proofs of tree heads, and where the ledger's own blocks stand in
 //! Bitcoin's chain (format, sections 8 and 11.5).
 //!
 //! A proof's end must be the Merkle root of the block that it names; a header of it is asked for outside: one of a
@@ -7,8 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::Oid;
-use crate::record::block::{Header, Network};
+use crate::record::block::{Block, Header, Network, Source};
 use crate::record::commit::NOTES_OTS;
+use crate::record::entry::Line;
+use crate::record::epochs::is_cheap;
+use crate::record::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
 use crate::record::limits;
 use crate::record::ots::{Attestation, FileHash, Proof};
@@ -17,6 +20,7 @@ use crate::record::time::Seconds;
 use super::blocks::Named;
 use super::bracket::Waits;
 use super::checker::Checker;
+use super::history::Node;
 use super::report::Question;
 
 /// Which headers a check would like to have.
@@ -35,6 +39,8 @@ pub struct Wanted {
 pub struct Headers {
     /// In a chain that was checked from a built-in block on, each at its height.
     pub chain: BTreeMap<u32, Header>,
+    /// Whether such a chain is kept at all, of whatever heights.
+    pub kept: bool,
     /// What block sources say stands at a height; each shows its work.
     pub said: BTreeMap<u32, Vec<Header>>,
     /// Why the kept chain can't be used, if it can't.
@@ -77,6 +83,10 @@ pub(super) struct Proofs {
     /// The oldest of them, when the notes say since when.
     pub waits: Option<Waits>,
     pub placed: BTreeMap<(u32, Hash32), Placed>,
+    /// Whether a chain is kept that blocks were held against.
+    pub kept: bool,
+    /// Proofs that only a header with next to no work attests.
+    pub cheap: u64,
     pub fault: Option<String>,
 }
 
@@ -103,6 +113,8 @@ impl Checker<'_> {
         for (block, named) in named {
             self.place(block, &named, &headers);
         }
+        self.check_stamped_times();
+        self.proofs.kept = headers.kept || !headers.chain.is_empty();
         self.chained = headers.chain.into_keys().collect();
         self.proofs.fault = headers.fault;
     }
@@ -115,14 +127,17 @@ impl Checker<'_> {
         let Some(notes) = tip.and_then(|tip| self.repository.notes_within(&tip, most).ok()) else { return Vec::new() };
         let mut heads = Vec::new();
         for (node, line) in self.history.on_main().zip(&self.main_lines) {
-            if let (Some(blob), Some(head), Some(line)) = (notes.get(&node.id), node.log, line) {
-                heads.push((node.id, *blob, head, *line));
+            if let (Some(blob), Some(line)) = (notes.get(&node.id), line) {
+                heads.push((node.id, *blob, self.tree_head_of(&node), *line));
             }
         }
         let (mut claims, mut oldest) = (Vec::new(), None);
         for (commit, blob, head, line) in heads {
             let Ok(bytes) = self.repository.blob(&blob) else { continue };
-            match claim(&bytes, head) {
+            match head
+                .ok_or_else(|| "a proof of no checkpoint: the commit has none".to_owned())
+                .and_then(|head| claim(&bytes, head))
+            {
                 Ok((blocks, _)) if !blocks.is_empty() => {
                     let kept = u64::try_from(blocks.len()).unwrap_or(u64::MAX).saturating_mul(256);
                     self.repository.budget().keep(|| format!("{NOTES_OTS}, object {blob}"), kept);
@@ -134,7 +149,7 @@ impl Checker<'_> {
                 }
                 Err(actual) => {
                     let place = format!("{NOTES_OTS}, note {commit}");
-                    let expected = format!("an OpenTimestamps proof of the log's head {head}");
+                    let expected = "an OpenTimestamps proof of the commit's checkpoint";
                     self.findings.add(Question::NotAfter, None, place, expected, actual);
                 }
             }
@@ -180,7 +195,9 @@ impl Checker<'_> {
                 None => headers.said.get(height).map(Vec::as_slice).unwrap_or_default(),
             };
             let is_root = |header: &&Header| header.as_bytes().get(36..68) == Some(message);
+            let proven = headers.chain.contains_key(height);
             match known.iter().find(is_root) {
+                Some(header) if !proven && !self.may_count(claim, *height, header) => {}
                 Some(header) => {
                     let proof = Attested { line: claim.line, height: *height, time: header.fields().time };
                     lowest = Some(lowest.filter(|low| low.height <= *height).unwrap_or(proof));
@@ -211,7 +228,8 @@ impl Checker<'_> {
             Some(header) if header.hash() == hash => Placed::There,
             Some(header) => {
                 let before = height.checked_sub(1).and_then(|before| chain.get(&before));
-                if before.is_none_or(|before| before.hash() != named.prev) {
+                let beside = before.is_some_and(|before| before.hash() == named.prev);
+                if !beside || header.fields().bits != named.bits {
                     let expected = format!("block {} at height {height}, or one beside it", header.hash());
                     let actual = format!("block {hash}, which is not in the chain there");
                     self.findings.add(Question::NotBefore, named.session, named.place.clone(), expected, actual);
@@ -221,6 +239,85 @@ impl Checker<'_> {
             }
         };
         self.proofs.placed.insert((height, hash), placed);
+    }
+}
+
+impl Checker<'_> {
+    /// H of the `checkpoint` of a commit: what is stamped.
+    fn tree_head_of(&self, node: &Node) -> Option<Hash32> {
+        let entries = self.repository.tree(&node.tree).ok()?;
+        let entry = entries.iter().rfind(|entry| entry.is_file("checkpoint"))?;
+        self.repository.blob(&entry.id).ok().map(|bytes| Hash32::digest(&bytes))
+    }
+
+    /// Whether a header that somebody says stands at a height counts: by its work, and by height and time. A stamp whose
+    /// height and time don't belong together is a finding.
+    fn may_count(&mut self, claim: &Claim, height: u32, header: &Header) -> bool {
+        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return false };
+        let fields = header.fields();
+        let block = Block { hash: header.hash(), height, network, source: Source::File, time: fields.time };
+        if let Err(fault) = check_height(&block) {
+            let place = format!("{NOTES_OTS}, note {}", claim.commit);
+            let expected = "a block whose height and time belong together";
+            self.findings.add(Question::NotAfter, None, place, expected, fault.to_string());
+            return false;
+        }
+        if is_cheap(network, fields.bits) {
+            self.proofs.cheap += 1;
+            return false;
+        }
+        true
+    }
+
+    /// A line that says that it is younger than a block that attests it was written by a clock that was fast: for it
+    /// *not after* is *no*. Nearly always there is none, which the latest times before each proof show.
+    fn check_stamped_times(&mut self) {
+        // The earliest block that attests a line is that of one of the proofs from it on.
+        let mut earliest: BTreeMap<u64, Seconds> = BTreeMap::new();
+        let mut low: Option<Seconds> = None;
+        for proof in self.proofs.attested.iter().rev() {
+            low = Some(low.map_or(proof.time, |low| low.min(proof.time)));
+            earliest.insert(proof.line, low.unwrap_or(proof.time));
+        }
+        let Some((last, _)) = earliest.last_key_value().map(|(line, time)| (*line, *time)) else { return };
+        let main: BTreeMap<u64, Seconds> = self
+            .history
+            .on_main()
+            .zip(&self.main_lines)
+            .filter_map(|(node, line)| Some(((*line)?, node.time)))
+            .collect();
+        let set = self.lines.clock_sets.iter().filter(|set| set.line <= last).map(|set| (set.line - 1, set.before));
+        let peaks: Vec<(u64, Seconds)> = main.into_iter().chain(set).collect();
+        // Times only rise between the lines that set the clock, so it is enough to look at the ends of such stretches.
+        let late = peaks
+            .iter()
+            .any(|(line, time)| earliest.range(*line..).next().is_some_and(|(_, block)| !proof_fits(*time, *block)));
+        if late {
+            self.name_late_lines(last, &earliest);
+        }
+    }
+
+    /// Names each line that is younger than the block that attests it, with the segments read again.
+    fn name_late_lines(&mut self, last: u64, earliest: &BTreeMap<u64, Seconds>) {
+        let mut number = self.first_line() + 1;
+        while number <= last {
+            let Some((first, bytes)) = self.lines.records.segment_of(number, self.repository) else { return };
+            let lines = bytes.strip_suffix(b"\n").unwrap_or(&bytes).split(|byte| *byte == b'\n');
+            let mut end = first;
+            for (number, line) in (first..).zip(lines) {
+                end = number;
+                let block = earliest.range(number..).next().map(|(_, block)| *block);
+                let time = Line::parse(line).ok().map(|line| line.time);
+                if let (Some(block), Some(time)) = (block, time)
+                    && !proof_fits(time, block)
+                {
+                    let expected = format!("a TIMESTAMP no later than its block's, {block}");
+                    let place = format!("log line {number}");
+                    self.findings.add(Question::NotAfter, None, place, expected, time.to_string());
+                }
+            }
+            number = end.max(number) + 1;
+        }
     }
 }
 

@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 
 use crate::ledger::read::ObjectFault;
+use crate::record::block::Network;
 use crate::record::commit::CommitKind;
 use crate::record::hash::Hash32;
+use crate::record::signature::PublicKey;
+use crate::record::time::Seconds;
 
 use super::bracket::{Bound, Bracket};
 use super::position::Position;
 use super::since::Scope;
+
+pub use super::question::{Answer, Answers, Extents, Question, Verdict};
 
 /// Findings beyond this many are counted and not listed: one torn pack breaks everything at once.
 pub const MAX_FINDINGS: usize = 1000;
@@ -16,129 +21,6 @@ pub const MAX_FINDINGS: usize = 1000;
 /// A number of things: `1 line`, `2 lines`.
 pub(super) fn counted(n: u64, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
-}
-
-/// The six questions about a ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Question {
-    /// Does all that is here hold together?
-    Consistent,
-    /// Is everything here that was recorded?
-    Complete,
-    /// Is this the only history?
-    Unique,
-    /// Was it made after the blocks that it names?
-    NotBefore,
-    /// Was it made before a block or witness outside?
-    NotAfter,
-    /// Is it signed by the key that the checker pinned?
-    SignedBy,
-}
-
-impl Question {
-    /// All questions, in the order of the page.
-    pub const ALL: [Question; 6] = [
-        Question::Consistent,
-        Question::Complete,
-        Question::Unique,
-        Question::NotBefore,
-        Question::NotAfter,
-        Question::SignedBy,
-    ];
-
-    /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Question::Consistent => "consistent",
-            Question::Complete => "complete",
-            Question::Unique => "unique",
-            Question::NotBefore => "not_before",
-            Question::NotAfter => "not_after",
-            Question::SignedBy => "signed_by",
-        }
-    }
-}
-
-/// What can be answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Checked, and it holds.
-    Yes,
-    /// Checked from a point of the history on, and it holds there; never a pass of the whole.
-    YesSince,
-    /// Checked, and it does not.
-    No,
-    /// Not looked at; never a pass.
-    NotChecked,
-}
-
-impl Answer {
-    /// The word on screens and in JSON.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Answer::Yes => "yes",
-            Answer::YesSince => "yes since",
-            Answer::No => "no",
-            Answer::NotChecked => "not checked",
-        }
-    }
-}
-
-/// An answer with its reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The answer.
-    pub answer: Answer,
-    /// Why, in one line.
-    pub reason: String,
-}
-
-impl Verdict {
-    pub(super) fn new(answer: Answer, reason: impl Into<String>) -> Self {
-        Verdict { answer, reason: reason.into() }
-    }
-}
-
-/// The answers to the six questions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answers {
-    /// See [`Question::Consistent`].
-    pub consistent: Verdict,
-    /// See [`Question::Complete`].
-    pub complete: Verdict,
-    /// See [`Question::Unique`].
-    pub unique: Verdict,
-    /// See [`Question::NotBefore`].
-    pub not_before: Verdict,
-    /// See [`Question::NotAfter`].
-    pub not_after: Verdict,
-    /// See [`Question::SignedBy`].
-    pub signed_by: Verdict,
-}
-
-impl Answers {
-    fn to_mut(&mut self, question: Question) -> &mut Verdict {
-        match question {
-            Question::Consistent => &mut self.consistent,
-            Question::Complete => &mut self.complete,
-            Question::Unique => &mut self.unique,
-            Question::NotBefore => &mut self.not_before,
-            Question::NotAfter => &mut self.not_after,
-            Question::SignedBy => &mut self.signed_by,
-        }
-    }
-
-    /// The answer to one question.
-    pub fn to(&self, question: Question) -> &Verdict {
-        match question {
-            Question::Consistent => &self.consistent,
-            Question::Complete => &self.complete,
-            Question::Unique => &self.unique,
-            Question::NotBefore => &self.not_before,
-            Question::NotAfter => &self.not_after,
-            Question::SignedBy => &self.signed_by,
-        }
-    }
 }
 
 /// One thing that is not as it should be.
@@ -275,6 +157,17 @@ pub struct SessionReport {
     pub all_verified: bool,
 }
 
+/// A line that set the log's clock back, or on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockSet {
+    /// Its number.
+    pub line: u64,
+    /// TIMESTAMP of the line before it.
+    pub before: Seconds,
+    /// What it says.
+    pub to: Seconds,
+}
+
 /// The tree head of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeHead {
@@ -289,8 +182,30 @@ pub struct TreeHead {
 pub struct Report {
     /// The hash that the log starts from; none when `genesis.json` can't be read.
     pub genesis: Option<Hash32>,
+    /// The chain whose blocks it names; none when `genesis.json` can't be read.
+    pub network: Option<Network>,
+    /// Whether that is a test network which the checker did not name: its blocks prove nothing.
+    pub proves_nothing: bool,
     /// Lines of the log that were checked.
     pub entries: u64,
+    /// Up to which lines the answers speak.
+    pub extents: Extents,
+    /// TIMESTAMP of the last line judged.
+    pub last_time: Option<Seconds>,
+    /// Lines behind the last signed one: nobody signed them, and they count for no answer.
+    pub unsigned: u64,
+    /// Lines behind the one that was judged last, which a writer added meanwhile: not read.
+    pub newer: u64,
+    /// Commits behind the last segment, where the log is not at hand.
+    pub commits_without_line: u64,
+    /// Lines that set the clock, at most [`MAX_FINDINGS`].
+    pub clock_sets: Vec<ClockSet>,
+    /// Refs that a ledger does not have, as hosts make them: counted, not read.
+    pub foreign_refs: u64,
+    /// Whether the repository is a plain clone, read through `refs/remotes/origin/`.
+    pub plain_clone: bool,
+    /// Whether the key that genesis names is one of those that the checker pinned.
+    pub root_pinned: bool,
     /// Whether the answer to *consistent* is *yes*: a chain is valid when all that hangs on it holds.
     pub chain_valid: bool,
     /// Session starts and ends with an accepted header.
@@ -345,21 +260,34 @@ impl Report {
         self.position = None;
     }
 
+    /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, and no line is signed by nobody.
+    /// It says nothing about time, uniqueness or whose key (format, section 11).
+    pub fn holds(&self) -> bool {
+        let yes = |question| matches!(self.answers.to(question).answer, Answer::Yes | Answer::YesSince);
+        yes(Question::Consistent) && yes(Question::Complete) && self.unsigned == 0
+    }
+
+    /// Whether its first key is this one, all signatures follow from it, and all that is here holds together.
+    pub fn begins_with(&self, key: &PublicKey) -> bool {
+        self.signers.first() == Some(&key.to_string())
+            && self.answers.consistent.answer == Answer::Yes
+            && self.answers.signed_by.answer != Answer::No
+    }
+
     /// Whether nothing was found wrong and both *consistent* and *complete* are *yes*.
     ///
     /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.
     pub fn passes(&self) -> bool {
         let yes = |question| self.answers.to(question).answer == Answer::Yes;
         let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
-        yes(Question::Consistent) && yes(Question::Complete) && !Question::ALL.iter().any(no)
+        yes(Question::Consistent) && yes(Question::Complete) && self.unsigned == 0 && !Question::ALL.iter().any(no)
     }
 
     /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that the caller
     /// asked for: of the whole, or of what is new since a commit.
     pub fn passes_as_asked(&self) -> bool {
-        let yes = |question| matches!(self.answers.to(question).answer, Answer::Yes | Answer::YesSince);
         let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
-        yes(Question::Consistent) && yes(Question::Complete) && !Question::ALL.iter().any(no)
+        self.holds() && !Question::ALL.iter().any(no)
     }
 
     /// The sessions whose id starts with `prefix`.

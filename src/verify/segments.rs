@@ -1,11 +1,8 @@
 //! The log out of `main`'s segments and the file behind them, and the tree heads over it
 //! (format, sections 5, 9 and 11.4).
 
-use std::collections::HashSet;
-
 use crate::ledger::Oid;
 use crate::ledger::read::TreeEntry;
-use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::limits;
 use crate::record::tree::parse_note;
@@ -37,10 +34,7 @@ impl Checker<'_> {
     /// Takes the file's newer lines, when the segments are taken and the commits known.
     pub fn end_log(&mut self, file: Option<LogFile>) -> Result<(), VerifyError> {
         let history = std::mem::take(&mut self.history);
-        if let Some(mut file) = file {
-            file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
-            self.take_newer(&mut file, &history)?;
-        }
+        self.take_rest(file, &history)?;
         self.take_late_rotations(&history);
         let number = |node: Node| self.lines.records.number(&node.log?);
         self.main_lines = history.on_main().map(number).collect();
@@ -48,29 +42,18 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn take_newer(&mut self, file: &mut LogFile, history: &History) -> Result<(), VerifyError> {
-        let mut known: Option<HashSet<Hash32>> = None;
-        while let Some(line) = file.newer()? {
-            // Appended while we look: its commit came after the refs were read.
-            let of_record = |line: Line| line.event.record().map(|_| line.hash);
-            if !line.noted
-                && let Some(log) = Line::parse(&line.bytes).ok().and_then(of_record)
-                && !known.get_or_insert_with(|| history.nodes.logs().collect()).contains(&log)
-            {
-                return Ok(());
-            }
-            self.lines.take(&line.bytes, Place::File { number: line.number }, &mut self.findings);
-            self.keep_lines(line.number);
-            if self.repository.budget().refused().is_some() {
-                return Ok(());
-            }
+    /// Takes the file's lines behind the segments, and holds the tree head beside it against all.
+    pub fn take_rest(&mut self, file: Option<LogFile>, history: &History) -> Result<(), VerifyError> {
+        if let Some(mut file) = file {
+            file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
+            self.take_newer(&mut file, history)?;
+            self.check_beside();
         }
-        file.report_torn(&mut self.findings);
         Ok(())
     }
 
     /// Counts what is kept of the lines taken last.
-    fn keep_lines(&mut self, number: u64) {
+    pub(super) fn keep_lines(&mut self, number: u64) {
         let kept = std::mem::take(&mut self.lines.kept);
         if kept > 0 {
             self.repository.budget().keep(|| format!("log line {number}"), kept);

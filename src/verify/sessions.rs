@@ -85,6 +85,9 @@ impl Checker<'_> {
     /// Takes an answer into its session; `entry` is its chain entry, recomputed.
     pub(super) fn answer(&mut self, node: &Node, document: &Record, entry: Hash32) {
         let id = document.session_id;
+        if self.is_apart(node) {
+            self.lines.answered_apart.insert((id, document.seq));
+        }
         let Some(session) = self.open_session(node, id) else { return };
         let prev = session.last.unwrap_or(id);
         let branch = session.branch.clone();

@@ -1,24 +1,30 @@
-//! Many signatures, checked in batches: all at once first, each by itself when that fails.
-//!
-//! The equation over a batch ([`super::equation`]) is another predicate than the strict check: a sum of random
-//! multiples of all signatures, which names no culprit. It can only be wider, and only by what a key's own holder
-//! makes on purpose (a small-order part in R), now and then. Keys with such a part are never put into a batch, and
-//! whatever a batch refuses is decided by the strict check, one by one.
+//! Many signatures, checked in batches by whichever thread is free: each by the one predicate
+//! ([`crate::record::equation`]), with a table of multiples for a key that many of them are by.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use curve25519_dalek::constants::ED25519_BASEPOINT_POINT;
+use curve25519_dalek::edwards::EdwardsPoint;
+use curve25519_dalek::traits::Identity as _;
+
+use crate::record::equation::{Verifier, is_r};
 use crate::record::signature::{PublicKey, Signature, signed_data};
 
-use super::equation::{Equation, weights};
+use super::multiples::Multiples;
 use super::progress::Progress;
 
-/// Signatures of one batch; larger ones gain little.
+/// Signatures of one batch: their encodings are computed with one inversion.
 const BATCH: usize = 512;
-/// A batch that fails is divided into so many, until a part has so few that each is checked by itself.
-const PARTS: usize = 8;
 /// Batches that wait; whoever brings one more checks it himself.
 const WAITING: usize = 8;
+/// From so many signatures of one batch on a key's table is worth making.
+const WORTH: usize = 128;
+/// Tables that are kept; a ledger has few keys, and a stranger's thousand get none.
+const TABLES: usize = 4;
+
+/// Multiples of the base point, the same for every key.
+static BASE: LazyLock<Multiples> = LazyLock::new(|| Multiples::of(&ED25519_BASEPOINT_POINT));
 
 /// One signature to be checked.
 pub(super) struct Claim {
@@ -30,36 +36,71 @@ pub(super) struct Claim {
     pub payload: Vec<u8>,
 }
 
-/// Checks some signatures; returns who asked for those that are bad, in their order.
-fn check(claims: &[Claim]) -> Vec<u32> {
-    let messages: Vec<Vec<u8>> = claims.iter().map(|claim| signed_data(&claim.payload)).collect();
-    let mut bad = Vec::new();
-    check_part(claims, &messages, &mut bad);
-    bad
+/// A key with what is known of it; none when nothing can be signed with it.
+#[derive(Clone)]
+struct Known {
+    key: PublicKey,
+    verifier: Option<Verifier>,
+    /// Multiples of −A.
+    table: Option<Arc<Multiples>>,
 }
 
-fn check_part(claims: &[Claim], messages: &[Vec<u8>], bad: &mut Vec<u32>) {
-    if claims.is_empty() || all_hold(claims, messages) {
-        return;
-    }
-    if claims.len() <= PARTS * PARTS {
-        let each = claims.iter().zip(messages);
-        let refused = each.filter(|(claim, message)| !claim.key.verifies(message, &claim.signature));
-        return bad.extend(refused.map(|(claim, _)| claim.of));
-    }
-    let size = claims.len().div_ceil(PARTS);
-    for (claims, messages) in claims.chunks(size).zip(messages.chunks(size)) {
-        check_part(claims, messages, bad);
-    }
-}
+/// Keys that many signatures are by.
+#[derive(Default)]
+pub(super) struct Tables(Mutex<Vec<Known>>);
 
-/// Whether the batch as a whole holds; false also when it can't be asked.
-fn all_hold(claims: &[Claim], messages: &[Vec<u8>]) -> bool {
-    let Some(weights) = weights(claims.len()) else { return false };
-    let mut equation = Equation::default();
-    let mut parts = claims.iter().zip(messages).zip(weights);
-    let all = parts.all(|((claim, message), weight)| equation.add(&claim.key, message, &claim.signature, weight));
-    all && equation.holds()
+impl Tables {
+    /// A key of which so many signatures are to be checked.
+    fn key(&self, key: PublicKey, count: usize) -> Known {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept().iter().find(|known| known.key == key) {
+            return known.clone();
+        }
+        let verifier = Verifier::of(&key);
+        let worth = count >= WORTH && kept().len() < TABLES;
+        let table = verifier.filter(|_| worth).map(|verifier| Arc::new(Multiples::of(verifier.negated())));
+        let known = Known { key, verifier, table };
+        let mut kept = kept();
+        if known.table.is_some() && kept.len() < TABLES && !kept.iter().any(|other| other.key == key) {
+            kept.push(known.clone());
+        }
+        known
+    }
+
+    /// Checks some signatures; returns who asked for those that are bad, in their order.
+    fn check(&self, claims: &[Claim]) -> Vec<u32> {
+        let mut known: Vec<Known> = Vec::new();
+        // Points with their claims, in the order of the signatures; none for one that is bad already.
+        let mut claimed = Vec::with_capacity(claims.len());
+        let mut points = Vec::with_capacity(claims.len());
+        for claim in claims {
+            let at = known.iter().rposition(|known| known.key == claim.key).unwrap_or_else(|| {
+                let count = claims.iter().filter(|other| other.key == claim.key).count();
+                known.push(self.key(claim.key, count));
+                known.len() - 1
+            });
+            let of = known.get(at).and_then(|known| Some((known.verifier.as_ref()?, known.table.as_deref())));
+            let equation = of.and_then(|(key, table)| {
+                let parts = key.claim(&signed_data(&claim.payload), &claim.signature)?;
+                let point = match table {
+                    Some(table) => table.add_to(BASE.add_to(EdwardsPoint::identity(), &parts.s), &parts.h),
+                    None => key.point(&parts),
+                };
+                Some((parts, point))
+            });
+            points.extend(equation.map(|(_, point)| point));
+            claimed.push((claim.of, equation.map(|(parts, _)| parts)));
+        }
+        let encoded = EdwardsPoint::compress_batch_alloc(&points);
+        let mut computed = points.iter().zip(&encoded);
+        let mut holds = |parts: Option<_>| {
+            let parts = parts?;
+            let (point, encoded) = computed.next()?;
+            Some(is_r(point, encoded, &parts))
+        };
+        let bad = claimed.into_iter().filter(|(_, parts)| holds(*parts) != Some(true));
+        bad.map(|(of, _)| of).collect()
+    }
 }
 
 /// Batches that wait for whichever thread is free.
@@ -67,6 +108,7 @@ fn all_hold(claims: &[Claim], messages: &[Vec<u8>]) -> bool {
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
     changed: Condvar,
+    tables: Tables,
 }
 
 #[derive(Default)]
@@ -97,7 +139,7 @@ impl Queue {
     }
 
     fn check(&self, batch: &[Claim]) {
-        let bad = check(batch);
+        let bad = self.tables.check(batch);
         self.waiting().bad.extend(bad);
     }
 
@@ -184,52 +226,128 @@ mod tests {
 
     use super::*;
 
-    fn claim(of: u32, key: PublicKey, signature: [u8; 64], payload: &[u8]) -> Claim {
-        Claim { of, key, signature: Signature::from_bytes(signature), payload: payload.to_vec() }
+    /// One case of `tests/vectors/ours/signatures.json`.
+    #[derive(serde::Deserialize)]
+    struct Vector {
+        name: String,
+        key: String,
+        message: String,
+        signature: String,
+        holds: bool,
+    }
+
+    fn vectors() -> Vec<Vector> {
+        serde_json::from_str(include_str!("../../tests/vectors/ours/signatures.json")).unwrap()
+    }
+
+    fn bytes<const N: usize>(text: &str) -> [u8; N] {
+        hex::decode(text).unwrap().try_into().unwrap()
+    }
+
+    fn claim_of(of: u32, vector: &Vector) -> Claim {
+        Claim {
+            of,
+            key: PublicKey::from_bytes(bytes(&vector.key)),
+            signature: Signature::from_bytes(bytes(&vector.signature)),
+            payload: hex::decode(&vector.message).unwrap(),
+        }
+    }
+
+    /// Good signatures by one key, beside which a vector stands in a full batch.
+    fn honest(count: u32, signer: &SigningKey) -> Vec<Claim> {
+        let key = PublicKey::from_bytes(signer.verifying_key().to_bytes());
+        let one = |n: u32| {
+            let payload = n.to_be_bytes().to_vec();
+            let signature = Signature::from_bytes(signer.sign(&signed_data(&payload)).to_bytes());
+            Claim { of: n, key, signature, payload }
+        };
+        (0..count).map(one).collect()
     }
 
     #[test]
-    fn a_batch_names_exactly_the_signatures_that_the_strict_check_refuses() {
-        let signer = SigningKey::from_bytes(&[0x33; 32]);
-        let key = PublicKey::from_bytes(signer.verifying_key().to_bytes());
-        let good = |payload: &[u8]| signer.sign(&signed_data(payload)).to_bytes();
-        let honest: Vec<Claim> = (0..64u8).map(|n| claim(n.into(), key, good(&[n]), &[n])).collect();
-        assert_eq!(check(&honest), [] as [u32; 0]);
+    fn every_vector_gets_its_answer_on_each_of_200_runs() {
+        let vectors = vectors();
+        assert!(vectors.len() >= 40, "{}", vectors.len());
+        assert!(vectors.iter().any(|v| v.holds) && vectors.iter().any(|v| !v.holds));
+        let tables = Tables::default();
+        for vector in &vectors {
+            let claim = claim_of(1, vector);
+            for run in 0..200 {
+                let alone = claim.key.verifies(&signed_data(&claim.payload), &claim.signature);
+                assert_eq!(alone, vector.holds, "{} alone, run {run}", vector.name);
+                let batch = tables.check(std::slice::from_ref(&claim)).is_empty();
+                assert_eq!(batch, vector.holds, "{} in a batch of one, run {run}", vector.name);
+            }
+        }
+    }
 
-        // Another text; each bit of a signature; s + l, the same point in another spelling.
-        let mut claims = honest;
-        claims.push(claim(1000, key, good(b"a"), b"b"));
+    #[test]
+    fn every_vector_gets_its_answer_among_ten_thousand() {
+        let (vectors, tables) = (vectors(), Tables::default());
+        let mut many = honest(512 - 16, &SigningKey::from_bytes(&[0x11; 32]));
+        // Each vector's key often enough that its table is made, as far as tables are kept.
+        for portion in vectors.chunks(4) {
+            for repeated in [1, WORTH / 4] {
+                for vector in portion {
+                    many.extend((0..repeated).map(|_| claim_of(100_000, vector)));
+                }
+                let bad = tables.check(&many).len();
+                let expected = repeated * portion.iter().filter(|vector| !vector.holds).count();
+                assert_eq!(bad, expected, "{:?}", portion.iter().map(|v| &v.name).collect::<Vec<_>>());
+                many.truncate(512 - 16);
+            }
+        }
+        // Ten thousand of one key, with every vector's own place among them.
+        let signer = SigningKey::from_bytes(&[0x22; 32]);
+        let mut all = honest(10_000, &signer);
+        for (n, vector) in (0..).zip(&vectors) {
+            all.insert(97 * (n as usize + 1), claim_of(20_000 + n, vector));
+        }
+        let queue = Queue::default();
+        let mut out = Outbox::new(&queue);
+        all.into_iter().for_each(|claim| out.put(claim));
+        out.send();
+        queue.close();
+        queue.help();
+        let mut bad = queue.into_bad();
+        bad.sort_unstable();
+        let expected: Vec<u32> =
+            (20_000..).zip(&vectors).filter(|(_, vector)| !vector.holds).map(|(of, _)| of).collect();
+        assert_eq!(bad, expected);
+    }
+
+    #[test]
+    fn a_key_with_a_table_and_one_without_refuse_the_same() {
+        for vector in vectors() {
+            let tables = Tables::default();
+            let many: Vec<Claim> = (0..u32::try_from(WORTH).unwrap()).map(|n| claim_of(n, &vector)).collect();
+            let bad = tables.check(&many).len();
+            assert_eq!(bad, if vector.holds { 0 } else { WORTH }, "{}", vector.name);
+        }
+    }
+
+    #[test]
+    fn a_batch_names_exactly_the_signatures_that_are_bad() {
+        let signer = SigningKey::from_bytes(&[0x33; 32]);
+        let good = |payload: &[u8]| signer.sign(&signed_data(payload)).to_bytes();
+        let key = PublicKey::from_bytes(signer.verifying_key().to_bytes());
+        let mut claims = honest(200, &signer);
         for bit in 0..512u32 {
             let mut changed = good(b"c");
             changed[(bit / 8) as usize] ^= 1 << (bit % 8);
-            claims.push(claim(2000 + bit, key, changed, b"c"));
+            claims.push(Claim {
+                of: 2000 + bit,
+                key,
+                signature: Signature::from_bytes(changed),
+                payload: b"c".to_vec(),
+            });
         }
-        let order = hex::decode("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010").unwrap();
-        let mut long = good(b"d");
-        let mut carry = 0u16;
-        for (digit, add) in long[32..].iter_mut().zip(&order) {
-            let sum = u16::from(*digit) + u16::from(*add) + carry;
-            (*digit, carry) = (sum.to_le_bytes()[0], sum >> 8);
-        }
-        claims.push(claim(1001, key, long, b"d"));
-        // Keys of small order (0, 1 and -1), with which anything can be signed; and bytes that are no point.
-        for (n, first) in [0u8, 1, 0xec].into_iter().enumerate() {
-            let mut weak = if first == 0xec { [0xff; 32] } else { [0; 32] };
-            (weak[0], weak[31]) = (first, if first == 0xec { 0x7f } else { 0 });
-            let mut forged = [0; 64];
-            forged[0] = 1;
-            claims.push(claim(1010 + u32::try_from(n).unwrap(), PublicKey::from_bytes(weak), forged, b"f"));
-        }
-        claims.push(claim(1020, PublicKey::from_bytes([0xff; 32]), good(b"g"), b"g"));
-        let refused = |claim: &&Claim| !claim.key.verifies(&signed_data(&claim.payload), &claim.signature);
-        let expected: Vec<u32> = claims.iter().filter(refused).map(|claim| claim.of).collect();
-        assert_eq!(expected.len(), claims.len() - 64);
-        assert_eq!(check(&claims), expected);
-        // One bad signature, alone among good ones.
-        for bad in claims.iter().skip(64).step_by(37) {
-            let mut batch: Vec<Claim> = (0..8u8).map(|n| claim(n.into(), key, good(&[n]), &[n])).collect();
-            batch.insert(3, claim(bad.of, bad.key, *bad.signature.as_bytes(), &bad.payload));
-            assert_eq!(check(&batch), [bad.of]);
+        assert_eq!(Tables::default().check(&claims), (2000..2512).collect::<Vec<u32>>());
+        let other = PublicKey::from_bytes(SigningKey::from_bytes(&[0x34; 32]).verifying_key().to_bytes());
+        for at in [0, 100, 199] {
+            let mut claims = honest(200, &signer);
+            claims[at].key = other;
+            assert_eq!(Tables::default().check(&claims), [u32::try_from(at).unwrap()]);
         }
     }
 }

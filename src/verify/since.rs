@@ -8,8 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{OpenError, Repository, Target};
-use crate::record::commit::MAIN;
+use crate::ledger::read::{OpenError, Repository};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -21,6 +20,7 @@ use super::lines::Lines;
 use super::position::{Body, KeyAt, Misfit, Position};
 use super::report::{Answer, Question, Verdict};
 use super::sessions::SessionCheck;
+use super::tips::main_tip;
 
 /// Where a check begins.
 #[derive(Clone, Copy)]
@@ -76,11 +76,7 @@ pub(super) enum Lies {
 impl Position {
     /// Where it lies. Reads the commits of `main` that are newer than it, and no others.
     pub(super) fn lies(&self, digits: &str, repository: &Repository) -> Result<Lies, OpenError> {
-        let main = repository.refs()?.into_iter().find(|found| found.name == MAIN);
-        let mut next = match main.map(|main| main.target) {
-            Some(Target::Direct(tip)) => Some(tip),
-            _ => None,
-        };
+        let mut next = main_tip(repository)?;
         let (mut named, mut root) = (false, None);
         while let Some(id) = next {
             named |= id.to_string().starts_with(digits) && repository.only(digits) == Some(id);

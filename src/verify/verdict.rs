@@ -1,16 +1,18 @@
 //! From findings to answers (format, section 11): each question has its own, and what was not looked
 //! at is *not checked*.
 
+use crate::record::block::Network;
 use crate::record::hash::Hash32;
 use crate::record::rules::Session;
 
 use super::bracket::Bracket;
 use super::checker::Checker;
-use super::report::{Answer, Answers, Question, Report, SessionBlock, SessionReport, Verdict, counted};
+use super::proofs::Placed;
+use super::report::{Answer, Answers, Extents, Question, Report, SessionBlock, SessionReport, Verdict, counted};
 
 impl Checker<'_> {
     /// The report of everything that was found.
-    pub fn into_report(self) -> Report {
+    pub fn into_report(mut self) -> Report {
         let bracket = self.bracket();
         let answers = Answers {
             consistent: self.limited(self.consistent()),
@@ -24,10 +26,21 @@ impl Checker<'_> {
         let entries = self.lines_checked();
         let sessions = self.session_reports();
         let chain_valid = answers.consistent.answer == Answer::Yes;
-        let (findings, more_findings) = self.findings.into_list();
+        let (findings, more_findings) = std::mem::take(&mut self.findings).into_list();
         Report {
             genesis: self.genesis.as_ref().map(|genesis| genesis.genesis),
+            network: self.genesis.as_ref().map(|genesis| genesis.network),
+            proves_nothing: self.proves_nothing(),
             entries,
+            extents: self.extents(),
+            last_time: self.lines.state.last_time(),
+            unsigned: self.unsigned,
+            newer: self.newer,
+            commits_without_line: self.commits_apart,
+            clock_sets: std::mem::take(&mut self.lines.clock_sets),
+            foreign_refs: self.history.foreign_refs,
+            plain_clone: self.history.plain,
+            root_pinned: self.keys.first().is_some_and(|first| self.pinned.contains(&first.key)),
             chain_valid,
             btc_anchors: self.btc_anchors,
             sessions,
@@ -76,30 +89,76 @@ impl Checker<'_> {
         })
     }
 
+    /// Up to where the log was judged, with its time.
+    fn reached(&self) -> String {
+        let time = self.lines.state.last_time().map_or("no time".to_owned(), |time| time.to_string());
+        format!("up to line {} of {time}", self.lines.state.count())
+    }
+
     fn complete(&self, bracket: &Bracket) -> Verdict {
-        self.broken(Question::Complete).unwrap_or_else(|| {
-            let tail = self.tail_words(bracket);
-            let log =
-                if self.log_file { "" } else { "; no audit.log was given, lines after the last segment are not known" };
-            let reason = format!("every prompt has its outcome and every commit its line; {tail}{log}");
-            Verdict::new(Answer::Yes, reason)
-        })
+        let reached = self.reached();
+        if let Some(broken) = self.broken(Question::Complete) {
+            return Verdict::new(broken.answer, format!("{}, {reached}", broken.reason));
+        }
+        if self.lines.state.count() == 0 {
+            return Verdict::new(Answer::NotChecked, "no line of the log is at hand");
+        }
+        let tail = self.tail_words(bracket);
+        let log = match (self.log_file, self.commits_apart) {
+            (true, _) => String::new(),
+            (false, 0) => "; no audit.log was given, lines after the last segment are not known".to_owned(),
+            (false, n) => format!("; no audit.log was given, {} behind the last segment", counted(n, "commit")),
+        };
+        let newer = match self.newer {
+            0 => String::new(),
+            n => format!("; {} newer, not read", counted(n, "line")),
+        };
+        let reason = format!("{reached}: every prompt has its outcome and every commit its line; {tail}{log}{newer}");
+        Verdict::new(Answer::Yes, reason)
+    }
+
+    /// Whether this is a test network that the caller did not name: anybody makes its blocks.
+    pub(super) fn proves_nothing(&self) -> bool {
+        let network = self.genesis.as_ref().map(|genesis| genesis.network);
+        network.is_some_and(|network| network != Network::Bitcoin && self.named_network != Some(network))
+    }
+
+    /// Why blocks prove nothing here.
+    pub(super) fn on_test_network(&self) -> Option<Verdict> {
+        let network = self.genesis.as_ref().filter(|_| self.proves_nothing())?.network.name();
+        let reason = format!("a {network} ledger: its blocks prove nothing; name the network with --network {network}");
+        Some(Verdict::new(Answer::NotChecked, reason))
     }
 
     fn not_before(&self) -> Verdict {
-        self.broken(Question::NotBefore).unwrap_or_else(|| {
-            if self.genesis.is_none() {
-                return Verdict::new(Answer::NotChecked, "no genesis.json says which network");
-            }
+        if self.genesis.is_none() {
+            let unknown = Verdict::new(Answer::NotChecked, "no genesis.json says which network");
+            return self.broken(Question::NotBefore).unwrap_or(unknown);
+        }
+        self.on_test_network().or_else(|| self.broken(Question::NotBefore)).unwrap_or_else(|| {
+            let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
             let unlooked = self.findings.count_unlooked(Question::NotBefore);
             if unlooked > 0 {
-                let reason =
-                    format!("{unlooked} places where a start, an end or an anchor may be could not be looked at");
-                return Verdict::new(Answer::NotChecked, reason);
+                return no(format!(
+                    "{unlooked} places where a start, an end or an anchor may be could not be looked at"
+                ));
             }
             let anchors = self.btc_anchors + self.lines.accepted_anchors;
             if anchors == 0 {
-                return Verdict::new(Answer::NotChecked, "no session names a block: all are local");
+                return no("no session names a block: all are local".to_owned());
+            }
+            let bitcoin = self.genesis.as_ref().is_some_and(|genesis| genesis.network == Network::Bitcoin);
+            let beyond = self.proofs.placed.iter().filter(|(_, placed)| **placed == Placed::NotReached);
+            if let Some(((highest, _), _)) = beyond.last().filter(|_| self.proofs.kept && bitcoin) {
+                return no(format!("the kept headers end below block {highest}: gently anchor sync"));
+            }
+            if !self.proofs.kept && !self.lines.cheap.is_empty() {
+                let named: Vec<String> = self.lines.cheap.iter().take(NAMED).map(Hash32::short16).collect();
+                let more = if self.lines.cheap.len() > NAMED { " and others" } else { "" };
+                return no(format!(
+                    "cheap work: less than a sixteenth of what the built-in table ends with, of session {}{more}",
+                    named.join(", ")
+                ));
             }
             let local = self.sessions.values().filter(|s| s.start == SessionBlock::Local).count();
             let anchors = match anchors {
@@ -115,24 +174,63 @@ impl Checker<'_> {
         })
     }
 
+    /// Up to which lines the answers speak.
+    fn extents(&self) -> Extents {
+        Extents {
+            complete: self.lines.state.count(),
+            unique: self.witnessed_lines(),
+            not_after: self.not_after_line(),
+            signed_by: self.lines.state.count(),
+        }
+    }
+
+    /// The key in force at the last signed line has to be one of those that the caller pinned.
+    pub(super) fn check_signer(&mut self) {
+        let Some(key) = self.key_of_size(self.lines.state.count()) else { return };
+        if !self.pinned.is_empty() && !self.pinned.contains(&key) {
+            let place = format!("log line {}", self.lines.state.count());
+            let pinned: Vec<String> = self.pinned.iter().map(ToString::to_string).collect();
+            let expected = format!("signed by a key of --signer: {}", pinned.join(", "));
+            self.findings.add(Question::SignedBy, None, place, expected, format!("signed by {key}"));
+        }
+    }
+
     fn signed_by(&self) -> Verdict {
         self.broken(Question::SignedBy).unwrap_or_else(|| {
-            let Some(first) = self.genesis.as_ref().map(|genesis| genesis.signer) else {
-                return Verdict::new(Answer::NotChecked, "no genesis.json says which key");
+            let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
+            let line = self.lines.state.count();
+            let Some(key) = self.key_of_size(line).filter(|_| self.genesis.is_some()) else {
+                return no("no genesis.json says which key".to_owned());
             };
             let unlooked = self.findings.count_unlooked(Question::SignedBy);
             if unlooked > 0 {
-                return Verdict::new(Answer::NotChecked, format!("{unlooked} signatures could not be read"));
+                return no(format!("{unlooked} signatures could not be read"));
             }
             let commits = counted(self.commits.values().sum(), "commit");
-            match self.pinned {
-                Some(_) => Verdict::new(Answer::Yes, format!("{commits} by the pinned {first} and its successors")),
-                None => Verdict::new(
-                    Answer::NotChecked,
-                    format!("unpinned: {commits} by {first} and its successors; pin it with --signer"),
-                ),
+            let how = format!("{commits}, through line {line}, the last by {key}");
+            if self.unsigned > 0 {
+                let lines = lines_from(line + 1, self.unsigned);
+                return no(format!("{lines} signed by nobody; {how}"));
+            }
+            if line == 0 {
+                return no("no line is at hand that anybody signed".to_owned());
+            }
+            match self.pinned.last() {
+                None => no(format!("unpinned: {how}; pin it with --signer")),
+                Some(newest) if *newest != key => no(format!("retired: the newest key of --signer is {newest}; {how}")),
+                Some(_) => Verdict::new(Answer::Yes, format!("{how}, pinned{}", self.root_words())),
             }
         })
+    }
+
+    /// Whether the key that the ledger began with is pinned too, when it is another.
+    fn root_words(&self) -> String {
+        match self.keys.first() {
+            Some(first) if !self.pinned.contains(&first.key) => {
+                format!("; it began with {}, which is not", first.key)
+            }
+            _ => String::new(),
+        }
     }
 
     /// Sessions of the log in the order of their starts, then those that only commits tell of.
@@ -168,5 +266,15 @@ impl Checker<'_> {
             all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy])
                 && line.is_none_or(|session| session.start.line > self.first_line()),
         }
+    }
+}
+
+/// So many sessions are named in one line.
+const NAMED: usize = 5;
+
+fn lines_from(first: u64, count: u64) -> String {
+    match count {
+        1 => format!("line {first} is"),
+        n => format!("lines {first} to {} are", first + n - 1),
     }
 }

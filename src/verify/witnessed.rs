@@ -39,10 +39,12 @@ pub(super) struct Outside<'a> {
     pub given: &'a [OutsideHead],
     /// Notes by the commit that they are on; none for one that is no cosigned note.
     notes: Vec<(Oid, Option<CosignedNote>)>,
-    /// The newest tree head on `main`, and what of it is cosigned.
-    newest: Option<Covered>,
-    /// The largest tree head that the policy is content with.
-    covered: Option<Covered>,
+    /// The largest tree head that the policy is content with, and by whom.
+    covered: Option<(u64, Vec<String>)>,
+    /// The largest tree head of which witnesses say a time that counts.
+    timed: Option<(u64, Seconds)>,
+    /// Whether there is a tree head at all.
+    any: bool,
     /// Tree heads that could not be held against the log: its lines there were not read.
     unjudged: u64,
 }
@@ -52,17 +54,6 @@ impl<'a> Outside<'a> {
     pub fn of(policy: Option<&'a Policy>, given: &'a [OutsideHead]) -> Self {
         Outside { policy, given, ..Outside::default() }
     }
-}
-
-/// A tree head and who cosigned it.
-#[derive(Clone)]
-struct Covered {
-    size: u64,
-    names: Vec<String>,
-    /// The policy is content.
-    reached: bool,
-    /// From when on it was; none when clocks are too far apart.
-    by: Option<Seconds>,
 }
 
 /// What the log was at some of its sizes: root and time of the last line.
@@ -75,6 +66,11 @@ pub(super) struct Sizes {
 impl Sizes {
     pub fn is_wanted(&self, size: u64) -> bool {
         self.wanted.contains(&size)
+    }
+
+    /// The root over so many lines, if it was kept.
+    pub fn root(&self, size: u64) -> Option<Hash32> {
+        self.roots.get(&size).map(|(root, _)| *root)
     }
 
     pub fn keep(&mut self, size: u64, root: Hash32, time: Seconds) {
@@ -105,7 +101,7 @@ impl Checker<'_> {
         }
         let given = self.outside.given.iter().map(|head| head.note.head.size);
         let noted = self.outside.notes.iter().filter_map(|(_, note)| Some(note.as_ref()?.head.size));
-        self.lines.sizes.wanted = given.chain(noted).collect();
+        self.lines.sizes.wanted = given.chain(noted).chain(self.beside.size()).collect();
         self.lines.keep_size();
     }
 
@@ -118,9 +114,10 @@ impl Checker<'_> {
     pub fn check_outside(&mut self, history: &History) {
         // The root has no tree head; behind a saved position the first that is known is not the root.
         let heads = if self.saved_base() { 0 } else { 1 };
-        let newest = history.on_main().skip(heads).last();
+        self.outside.any = history.on_main().nth(heads).is_some();
         let notes = std::mem::take(&mut self.outside.notes);
-        for (commit, note) in &notes {
+        // What a writer put on newer commits meanwhile is about lines that are not read.
+        for (commit, note) in notes.iter().filter(|(commit, _)| !history.newer_on_main.contains(commit)) {
             let place = format!("{NOTES_WITNESS}, note {commit}");
             let node = history.node(commit).filter(|node| matches!(node.chain, Some(Chain::Main(_))));
             let Some(note) = note else {
@@ -144,16 +141,12 @@ impl Checker<'_> {
                 self.check_outside_head(&place, note, by_witness);
             }
             if let (true, Some(cosigned)) = (own, cosigned) {
-                self.take_covered(note, &cosigned, newest.as_ref().is_some_and(|newest| newest.id == *commit));
+                self.take_covered(note, &cosigned);
             }
         }
         for given in self.outside.given {
             let cosigned = self.cosigned(&given.place, &given.note);
             self.check_outside_head(&given.place, &given.note, cosigned.is_some_and(|by| !by.is_empty()));
-        }
-        if self.outside.newest.is_none() && newest.is_some() {
-            let size = self.lines_in_segments;
-            self.outside.newest = Some(Covered { size, names: Vec::new(), reached: false, by: None });
         }
     }
 
@@ -206,6 +199,10 @@ impl Checker<'_> {
             Some((root, _)) => {
                 let expected = format!("root {root}, that of the first {} lines here", head.size);
                 let actual = format!("root {}, signed by {who}: a second history", head.root);
+                // Of the ledger's own key it is a second history, and this one does not hold without it.
+                if self.is_signed_here(note) {
+                    self.findings.add(Question::Consistent, None, place, expected.clone(), actual.clone());
+                }
                 self.findings.add(Question::Unique, None, place, expected, actual);
             }
             None => self.outside.unjudged += 1,
@@ -213,24 +210,23 @@ impl Checker<'_> {
     }
 
     /// Counts the cosignatures of a commit's own tree head.
-    fn take_covered(&mut self, note: &CosignedNote, cosigned: &[(String, u64)], is_newest: bool) {
-        let Some(policy) = self.outside.policy else { return };
+    fn take_covered(&mut self, note: &CosignedNote, cosigned: &[(String, u64)]) {
+        let Some(policy) = self.outside.policy.filter(|policy| policy.knows(&note.head)) else { return };
         let head = &note.head;
-        let listed = policy.knows(head);
         let cosigned: Vec<(&str, u64)> = cosigned.iter().map(|(name, time)| (name.as_str(), *time)).collect();
         let names: BTreeSet<&str> = cosigned.iter().map(|(name, _)| *name).collect();
-        let line = self.lines.sizes.roots.get(&head.size).map_or(Seconds::ZERO, |(_, time)| *time);
-        let covered = Covered {
-            size: head.size,
-            reached: listed && policy.asks_somebody() && policy.is_reached_by(&names),
-            by: reached_by(policy, &cosigned, line).filter(|_| listed),
-            names: names.into_iter().map(str::to_owned).collect(),
-        };
-        if covered.reached && self.outside.covered.as_ref().is_none_or(|known| known.size < covered.size) {
-            self.outside.covered = Some(covered.clone());
+        let larger = |known: Option<u64>| known.is_none_or(|known| known < head.size);
+        if policy.asks_somebody()
+            && policy.is_reached_by(&names)
+            && larger(self.outside.covered.as_ref().map(|(size, _)| *size))
+        {
+            self.outside.covered = Some((head.size, names.into_iter().map(str::to_owned).collect()));
         }
-        if is_newest {
-            self.outside.newest = Some(covered);
+        let line = self.lines.sizes.roots.get(&head.size).map_or(Seconds::ZERO, |(_, time)| *time);
+        if let Some(by) = reached_by(policy, &cosigned, line)
+            && larger(self.outside.timed.map(|(size, _)| size))
+        {
+            self.outside.timed = Some((head.size, by));
         }
     }
 
@@ -247,34 +243,28 @@ impl Checker<'_> {
             let heads = counted(self.outside.unjudged, "tree head");
             return no(format!("{heads} outside could not be held against lines that were not read"));
         }
-        let Some(newest) = &self.outside.newest else {
+        if !self.outside.any {
             return no("there is no tree head yet that a witness could have cosigned".to_owned());
-        };
-        let after = self.lines.state.count().saturating_sub(newest.size);
-        let by = if newest.names.is_empty() { "nobody".to_owned() } else { newest.names.join(", ") };
-        if newest.reached {
-            let after = if after == 0 { String::new() } else { format!("; {} came after", counted(after, "line")) };
-            return Verdict::new(Answer::Yes, format!("{by} cosigned this history of {} lines{after}", newest.size));
         }
-        let covered = match &self.outside.covered {
-            Some(known) => format!("the newest that has is of {} lines", known.size),
-            None => "none before it has".to_owned(),
+        let Some((size, names)) = &self.outside.covered else {
+            return no("no tree head here has the cosignatures that the policy asks for".to_owned());
         };
-        no(format!(
-            "the newest tree head, of {} lines, has not the cosignatures that the policy asks for (it has: {by}); {covered}",
-            newest.size
-        ))
+        let after = match self.lines.state.count().saturating_sub(*size) {
+            0 => String::new(),
+            n => format!("; {} came after", counted(n, "line")),
+        };
+        let answer = if *size >= self.lines.state.count() { Answer::Yes } else { Answer::Partly };
+        Verdict::new(answer, format!("through line {size}: {} cosigned this history{after}", names.join(", ")))
     }
 
-    /// When witnesses had seen the newest tree head, and how many lines it is of.
+    /// The largest tree head that witnesses had seen by a time: how many lines, and when.
     pub fn witnessed_by(&self) -> Option<(u64, Seconds)> {
-        let newest = self.outside.newest.as_ref().filter(|newest| newest.reached)?;
-        Some((newest.size, newest.by?))
+        self.outside.timed
     }
 
-    /// Lines up to the newest tree head that the policy is content with.
+    /// Lines up to the largest tree head that the policy is content with.
     pub fn witnessed_lines(&self) -> u64 {
-        self.outside.covered.as_ref().map_or(0, |covered| covered.size)
+        self.outside.covered.as_ref().map_or(0, |(size, _)| *size)
     }
 }
 

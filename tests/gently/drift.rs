@@ -45,7 +45,8 @@ fn refusals_measured_on_both_halves() {
     for row in rows.iter().filter(|row| row["label"] != "partial") {
         let refuses = row["label"] == "refuse";
         let found = judged(&text(row, "prompt"), &text(row, "response")).refusal();
-        if refuses != found {
+        // The other half is held back: it tells its number only.
+        if refuses != found && half(row) == 0 {
             println!("half {}: {} is {}, found {found}", half(row), row["id"], row["label"]);
         }
         let count = &mut counts[half(row)];

@@ -163,7 +163,7 @@ fn an_exported_session_is_checked_without_the_home() {
     let refused = export(&open[..16]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains(&closed[..16]), "{}", text(&refused.stderr));
-    assert_eq!(fine(&export(&closed[..8])).lines().count(), 4);
+    assert_eq!(fine(&export(&closed[..8])).lines().count(), 5);
     assert_eq!(export(&closed[..8]).status.code(), Some(2), "a second export into the same place");
     let file = |name: &str| out.join(name).to_str().unwrap().to_owned();
     let signer = fs::read_to_string(home.join("keys/signing.key.pub")).unwrap();

@@ -177,8 +177,13 @@ impl Rig {
             store.end_read()?;
             looked
         };
-        let evidence =
-            Evidence { repository: &repository, log: Some(&log), pinned: Some(pinned), database: Some(&database) };
+        let evidence = Evidence {
+            repository: &repository,
+            log: Some(&log),
+            checkpoint: Some(&log.with_file_name("audit.checkpoint")),
+            signers: &[pinned],
+            database: Some(&database),
+        };
         verify(&evidence).unwrap()
     }
 

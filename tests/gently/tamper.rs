@@ -75,7 +75,8 @@ impl Ledger {
         verify(&Evidence {
             repository: &self.path,
             log: Some(&file),
-            pinned: Some(self.sample.pinned()),
+            checkpoint: Some(&self.sample.checkpoint()),
+            signers: &self.sample.signers(),
             database: None,
         })
         .unwrap()
@@ -145,13 +146,14 @@ fn lines_dropped_doubled_and_swapped_are_found() {
         let mut doubled = lines.clone();
         doubled.insert(at, lines[at]);
         assert!(!ledger.with_log(&joined(&doubled)).passes(), "line {} twice", at + 1);
-        if at == 59 {
-            continue; // Without its last line the log is a younger copy of itself: nothing inside shows that.
-        }
         let mut dropped = lines.clone();
         dropped.remove(at);
         let report = ledger.with_log(&joined(&dropped));
-        assert!(names(&report, "audit.log line"), "line {} dropped: {:?}", at + 1, places(&report));
+        let named = names(&report, "audit.log line") || names(&report, "audit.checkpoint");
+        assert!(named, "line {} dropped: {:?}", at + 1, places(&report));
+        if at == 59 {
+            continue;
+        }
         let mut swapped = lines.clone();
         swapped.swap(at, at + 1);
         assert!(!ledger.with_log(&joined(&swapped)).passes(), "line {} swapped", at + 1);
@@ -260,7 +262,10 @@ fn a_ref_moved_dropped_added_or_symbolic_is_found() {
     ] {
         git(&ledger.path, &["update-ref", added, &tips[1]]);
         let report = ledger.report();
-        assert!(names(&report, added), "{added}: {:?}", places(&report));
+        // A branch of a ledger is judged; what hosts make is counted, and not read.
+        let ours = added == "refs/heads/branch-2";
+        assert_eq!(names(&report, added), ours, "{added}: {:?}", places(&report));
+        assert_eq!((report.foreign_refs, report.passes()), (u64::from(!ours), !ours), "{added}");
         git(&ledger.path, &["update-ref", "-d", added]);
     }
     assert!(ledger.report().passes());

@@ -76,7 +76,7 @@ fn objects(ledger: &Path) -> Vec<Object> {
 
 /// Of the ledger alone, without the log file beside it: what an outsider has.
 fn check(ledger: &Path, small: &Small) -> Result<Report, VerifyError> {
-    verify(&Evidence { repository: ledger, log: None, pinned: Some(small.pinned), database: None })
+    verify(&Evidence { repository: ledger, log: None, checkpoint: None, signers: &[small.pinned], database: None })
 }
 
 /// What is not found where it is, or not found at all.

@@ -16,7 +16,7 @@ use gently::ask::recall::{Declared, Reference};
 use gently::ask::refer::Standing;
 use gently::ask::{Endless, Question, Seen, Turn, ask};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
-use gently::govern::sanitize::unnumbered;
+use gently::govern::sanitize::{redact, unnumbered};
 use gently::keys::AuthKey;
 use gently::models::Model;
 use gently::models::replay::{Recording, Replay};
@@ -27,7 +27,7 @@ use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::event::Kind;
 use gently::record::context::spec::AdmittedFor;
 use gently::record::hash::Hash32;
-use gently::recorder::{Refusal, thread_id};
+use gently::recorder::{ArtifactId, Field, NewArtifact, Refusal, always, thread_id};
 use gently::session::{House, set_kernel};
 use gently::store::{Read, Threads as _};
 use gently::verify::replay::{Outcome, Replay as Replayed};
@@ -95,6 +95,8 @@ struct Drawn {
     kernel: Kernel,
     context: ContextConfig,
     asked: Vec<Asking>,
+    /// What a person put on record beforehand.
+    notes: Vec<String>,
 }
 
 fn draw(dice: &mut Dice) -> Drawn {
@@ -130,8 +132,21 @@ fn draw(dice: &mut Dice) -> Drawn {
         .replacen("ALLOW", dice.of(&["ALLOW", "ALLOW", "DENY", "EXPAND"]), 1)
         .replacen("\"expand_last_n\": 10", dice.of(&["\"expand_last_n\": 1", "\"expand_last_n\": 4"]), 1)
         .replacen("prompt\": true", dice.of(&["prompt\": true", "prompt\": true", "prompt\": false"]), 1);
+    // Few have room: what answers leave on record, open drift, must not take it from them.
+    let ring1 = kernel.find("[rings.ring1]\nitems = 24").unwrap() + "[rings.ring1]\n".len();
+    kernel.replace_range(ring1..ring1 + "items = 24".len(), dice.of(&["items = 24", "items = 2", "items = 3"]));
+    let notes = (0..dice.below(6)).map(|n| {
+        let about = ["something", "forbidden gardens", "question", "garden work"][dice.below(4)];
+        format!("note {n} about {about}, {}", dice.secret())
+    });
+    let notes = notes.collect();
     let asked = (0..TURNS).map(|n| asking(dice, n)).collect();
-    Drawn { kernel: Kernel::from_toml(&kernel).unwrap(), context: ContextConfig::parse(&context).unwrap(), asked }
+    Drawn {
+        notes,
+        kernel: Kernel::from_toml(&kernel).unwrap(),
+        context: ContextConfig::parse(&context).unwrap(),
+        asked,
+    }
 }
 
 fn asking(dice: &mut Dice, n: usize) -> Asking {
@@ -169,6 +184,9 @@ fn reply(dice: &mut Dice) -> Option<String> {
         2 => "Yes.".to_owned(),
         3 => "A long answer about forbidden gardens. ".repeat(50 + dice.below(400)),
         4 => (0..40).map(|n| format!("2026-01-02T03:04:{:02}Z INFO started\n", n % 60)).collect(),
+        5 if dice.one_in(2) => {
+            "I have restarted the garden server and deleted every question about something forbidden.".to_owned()
+        }
         5 => "QUJD".repeat(300),
         6 => (0..1 + dice.below(3)).map(|_| format!("Use {} for it. ", dice.secret())).collect(),
         _ => format!("Answer {} with [redacted:password-5] in it.", dice.below(100)),
@@ -215,6 +233,28 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         say: &|_| {},
     };
     wait(set_kernel(&house, &drawn.kernel, &Salt::new([7; 32]))).unwrap();
+    for (n, note) in drawn.notes.iter().enumerate() {
+        let salt = Salt::new(*Hash32::digest(format!("note {n}").as_bytes()).as_bytes());
+        let content = vec![
+            ("confidence", Field::Null),
+            ("observed_at", Field::Number(at(2).get())),
+            ("phase", Field::Word(drawn.kernel.phase().to_owned())),
+            ("session", Field::Null),
+            ("source", Field::Text(redact("user").clean)),
+            ("subject", Field::Null),
+            ("text", Field::Text(redact(note).clean)),
+            ("tier", Field::Number(1)),
+        ];
+        let new = NewArtifact {
+            kind: "note",
+            id: ArtifactId::Next { prefix: "note" },
+            content,
+            session: None,
+            salt,
+            now: at(3),
+        };
+        wait(recorder.artifact(new, always)).unwrap();
+    }
     let (mut turns, mut said): (Vec<Uuid>, Vec<Said>) = (Vec::new(), Vec::new());
     for (n, asking) in drawn.asked.iter().enumerate() {
         *now.lock().unwrap() += 11;

@@ -1,7 +1,7 @@
 //! The known answers in `tests/vectors` are byte for byte those of the folder they were copied from.
 //!
-//! The original lies beside the checkout as `shared/vectors` (or in `$GENTLY_SHARED/vectors`). Where it
-//! is not there, the test says what it skipped: the copies are then held only by the tests that use them.
+//! The originals lie beside the checkout as `shared/vectors` and `shared/vectors-2` (or in `$GENTLY_SHARED`). Where they
+//! are not there, the test says what it skipped: the copies are then held only by the tests that use them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,11 +17,23 @@ fn copies() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
 }
 
-fn originals() -> PathBuf {
+/// Of the second edition, in a folder of its own: the ledgers.
+const LEDGERS: &str = "ledgers";
+
+fn shared() -> PathBuf {
     match std::env::var_os("GENTLY_SHARED") {
-        Some(shared) => PathBuf::from(shared).join("vectors"),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/vectors"),
+        Some(shared) => PathBuf::from(shared),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
     }
+}
+
+/// The original of every copied file: ledgers of the second edition, the rest of the first.
+fn originals(shared: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = tree(&shared.join("vectors"));
+    files.retain(|name, _| !name.starts_with(LEDGERS) && !NOT_COPIED.iter().any(|folder| name.starts_with(folder)));
+    let ledgers = tree(&shared.join("vectors-2").join(LEDGERS));
+    files.extend(ledgers.into_iter().map(|(name, bytes)| (Path::new(LEDGERS).join(name), bytes)));
+    files
 }
 
 /// Every file below `root`: path relative to it, and content.
@@ -63,18 +75,19 @@ fn differences(copy: &BTreeMap<PathBuf, Vec<u8>>, original: &BTreeMap<PathBuf, V
 
 #[test]
 fn copies_are_the_originals() {
-    let original = originals();
-    if !original.is_dir() {
-        eprintln!("skipped: no {} to compare tests/vectors with", original.display());
+    let shared = shared();
+    if !shared.join("vectors").is_dir() || !shared.join("vectors-2").is_dir() {
+        eprintln!("skipped: no vectors in {} to compare tests/vectors with", shared.display());
         return;
     }
-    let mut theirs = tree(&original);
-    theirs.retain(|name, _| !NOT_COPIED.iter().any(|folder| name.starts_with(folder)));
-    assert!(!theirs.is_empty(), "{} is empty", original.display());
+    let theirs = originals(&shared);
+    for part in [LEDGERS, "dbl"] {
+        assert!(theirs.keys().any(|name| name.starts_with(part)), "{}: no {part}", shared.display());
+    }
     let mut copies = tree(&copies());
     copies.retain(|name, _| !name.starts_with(OURS));
     let found = differences(&copies, &theirs);
-    assert!(found.is_empty(), "tests/vectors and {} differ:\n{}", original.display(), found.join("\n"));
+    assert!(found.is_empty(), "tests/vectors and {} differ:\n{}", shared.display(), found.join("\n"));
 }
 
 #[test]

@@ -26,6 +26,7 @@ impl Places {
         let heights: Vec<u32> = wanted.attested.union(&wanted.named).copied().collect();
         match self.folder.as_ref().map(|folder| HeadersStore::open(folder, wanted.network, &heights)) {
             Some(Ok(Some(store))) => {
+                headers.kept = true;
                 headers.chain = heights.iter().filter_map(|at| Some((*at, store.header(*at)?))).collect();
             }
             Some(Err(fault)) => headers.fault = Some(fault.to_string()),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use crate::record::block::Network;
 use crate::verify::{Answer, Answers, Finding, Question, Report, Saved, Scope, SessionBlock, SessionReport};
 
 use super::super::screen::counted;
@@ -15,14 +16,20 @@ const LISTED: usize = 10;
 /// The report as a person reads it: five lines, the answers, the findings.
 pub(super) fn text(report: &Report) -> String {
     let mut out = String::new();
+    let test = report.network.filter(|network| *network != Network::Bitcoin);
+    if let Some(network) = test {
+        put(&mut out, format_args!("Network: {}, a test network: its blocks are not Bitcoin's", network.name()));
+    }
     let genesis = report.genesis.map_or("unreadable".to_owned(), |hash| hash.to_string());
     put(&mut out, format_args!("Genesis: {genesis}"));
     put(&mut out, format_args!("Entries: {}", report.entries));
     put(&mut out, format_args!("Chain integrity: {}", integrity(report)));
-    put(&mut out, format_args!("BTC anchors: {}", report.btc_anchors));
+    let of = test.map_or_else(String::new, |network| format!(" ({})", network.name()));
+    put(&mut out, format_args!("BTC anchors: {}{of}", report.btc_anchors));
     put(&mut out, format_args!("Sessions: {}", report.sessions.len()));
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
+    put_beside(&mut out, report);
     let between = bracket::lines(report).into_iter().chain(bracket::sessions(report));
     between.for_each(|line| put(&mut out, format_args!("{line}")));
     let database = match (&report.database, &report.scope) {
@@ -53,6 +60,32 @@ fn put_answers(out: &mut String, answers: &Answers) {
         let verdict = answers.to(question);
         let name = format!("{}:", question.name().replace('_', " "));
         put(out, format_args!("{name:<12} {} ({})", verdict.answer.word(), verdict.reason));
+    }
+}
+
+/// What stands beside the answers: lines that nobody signed, what is newer, clocks that were set, refs of others.
+fn put_beside(out: &mut String, report: &Report) {
+    let (first, last) = (report.extents.signed_by + 1, |count: u64| report.extents.signed_by + count);
+    if report.unsigned > 0 {
+        put(
+            out,
+            format_args!(
+                "unsigned:    lines {first} to {} are signed by nobody, and count for nothing",
+                last(report.unsigned)
+            ),
+        );
+    }
+    if report.newer > 0 {
+        put(out, format_args!("newer:       lines {first} to {}, not read: a writer is at work", last(report.newer)));
+    }
+    for set in &report.clock_sets {
+        put(out, format_args!("clock set:   line {}, from {} to {}", set.line, set.before, set.to));
+    }
+    if report.foreign_refs > 0 {
+        put(out, format_args!("other refs:  {}, not read", report.foreign_refs));
+    }
+    if report.plain_clone {
+        put(out, format_args!("plain clone: read through refs/remotes/origin/"));
     }
 }
 
@@ -197,7 +230,24 @@ fn value(report: &Report, findings: &[Value]) -> Value {
     };
     json!({
         "genesis": report.genesis,
+        "network": report.network.map(Network::name),
+        "proves_nothing": report.proves_nothing,
         "entries": report.entries,
+        "extents": {
+            "complete": report.extents.complete, "unique": report.extents.unique,
+            "not_after": report.extents.not_after, "signed_by": report.extents.signed_by,
+        },
+        "last_time": report.last_time.map(|time| time.to_string()),
+        "signed_through": report.extents.signed_by,
+        "lines_unsigned": report.unsigned,
+        "lines_newer": report.newer,
+        "commits_without_line": report.commits_without_line,
+        "clock_sets": report.clock_sets.iter().map(|set| json!({
+            "line": set.line, "before": set.before.to_string(), "to": set.to.to_string(),
+        })).collect::<Vec<_>>(),
+        "foreign_refs": report.foreign_refs,
+        "plain_clone": report.plain_clone,
+        "pinned": report.root_pinned,
         "sessions": report.sessions.len(),
         "btc_anchors": report.btc_anchors,
         "chain_integrity": integrity(report),

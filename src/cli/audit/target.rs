@@ -14,6 +14,9 @@ use super::TargetArgs;
 use super::copy::{self, Copy};
 use super::headers::Places;
 
+/// The tree head beside a log.
+const CHECKPOINT: &str = "audit.checkpoint";
+
 /// Why nothing could be looked at.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum TargetError {
@@ -117,7 +120,8 @@ impl Opened {
 pub(super) struct Target {
     repository: PathBuf,
     log: Option<PathBuf>,
-    pinned: Option<PublicKey>,
+    checkpoint: Option<PathBuf>,
+    signers: Vec<PublicKey>,
     database: Option<PathBuf>,
     in_use: bool,
     places: Places,
@@ -129,13 +133,18 @@ pub(super) struct Target {
 impl Target {
     /// Finds what the flags name, else the home's own ledger, pinned to the home's own first key.
     pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
-        let signer = args.signer.as_deref().map(read_signer).transpose()?;
+        let mut signers = Vec::new();
+        for named in &args.signer {
+            signers.extend(read_signers(named)?);
+        }
+        let beside = |log: &PathBuf| log.with_file_name(CHECKPOINT);
         if let Some(repository) = &args.repo {
             let opened = Opened::find(repository)?;
             return Ok(Target {
                 repository: opened.repository(),
+                checkpoint: args.checkpoint.clone().or_else(|| args.log.as_ref().map(beside)),
                 log: args.log.clone(),
-                pinned: signer,
+                signers,
                 database: None,
                 in_use: false,
                 places: Places { folder: args.headers.clone(), home: None },
@@ -152,15 +161,25 @@ impl Target {
         if !repository.is_dir() {
             return Err(TargetError::NoLedger { path: repository });
         }
-        let pinned = match signer {
-            Some(key) => Some(key),
-            None => own_signer(home)?,
-        };
+        if signers.is_empty() {
+            signers = own_signers(home)?;
+        }
         let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
         let places = Places { folder: Some(folder), home: Some(home.to_owned()) };
         // What has keys is a home, and no copy of a ledger's public part.
         let lost = (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
-        Ok(Target { repository, log: Some(log), pinned, database, in_use: true, places, opened: None, lost })
+        let checkpoint = Some(beside(&log));
+        Ok(Target {
+            repository,
+            log: Some(log),
+            checkpoint,
+            signers,
+            database,
+            in_use: true,
+            places,
+            opened: None,
+            lost,
+        })
     }
 
     /// The copy in the cache, when an address was named.
@@ -183,7 +202,8 @@ impl Target {
         let evidence = Evidence {
             repository: &self.repository,
             log: self.log.as_deref(),
-            pinned: self.pinned,
+            checkpoint: self.checkpoint.as_deref(),
+            signers: &self.signers,
             database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
         let find = |wanted: &Wanted| self.places.find(wanted);
@@ -207,11 +227,12 @@ impl Target {
     }
 }
 
-/// The first key of the home: the one its ledger began with.
-fn own_signer(home: &Path) -> Result<Option<PublicKey>, TargetError> {
+/// The keys of the home, in the order in which they came into force.
+pub(in crate::cli) fn own_signers(home: &Path) -> Result<Vec<PublicKey>, TargetError> {
     let keys = home.join("keys");
     let files = [keys.join("allowed_signers"), keys.join("signing.key.pub")];
-    files.iter().find(|file| file.is_file()).map(|file| first_key(file)).transpose()
+    let file = files.iter().find(|file| file.is_file());
+    file.map_or(Ok(Vec::new()), |file| read_signers(&file.display().to_string()))
 }
 
 pub(in crate::cli) fn read_signer(text: &str) -> Result<PublicKey, TargetError> {

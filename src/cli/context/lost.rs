@@ -58,9 +58,7 @@ pub fn lines(context: &TurnContext, unfit: u64) -> Vec<String> {
         let named: Vec<String> = of
             .iter()
             .take(NAMED)
-            .map(|made| {
-                format!("{} {}", what(context, &made.ref_id), made.ref_id.get(..DIGITS).unwrap_or(&made.ref_id))
-            })
+            .map(|made| format!("{} {}…", what(context, &made.ref_id), made.ref_id.get(..DIGITS).unwrap_or_default()))
             .collect();
         let more = of.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
