@@ -59,9 +59,7 @@ impl House<'_> {
     pub async fn block(&self) -> Anchor {
         let now = self.now();
         if self.sources.is_empty() {
-            (self.say)(
-                "no anchor, the local clock only: no block source is to be asked (anchor.mode, anchor.bitcoind, anchor.esplora, anchor.headers)",
-            );
+            // Whoever asks nobody has chosen so, and is told once, when the home is made.
             return Anchor { block: crate::record::block::Block::local(self.network, now), header: None };
         }
         // What can't be looked up here the writer looks up once more, and refuses.

@@ -350,6 +350,19 @@ impl From<&ModelFault> for super::model::State {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn an_address_where_nobody_listens_is_not_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        assert!(!is_shut(&url).await);
+        drop(listener);
+        assert!(is_shut(&url).await);
+        // Elsewhere a proxy may lead there: only the client knows.
+        for elsewhere in ["http://gpu.invalid:11434", "nothing"] {
+            assert!(!is_shut(elsewhere).await, "{elsewhere}");
+        }
+    }
+
     #[test]
     fn ollama_host_is_read_as_its_own_client_reads_it() {
         for (text, url) in [

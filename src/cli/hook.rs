@@ -173,7 +173,8 @@ fn pre_receive(signer: &str) -> Result<u8, String> {
     let updates = updates()?;
     let git_dir = std::path::absolute(git_dir()).map_err(|e| e.to_string())?;
     let known = refs(&Repository::open(&git_dir).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
-    let mut after = known.clone();
+    // What a host keeps of its own, such as the heads of pull requests, is no part of the ledger.
+    let mut after: BTreeMap<String, Oid> = known.clone().into_iter().filter(|(name, _)| is_ledger_ref(name)).collect();
     for update in &updates {
         match update.new {
             Some(new) => after.insert(update.name.clone(), new),
@@ -257,11 +258,10 @@ fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String>
     let asked = [Question::Consistent, Question::SignedBy];
     // Notes prove themselves before they are taken: one that does not would be a *no* for everybody who reads this.
     let proven = [Question::Unique, Question::NotBefore, Question::NotAfter];
-    // The ledger began with the pinned key; its rotations lead from there to the newest.
-    let holds = report.begins_with(&pinned);
     let denied: Vec<Question> =
         proven.into_iter().filter(|question| report.answers.to(*question).answer == Answer::No).collect();
-    match (holds, denied.is_empty()) {
+    // The ledger began with the pinned key; its rotations lead from there to the newest.
+    match (report.begins_with(&pinned), denied.is_empty()) {
         (true, true) => Ok(Vec::new()),
         (true, false) => Ok(refusals(&report, &denied)),
         (false, _) => Ok(refusals(&report, &asked)),

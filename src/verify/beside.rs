@@ -110,7 +110,7 @@ impl Checker<'_> {
             self.lines.take(&line.bytes, Place::File { number: line.number }, &mut self.findings);
             self.keep_lines(line.number);
             if self.repository.budget().refused().is_some() {
-                break;
+                return Ok(());
             }
         }
         Ok(())

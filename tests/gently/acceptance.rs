@@ -160,7 +160,7 @@ async fn silent_turn(person: &Person) {
         store: &store,
         kernel: &kernel,
         model: model.id(),
-        host_role: "workstation",
+        host_role: "brain",
         idle: Duration::from_secs(1800),
         network: Network::Bitcoin,
         sources: &[],

@@ -144,7 +144,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             store: &store,
             kernel: &kernel,
             model: model.id(),
-            host_role: "workstation",
+            host_role: "brain",
             idle: Duration::from_secs(1800),
             network: Network::Bitcoin,
             sources: &sources,
@@ -232,7 +232,7 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
         (says(Route::Tip, 503, b"busy"), "got 503, saying 'busy'"),
         (Manner::Cut(Route::Header), "can't be reached"),
         (Manner::Endless(Route::Header), "as no right answer is"),
-        (Manner::Redirects("http://192.0.2.1/".to_owned()), "can't be reached (redirected away from loopback)"),
+        (Manner::Redirects("http://192.0.2.1/".to_owned()), "can't be reached (redirected to another host)"),
     ] {
         let slow = matches!(manner, Manner::Slow(_));
         let server = EsploraServer::start_with(chain(), manner);

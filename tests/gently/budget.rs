@@ -132,7 +132,7 @@ fn a_tree_that_names_one_file_many_times_is_read_once() {
     let blob = stranger.blob(&vec![b'a'; 60 * MIB]);
     let entries: String = (0..14).map(|_| format!("100644 blob {blob}\taudit.log\n")).collect();
     let tree = stranger.tree(&entries);
-    for n in 0..8 {
+    for n in 0..3 {
         stranger.on_main(&tree, &format!("checkpoint:000000000000000{n}\n"));
     }
     let (code, words) = stranger.check(None);
@@ -229,8 +229,9 @@ fn a_log_of_nothing_is_refused_soon() {
     assert!(words.contains("this is no log"), "{words}");
     fs::write(&log, [honest.as_slice(), &vec![b'\n'; 40 * MIB]].concat()).unwrap();
     let (code, words) = stranger.check(Some(&log));
-    assert_eq!(code, 2, "{words}");
-    assert!(words.contains("refused at log line "), "{words}");
+    // Behind the last signed line nobody signed them: they are counted, and nothing in them counts.
+    assert_eq!(code, 1, "{words}");
+    assert!(words.contains("41943040 lines"), "{words}");
 }
 
 fn pipe(path: &Path) {

@@ -166,10 +166,20 @@ impl Target {
         }
         let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
         let places = Places { folder: Some(folder), home: Some(home.to_owned()) };
-        let checkpoint = Some(beside(&log));
         // What has keys is a home, and no copy of a ledger's public part.
         let lost = (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
-        Ok(Target { repository, log: Some(log), checkpoint, signers, database, in_use: true, places, opened: None, lost })
+        let checkpoint = Some(beside(&log));
+        Ok(Target {
+            repository,
+            log: Some(log),
+            checkpoint,
+            signers,
+            database,
+            in_use: true,
+            places,
+            opened: None,
+            lost,
+        })
     }
 
     /// The copy in the cache, when an address was named.
