@@ -36,7 +36,7 @@ static ALL: Expressions = Expressions {
     code: LazyLock::new(|| new(r"``[^\n]*?``|`[^`\n]*`")),
     word: LazyLock::new(|| {
         new(
-            r#"(?:[a-z]+://[^\s<>"')\]]+|(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|(?-u:\b)[\w-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)(?-u:\b))"#,
+            r#"(?:[a-z]+://[^\s<>"')\]]+|(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|(?-u:\b)[\w-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)(?-u:\b)|[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+)"#,
         )
     }),
     mark: LazyLock::new(|| new(r"^(?:[-*+•▪✓✔✅☑►→#]+|\[[xX ]\]|\(?[0-9]{1,3}[.)](?:\s|$)|[0-9]️⃣|\*\*|__|️|\s)+")),
@@ -124,10 +124,10 @@ fn without_emphasis(text: &str) -> String {
     out
 }
 
-/// Whether a text may hold a path, an address, or a file's name.
+/// Whether a text may hold a path, an address, a file's name, or an identifier (`index_changed` is no deed).
 fn has_names(text: &str) -> bool {
     let ending = |pair: &[u8]| matches!(pair, [b'.', next] if next.is_ascii_lowercase());
-    text.contains('/') || text.as_bytes().windows(2).any(ending)
+    text.contains(['/', '_']) || text.as_bytes().windows(2).any(ending)
 }
 
 /// Sentences with their final mark; a mark ends one only before white space, so `0.42` stays whole.

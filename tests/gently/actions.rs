@@ -68,12 +68,13 @@ fn a_reply_that_is_about_to_act_is_an_intent_and_the_kernel_of_a_home_has_no_way
 }
 
 /// What starts programs, and why: none of it takes a word of a prompt or a reply.
-const STARTS: [(&str, &str); 6] = [
-    ("cli/audit/copy.rs", "git clone and fetch of a ledger that a person names by its address"),
-    ("cli/audit/target.rs", "git clone of a ledger that a person names"),
+const STARTS: [(&str, &str); 7] = [
     ("cli/doctor/outside.rs", "asks git and ssh-keygen for their versions"),
-    ("cli/publish.rs", "git push of the ledger, asked for by a person"),
+    ("cli/git.rs", "git clone, fetch and push of a ledger, asked for by a person"),
+    ("cli/hook.rs", "asks git for the configuration that makes installed hooks inert"),
     ("cli/secrets.rs", "the person's own command that prints a passphrase or a key"),
+    ("ledger/listing.rs", "its test makes a pipe"),
+    ("os.rs", "its test makes a pipe"),
     ("sight/service_status.rs", "systemctl show, which changes nothing"),
 ];
 

@@ -165,7 +165,7 @@ fn two_foreign_witnesses_cosign_and_one_is_killed() {
     assert!(closed.err.contains("1 of 2 needed witnesses cosigned"), "{}", closed.err);
     assert_eq!(note(&person).unwrap().others.len(), 1);
     let report = person.gently(&["audit", "verify", "--json"]).exits(0).json();
-    assert_eq!(report["answers"]["unique"], "not checked");
+    assert_eq!(report["answers"]["unique"], "partly", "through the line that both cosigned");
     two.start();
     let asked = person.gently(&["witness", "ask", "--json"]).exits(0).json();
     assert_eq!((&asked["cosigned"], &asked["enough"]), (&json!(2), &json!(true)), "{asked:#}");

@@ -232,7 +232,10 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
         (says(Route::Tip, 503, b"busy"), "got 503, saying 'busy'"),
         (Manner::Cut(Route::Header), "can't be reached"),
         (Manner::Endless(Route::Header), "as no right answer is"),
-        (Manner::Redirects("http://192.0.2.1/".to_owned()), "can't be reached (redirected to another host)"),
+        (
+            Manner::Redirects("http://192.0.2.1/".to_owned()),
+            "can't be reached (redirected to another host; name that one in the configuration, if it is meant)",
+        ),
     ] {
         let slow = matches!(manner, Manner::Slow(_));
         let server = EsploraServer::start_with(chain(), manner);

@@ -173,7 +173,10 @@ fn a_passphrase_on_the_vault_file() {
     // The flag wins over the variable, and the variable over the configuration.
     gently.run(&["--passphrase-cmd", "echo no", "ask", "hello"], &right).says(2, "wrong passphrase");
     gently.run(&["--passphrase-cmd", "echo hush; exit 7", "ask", "hello"], &[]).says(2, "--passphrase-cmd");
-    gently.ok(&["config", "set", "keys.passphrase_cmd", "echo 'correct horse'"]);
+    // What guards a home is set by whoever has its key.
+    let set = ["config", "set", "keys.passphrase_cmd", "echo 'correct horse'"];
+    gently.run(&set, &[]).says(2, "needs a passphrase");
+    assert_eq!(gently.run(&set, &right).code, 0);
     gently.ok(&["ask", "hello"]);
     gently.run(&["ask", "hello"], &[("GENTLY_PASSPHRASE", "wrong")]).says(2, "wrong passphrase");
     let log = gently.log();
