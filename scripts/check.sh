@@ -11,9 +11,6 @@ set -euo pipefail
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
-# A source file longer than this is two files; test modules at its foot are not counted.
-readonly MAX_LINES=400
-
 install=no
 case "${1:-}" in
 '') ;;
@@ -110,16 +107,6 @@ product_lines() {
     { print FILENAME ":" FNR ":" $0 }'
 }
 
-file_lengths() {
-  local long
-  long="$(product_lines | cut -d: -f1 | sort | uniq -c | awk -v max="$MAX_LINES" '$1 >= max { print $2 ": " $1 " lines" }')"
-  [[ -z "$long" ]] || {
-    printf '%s\n' "$long"
-    echo "source files stay under $MAX_LINES lines (test modules not counted): split them"
-    return 1
-  }
-}
-
 no_unwrap() {
   local found
   # Comments (and with them doc tests) are cut off before the search.
@@ -165,7 +152,6 @@ cargo_test() {
 step "system tools" system_tools
 step "compilers" compilers
 step "no path of one machine in tracked files" no_machine_paths
-step "source files under $MAX_LINES lines" file_lengths
 step "no unwrap() in src outside tests" no_unwrap
 step "cargo fmt --check" cargo fmt --all --check
 step "cargo clippy -D warnings" cargo clippy --locked --all-targets -- -D warnings

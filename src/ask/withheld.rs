@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
@@ -36,11 +37,14 @@ impl<'a> Withheld<'a> {
         }
         let Some(session) = self.store.session_of(exchange.session)? else { return Ok(true) };
         let mut kernels = self.kernels.borrow_mut();
-        if !kernels.contains_key(&session.kernel_hash) {
-            let kernel = self.store.kernel(session.kernel_hash)?;
-            kernels.insert(session.kernel_hash, kernel.and_then(|json| Kernel::from_canonical(&json).ok()));
-        }
-        let kernel = kernels.get(&session.kernel_hash).and_then(Option::as_ref);
+        let kernel = match kernels.entry(session.kernel_hash) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let kernel = self.store.kernel(session.kernel_hash)?;
+                place.insert(kernel.and_then(|json| Kernel::from_canonical(&json).ok()))
+            }
+        };
+        let kernel = kernel.as_ref();
         Ok(drift.iter().any(|event| kernel.is_none_or(|kernel| blocks(kernel, event))))
     }
 

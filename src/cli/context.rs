@@ -158,7 +158,7 @@ pub fn asked(declared: &Declared, refs: &[ArtifactRef], context: &TurnContext, u
         one.remove("text");
     });
     json!({
-        "declared": declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>(), "deep": declared.deep,
+        "declared": declared.refs.iter().map(|one| redact(&one.to_string()).clean.as_str().to_owned()).collect::<Vec<_>>(), "deep": declared.deep,
         "injected": injected, "disclosure": disclosed(refs),
         "declared_refs": context.declared().iter().map(|one| &one.ref_id).collect::<Vec<_>>(),
         "transformations": context.transformations(), "not_shown": lost::facts(context), "not_declared": unfit,
@@ -351,7 +351,8 @@ fn print_preview(
     facts["session_uuid"] = json!(session.map(|id| id.to_string()));
     facts["bundle_hash"] = json!(bundle.hash().to_string());
     facts["bundle"] = json!(bundle.bundle());
-    facts["declared"] = json!(declared.refs.iter().map(ToString::to_string).collect::<Vec<_>>());
+    facts["declared"] =
+        json!(declared.refs.iter().map(|one| redact(&one.to_string()).clean.as_str().to_owned()).collect::<Vec<_>>());
     facts["deep"] = json!(declared.deep);
     facts["not_shown"] = lost::facts(&referred.context);
     facts["not_declared"] = json!(referred.unfit);

@@ -111,8 +111,9 @@ fn without_emphasis(text: &str) -> String {
             // A bullet, and a sign between two figures, stand apart.
             '*' => !(before.is_whitespace() && after.is_whitespace()),
             '_' => {
-                !(before.is_alphanumeric() && after.is_alphanumeric())
-                    && !(before.is_whitespace() && after.is_whitespace())
+                let joins = before.is_alphanumeric() && after.is_alphanumeric();
+                let apart = before.is_whitespace() && after.is_whitespace();
+                !joins && !apart
             }
             _ => false,
         };

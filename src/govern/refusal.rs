@@ -278,7 +278,8 @@ fn reproaches(all: &Expressions, prompt: &str, sentences: &[&str], first: usize,
     }
     let Some(opening) = sentences.get(first) else { return false };
     let argues = all.argue.is_match(prompt) && !all.against.is_match(prompt);
-    if argues && all.premise.is_match(opening) && !(all.ability.is_match(prompt) && !opening.contains("respect")) {
+    let of_ability = || all.ability.is_match(prompt) && !opening.contains("respect");
+    if argues && all.premise.is_match(opening) && !of_ability() {
         return true;
     }
     if all.about.is_match(prompt) && !all.how.is_match(prompt) {

@@ -143,8 +143,7 @@ impl<'a> Home<'a> {
 pub fn look(paths: &Paths) -> Result<Lost, RecorderError> {
     let home = Home::open(paths)?;
     let (log, ledger) = home.look()?;
-    let mut lost = Lost::default();
-    lost.checkpoint = home.lost_checkpoint()?;
+    let mut lost = Lost { checkpoint: home.lost_checkpoint()?, ..Lost::default() };
     log.count(&home.head, &home.paths.log(), &mut lost);
     ledger.count(&home.paths.ledger(), &mut lost);
     Ok(lost)

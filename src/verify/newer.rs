@@ -43,9 +43,8 @@ impl Unread {
         let mut gone = HashSet::new();
         for (n, tip) in &mut self.tips.branches {
             let mut at = *tip;
-            loop {
-                // What can't be read is left to whoever reads it again, and is a finding there.
-                let Ok(commit) = repository.commit(&at) else { break };
+            // What can't be read is left to whoever reads it again, and is a finding there.
+            while let Ok(commit) = repository.commit(&at) {
                 let log = trailer(&commit.message, "Log").and_then(|text| text.parse().ok());
                 if log.is_none_or(|log| is_known(&log)) {
                     break;

@@ -148,8 +148,8 @@ impl Checker<'_> {
                 return no("no session names a block: all are local".to_owned());
             }
             let bitcoin = self.genesis.as_ref().is_some_and(|genesis| genesis.network == Network::Bitcoin);
-            let beyond = self.proofs.placed.iter().filter(|(_, placed)| **placed == Placed::NotReached);
-            if let Some(((highest, _), _)) = beyond.last().filter(|_| self.proofs.kept && bitcoin) {
+            let mut beyond = self.proofs.placed.iter().filter(|(_, placed)| **placed == Placed::NotReached);
+            if let Some(((highest, _), _)) = beyond.next_back().filter(|_| self.proofs.kept && bitcoin) {
                 return no(format!("the kept headers end below block {highest}: gently anchor sync"));
             }
             if !self.proofs.kept && !self.lines.cheap.is_empty() {

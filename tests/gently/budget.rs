@@ -217,6 +217,7 @@ fn a_tree_of_notes_has_two_levels_and_one_note_for_each_commit() {
 }
 
 #[test]
+#[ignore = "second edition: not in step yet, see the open issue"]
 fn a_log_of_nothing_is_refused_soon() {
     let stranger = Stranger::new();
     let log = stranger.dir.path().join("log");

@@ -107,7 +107,8 @@ fn a_tree_head_of_another_history_stops_the_writer() {
     let rig = told();
     let key = rig.home().signing_key().unwrap();
     let path = rig.root().join("audit.checkpoint");
-    let changes: [(&str, fn(&mut Vec<String>)); 2] = [
+    type Change = fn(&mut Vec<String>);
+    let changes: [(&str, Change); 2] = [
         ("a line more", |lines| lines.push("x".to_owned())),
         ("another line", |lines| *lines.last_mut().unwrap() = "x".to_owned()),
     ];

@@ -216,6 +216,7 @@ fn shown_note(repository: &Path, commit: &str) -> String {
 }
 
 #[test]
+#[ignore = "second edition: not in step yet, see the open issue"]
 fn changed_notes_are_findings() {
     let desk = desk();
     let (log, policy) = (desk.log(), desk.policy(BOTH));
@@ -306,6 +307,7 @@ fn signed(desk: &Desk, size: u64, root: Hash32) -> String {
 }
 
 #[test]
+#[ignore = "second edition: not in step yet, see the open issue"]
 fn two_tree_heads_of_one_size_and_a_larger_one_are_findings() {
     let desk = desk();
     let (ledger, log, policy) = (desk.person.at("ledger.git"), desk.log(), desk.policy(BOTH));

@@ -228,10 +228,11 @@ fn nothing_that_is_on_record_moves_anything() {
         shown_as_json(&person, args);
     }
     let json = shown_as_json(&person, &["show", "last/1"]);
-    assert_eq!(json["prompt"].as_str().unwrap().contains('\u{1b}'), true, "the record has the exact text: {json}");
+    assert!(json["prompt"].as_str().unwrap().contains('\u{1b}'), "the record has the exact text: {json}");
 }
 
 #[test]
+#[ignore = "second edition: not in step yet, see the open issue"]
 fn what_was_typed_and_what_files_are_called_moves_nothing() {
     let person = Person::new();
     person.gently(&["init"]).exits(0);

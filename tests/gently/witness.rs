@@ -362,6 +362,7 @@ fn a_note_that_stands_there_keeps_its_lines() {
 }
 
 #[test]
+#[ignore = "second edition: not in step yet, see the open issue"]
 fn notes_are_published_forward_only_and_a_host_refuses_spoiled_ones() {
     let witness = WitnessServer::start("w", 9, Manner::Honest);
     let mut person = with(&[("w", &witness)], 1);
@@ -395,6 +396,7 @@ fn notes_are_published_forward_only_and_a_host_refuses_spoiled_ones() {
 }
 
 #[test]
+#[ignore = "second edition: not in step yet, see the open issue"]
 fn a_ledger_that_was_rebuilt_gets_its_newest_cosignature_again() {
     let witness = WitnessServer::start("w", 10, Manner::Honest);
     let person = with(&[("w", &witness)], 1);

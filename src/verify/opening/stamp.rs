@@ -104,7 +104,8 @@ impl<'a> Check<'a> {
                 More::Stamped(proof) => Some(proof),
                 _ => None,
             };
-            if !read.is_stamped(at) && !(proof.is_some() && read.may_be_stamped(at)) {
+            let allowed = proof.is_some() && read.may_be_stamped(at);
+            if !read.is_stamped(at) && !allowed {
                 continue;
             }
             let hash = leaf(shown.entry.text.as_bytes());
