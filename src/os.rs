@@ -174,8 +174,8 @@ pub fn bound_memory(bytes: u64) {
     let _ = bytes;
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt as _, symlink};

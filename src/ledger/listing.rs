@@ -124,8 +124,8 @@ fn shown(bytes: &[u8]) -> String {
     format!("'{}{more}'", start.escape_debug())
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -57,7 +57,7 @@ pub fn run(gently: &str, root: &Path, exchanges: u64) {
     let (begun, used) = (Instant::now(), processor());
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     store.begin_read().unwrap();
-    let replay = Replay::open(&store, &home.paths().log(), None).unwrap();
+    let replay = Replay::open(&store, &home.paths().log()).unwrap();
     let opened = begun.elapsed();
     assert_eq!(replay.faults().unwrap(), []);
     let (mut done, mut held, mut other) = (0u64, 0u64, Vec::new());
