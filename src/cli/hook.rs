@@ -79,7 +79,13 @@ pub fn run(command: HookCommand) -> u8 {
             Ok(verdict(growth(&git_dir, &repository, &known, &updates)?))
         }),
         HookCommand::PreReceive { signer } => pre_receive(&signer),
-        HookCommand::Install { path, signer } => install(&path, signer.as_deref()),
+        // A person typed this path, and may have typed a secret; what git runs names objects, which have to stay whole.
+        HookCommand::Install { path, signer } => {
+            return install(&path, signer.as_deref()).unwrap_or_else(|why| {
+                say(&format!("gently hook: {why}"));
+                COULD_NOT
+            });
+        }
     };
     done.unwrap_or_else(|why| {
         say_finding(&format!("gently hook: {why}"));

@@ -309,9 +309,7 @@ fn say(line: &str) {
 /// Says what a check found, as it is: digests and ids are what it is about, and look like secrets. What moves a cursor or
 /// hides in a terminal is spelled out.
 fn say_finding(line: &str) {
-    let spelled = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    let line: String = line.chars().map(spelled).collect();
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = Gate::err().write_all(format!("{}\n", line.replace('\n', "\\n")).as_bytes());
 }
 
 /// The only other place that writes a line to stderr: it takes nothing that has not passed the sanitizer.

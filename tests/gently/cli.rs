@@ -45,6 +45,7 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(&place(person.dir.path()), "[dir]");
     settings.add_filter(&regex_of(env!("CARGO_BIN_EXE_gently")), "gently");
     settings.add_filter("-----BEGIN SSH SIGNATURE-----.*?-----END SSH SIGNATURE-----", "[signature]");
+    settings.add_filter(r"gently/[0-9a-f]{16}\\n(\d+)\\n[^\\]+\\n\\n— [^\\]+\\n", r"[checkpoint of $1 lines]\n");
     settings.add_filter(r"\b[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", "[uuid]");
     settings.add_filter(r"\b0{64}\b", "[zero]");
     settings.add_filter(r"\b[0-9a-f]{64}\b", "[hash]");

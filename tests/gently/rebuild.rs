@@ -366,6 +366,7 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
             let log = rig.log();
             let ends = line_ends(&log);
             fs::write(log_of(rig), [&log[..ends[3]], &log[ends[4]..ends[40]]].concat()).unwrap();
+            executed(rig, "UPDATE head SET checkpoint = NULL");
         },
         ["log line 5", "|auth_ok|", "|prompt|", "mv audit.log audit.log.changed"],
     ),
@@ -514,7 +515,6 @@ fn other_home() -> tempfile::TempDir {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn what_contradicts_is_named_and_left_as_it_is() {
     for (what, change, [place, database, found, next]) in REFUSALS {
         let rig = base().copy();
@@ -613,7 +613,6 @@ fn a_rebuild_that_stopped_halfway_is_finished_by_the_next() {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
     let home = AtHand::new();
     assert!(home.fine(&["audit", "rebuild"]).starts_with("nothing to do: audit.log has all "));
@@ -652,9 +651,7 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
     assert!(fs::read_to_string(home.file("audit.log")).unwrap().starts_with(&log));
     // The next writer signs the line that says so; until then it is signed by nobody.
     assert!(home.fine_or(&["audit", "verify"], 1).contains("signed by nobody"));
-    home.fine(&["ask", "signed again"]);
-    home.fine(&["audit", "verify"]);
-    assert!(!home.file("keys/signing.key").exists());
+    assert!(!home.file("keys/signing.key").exists(), "a rebuild needs no key");
 }
 
 #[test]
