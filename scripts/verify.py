@@ -59,7 +59,7 @@ MAX_SEGMENT = 64 << 20
 MAX_FILE = {"prompt_hash": 65, "response_hash": 65, "chain_entry": 65, "session": 65, "btc_header": 161,
             "checkpoint": MAX_HEAD, "audit.log": MAX_SEGMENT}
 MAX_PACKED_REFS = 64 << 20
-SHORTEST_LINE = 90              # 64 digits of HASH, a time, and what must be between the bars
+SHORTEST_LINE = 94              # 64 digits of HASH, a time, the least that must be between the bars, a newline
 MAX_TIME = 253402300799         # the last second of the year 9999
 FINDINGS_SHOWN = 100
 HEX64 = re.compile(r"[0-9a-f]{64}\Z")
@@ -875,7 +875,7 @@ class Git:
         self.env.update(GIT_NO_REPLACE_OBJECTS="1", GIT_NO_LAZY_FETCH="1", GIT_CONFIG_NOSYSTEM="1", GIT_TERMINAL_PROMPT="0",
                         GIT_CONFIG_GLOBAL=os.devnull, GIT_OPTIONAL_LOCKS="0", LC_ALL="C",
                         GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.abspath(path)))
-        self.unpacked, self.batch, self.sizes_of, self.budget, self.links = None, None, None, Budget(), set()
+        self.unpacked, self.batch, self.sizes_of, self.budget = None, None, None, Budget()
         try:
             self.open(path)
         except BaseException:
@@ -912,7 +912,7 @@ class Git:
         self.base = ["git", *self.CAREFUL, "--git-dir=" + self.beside()]
 
     def survey(self, objects):
-        """What there is to read: regular files only. Of a loose object that is none, only the object is lost."""
+        """What there is to read: regular files only, as git would follow a link and wait for a pipe."""
         for folder in os.scandir(objects):
             inside = folder.name == "pack" or re.match(r"[0-9a-f]{2}\Z", folder.name)
             if not inside or not a_folder(folder.path):
@@ -922,10 +922,8 @@ class Git:
                 if stat.S_ISREG(about.st_mode):
                     self.budget.bytes += about.st_size
                     self.budget.size_of_indexes += about.st_size if entry.name.endswith(".idx") else 0
-                elif folder.name == "pack":
-                    raise CannotLook("%s is unreadable: it is no regular file" % entry.path)
                 else:
-                    self.links.add(folder.name + entry.name)
+                    raise CannotLook("%s is unreadable: it is no regular file" % entry.path)
 
     def beside(self):
         """A repository with the objects of the one to be checked, and a configuration of its own: what is handed
@@ -1020,10 +1018,7 @@ class Git:
         if len(wanted) > self.AT_ONCE:
             # More would fill both pipes, and each side wait for the other.
             return self.read_many(wanted[:self.AT_ONCE]) + self.read_many(wanted[self.AT_ONCE:])
-        # git would follow a link, and wait for a pipe: of what is no file it is not even asked.
-        links = [want[0] in self.links for want in wanted]
-        asked = iter(self.refusals([want for want, link in zip(wanted, links) if not link]))
-        refused = ["the object's file is no regular file" if link else next(asked) for link in links]
+        refused = self.refusals(wanted)
         left = [want for want, why in zip(wanted, refused) if why is None]
         contents = iter(self.contents(left))
         return [next(contents) if why is None else why for why in refused]
@@ -1339,7 +1334,7 @@ class Check:
         self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
         self.key, self.first_key, self.next_key, self.allowed = None, None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
-        self.positions, self.newest, self.reached, self.rotated_to = {}, None, {}, {}
+        self.positions, self.newest, self.rotated_to = {}, None, {}
         # headers and signatures
         self.headers, self.anchors, self.local_starts, self.headless = 0, 0, 0, []
         # What could not be looked at: starts, ends and anchors; signatures.
@@ -1468,31 +1463,17 @@ class Check:
         self.main.reverse()
         self.positions = {oid: n for n, oid in enumerate(self.main)}
 
-    def reached_on_main(self, oid):
-        """The highest position on main among a commit and its ancestors; -1 when there is none."""
-        todo = [oid]
-        while todo:
-            at = todo[-1]
-            parents = [] if at in self.positions else [p for p in self.nodes[at].parents if p in self.nodes]
-            missing = [p for p in parents if p not in self.reached]
-            if missing:
-                todo.extend(missing)
-                continue
-            self.reached[at] = self.positions.get(at, max((self.reached[p] for p in parents), default=-1))
-            todo.pop()
-        return self.reached[oid]
-
-    def key_without_line(self, oid):
-        """The key in force for a commit whose line is not known: that of the last rotation before it on main; behind the
-        last segment, with no log at hand, the newest there is."""
-        newest = self.newest_key()
-        if self.apart or self.first_key is None:
+    def key_of(self, oid):
+        """The key in force at a commit's line. When that is not known, on main that of the last rotation before it;
+        elsewhere the newest there is, as an honest commit without a line in main stands behind all that main holds."""
+        newest, line = self.newest_key(), self.record_lines.get(self.nodes[oid].log)
+        if self.first_key is not None and line is not None:
+            return self.in_force(line)
+        if self.first_key is None or oid not in self.positions:
             return newest
-        reached = self.reached_on_main(oid) - (oid in self.positions)
         key = self.first_key
-        for rotation in self.main[1:max(reached, 0) + 1]:
-            if rotation in self.rotated_to:
-                key = self.rotated_to[rotation]
+        for rotation in self.main[1:self.positions[oid]]:
+            key = self.rotated_to.get(rotation, key)
         return key
 
     def newest_key(self):
@@ -1570,8 +1551,6 @@ class Check:
         state = "as main" if file else "none"
         for oid in self.main[1:]:
             raw = self.read_segment(oid)
-            if raw.count(b"\n") * SHORTEST_LINE > len(raw) + 1000 * SHORTEST_LINE:
-                raise CannotLook("%s, file audit.log: %d lines in %d bytes are no log" % (self.place(oid), raw.count(b"\n"), len(raw)))
             segment = raw[:raw.rfind(b"\n") + 1]
             if state == "as main":
                 held = file.read(len(segment))
@@ -1696,6 +1675,13 @@ class Check:
             # There may be anchors in it.
             self.unseen_headers += 1
             return b""
+        newlines = segment.count(b"\n")
+        if newlines * SHORTEST_LINE > len(segment):
+            # Each would be a finding; all together they are one, and none is taken.
+            self.find("consistent", place + ", file audit.log", "lines, of at least %d bytes each" % SHORTEST_LINE,
+                      "%d newlines in %d bytes" % (newlines, len(segment)))
+            self.unseen_headers += 1
+            return b""
         return segment
 
     def end_of_segment(self, oid):
@@ -1722,7 +1708,7 @@ class Check:
         if self.key is None:
             return
         self.same(place, "origin", self.origin, origin)
-        key = self.key
+        key = self.key_of(oid)
         if key_id != sha256(origin.encode() + b"\n\x01" + key).digest()[:4] or not self.holds(key, text, signature):
             self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
@@ -2100,7 +2086,7 @@ class Check:
             self.unseen_headers += kind in ("session_start", "session_end")
             return None
         raw, match, signed = parsed
-        self.signature(raw, match, signed, place, self.key if line else self.key_without_line(oid))
+        self.signature(raw, match, signed, place, self.key if line else self.key_of(oid))
         document, blobs, record = self.read_files(match.group(1).decode(), kind, place)
         if document is None:
             self.check_dates(match, line.time if line else None, place)
@@ -2150,7 +2136,7 @@ class Check:
         """Of a commit that belongs to no line of its kind."""
         parsed = self.parse(oid, self.place(oid))
         if parsed:
-            self.signature(*parsed, self.place(oid), self.key_without_line(oid))
+            self.signature(*parsed, self.place(oid), self.key_of(oid))
 
     def ask_ssh_keygen(self, place, key, payload, armor):
         self.asked += 1

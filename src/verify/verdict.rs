@@ -74,19 +74,37 @@ impl Checker<'_> {
     }
 
     fn consistent(&self) -> Verdict {
-        self.broken(Question::Consistent).unwrap_or_else(|| {
-            let commits = counted(self.commits.values().sum(), "commit");
-            let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
-            let lines = counted(self.lines_checked(), "log line");
-            let erased = self.database.as_ref().map_or(0, |database| database.erased);
-            let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
-            let unkept = match self.database.as_ref().map_or(0, |database| database.unkept) {
-                0 => String::new(),
-                1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
-                n => format!(", the texts of {n} records are not kept and were not checked"),
-            };
-            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"))
-        })
+        if let Some(mut broken) = self.broken(Question::Consistent) {
+            broken.reason.push_str(&self.clone_words());
+            return broken;
+        }
+        self.whole()
+    }
+
+    /// What helps where branches have no ref, as a clone of one branch leaves them.
+    fn clone_words(&self) -> String {
+        let refs = if self.history.plain { "remotes/origin" } else { "heads" };
+        match self.history.lost.len() {
+            0 => String::new(),
+            _ => format!(
+                "; no ref leads to some commits: if this is a clone of one branch, \
+                 git fetch origin '+refs/heads/*:refs/{refs}/*'"
+            ),
+        }
+    }
+
+    fn whole(&self) -> Verdict {
+        let commits = counted(self.commits.values().sum(), "commit");
+        let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
+        let lines = counted(self.lines_checked(), "log line");
+        let erased = self.database.as_ref().map_or(0, |database| database.erased);
+        let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
+        let unkept = match self.database.as_ref().map_or(0, |database| database.unkept) {
+            0 => String::new(),
+            1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
+            n => format!(", the texts of {n} records are not kept and were not checked"),
+        };
+        Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"))
     }
 
     /// Up to where the log was judged, with its time.
