@@ -126,7 +126,6 @@ impl Drop for Daemon {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn over_the_network_a_rewritten_history_is_found_at_the_second_fetch_and_after() {
     let (writer, reader) = (writer(), Person::new());
     let kept = writer.dir.path().join("kept");
