@@ -41,11 +41,15 @@ pub fn client(site: &Path, program: &str, folder: &Path, args: &[&str]) -> Ran {
     run(&mut command)
 }
 
-/// `scripts/verify.py --json` on the home's ledger and log.
+/// `scripts/verify.py --json` on the home's ledger and log, by somebody who names the network.
 fn second(person: &Person, headers: Option<&Path>) -> Value {
+    second_on(person, headers, &["--network", "regtest"])
+}
+
+fn second_on(person: &Person, headers: Option<&Path>, network: &[&str]) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new("python3");
-    command.arg(root.join("scripts/verify.py")).arg(person.at("ledger.git")).args(["--json", "--network", "regtest"]);
+    command.arg(root.join("scripts/verify.py")).arg(person.at("ledger.git")).arg("--json").args(network);
     command.arg("--log").arg(person.at("audit.log")).args(headers.map(|file| format!("--headers={}", file.display())));
     run(&mut command).json()
 }
@@ -190,6 +194,15 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
         );
     }
     same_brackets(&report, &other);
+    // Whoever does not name the network has no bound by its blocks, from either.
+    let report = person.gently(&["audit", "verify", "--json"]).exits(0).json();
+    let other = second_on(&person, Some(&kept), &[]);
+    same_brackets(&report, &other);
+    for report in [&report, &other] {
+        let of = &report["session_brackets"][0];
+        assert!(of["not_before"]["block"].is_null() && of["not_after"]["block"].is_null(), "{report:#}");
+        assert_eq!(report["answers"]["not_after"], "not checked");
+    }
     let text =
         person.gently(&["audit", "verify", "--network", "regtest", "--require", "not-after,not-before"]).exits(0).out;
     assert!(text.contains("    Not before: block 100 (") && text.contains("    Not after: block 106 ("), "{text}");

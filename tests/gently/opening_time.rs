@@ -206,7 +206,7 @@ fn a_turn_of_a_long_session_opens_as_any_other() {
 }
 
 /// A cosignature of a witness over a note.
-fn cosign(text: &str, seed: u8, time: u64) -> (String, String) {
+pub fn cosign(text: &str, seed: u8, time: u64) -> (String, String) {
     let key = SigningKey::from_bytes(&[seed; 32]);
     let public = PublicKey::from_bytes(key.verifying_key().to_bytes());
     let vkey = VerifierKey { name: format!("witness.example/{seed}"), kind: KeyKind::Cosigner, key: public };
