@@ -17,8 +17,8 @@ with --headers (a file of 80 bytes a block, called NETWORK-START.dat, as `gently
 chain in it.
 
 Exit 0: consistent and complete, and no line is signed by nobody (an opening: consistent, commitment and tree head are yes,
-and signed by, when keys are given). 1: not so, or an answer that --require names is not yes. 2: nothing could be judged, or
-it was refused.
+and signed by, when keys are given). 1: not so, or an answer that --require names is not yes, or a receipt or tree head that
+was given says otherwise than the ledger. 2: nothing could be judged, or it was refused.
 
 How it reads: git is asked for raw objects only, for their sizes first, and every object's name is computed again here; refs
 are read here, from regular files. Every Ed25519 signature is checked here, by one predicate (s < L, A and R canonical and of
@@ -1342,6 +1342,7 @@ class Check:
         self.signed, self.sample, self.last_signed, self.asked, self.remarks = 0, [], None, 0, []
         # What somebody kept; and the keys, each with the number of the line behind which it is in force.
         self.receipts, self.keys_by_line = [], []
+        self.contradicted_by = set()  # receipts and tree heads that the checker brought, and that say otherwise
 
     # ---- findings
 
@@ -2578,7 +2579,11 @@ class Check:
         block, end = self.start_blocks[ident], self.end_lines.get(ident)
         before = after = None
         wrong = self.counts["not_before"] + self.counts["consistent"]
-        if block and block["source"] != "local" and not wrong:
+        if self.unnamed_network():
+            return {"session": ident, "not_before": None, "not_after": None}
+        beyond = self.chain and self.network == "bitcoin" and block and block["height"] not in self.chain
+        cheap_here = not self.chain and any(session == ident for session, _, _ in self.cheap)
+        if block and block["source"] != "local" and not (wrong or beyond or cheap_here):
             proven = block["height"] in self.chain and (block["height"], block["hash"]) in self.named
             before = {"block": block["height"], "time": stamp_text(block["time"]), "height_proven": proven}
         lowest = self.lowest(end) if end and not self.counts["not_after"] else None
@@ -2679,7 +2684,8 @@ class Check:
             if own and times is not None and self.policy:
                 self.cover(note, times)
         for place, note in self.heads:
-            self.check_head(place, note, bool(self.cosigners(place, note)))
+            if not self.check_head(place, note, bool(self.cosigners(place, note))):
+                self.contradicted_by.add(place)
 
     def tree_head_of(self, commit):
         raw = self.git.read(commit, "commit", MAX_COMMIT)
@@ -2703,16 +2709,20 @@ class Check:
         return found if whole else None
 
     def check_head(self, place, note, by_witness):
+        """A tree head outside is one of this log; False when the log says otherwise."""
         _, (_, origin, size, root, _, _), _ = note
         if origin != self.origin:
-            return
+            return True
         who = "the ledger's key" if self.signed_here(note) else "a witness" if by_witness else "a key not in this ledger"
         if size > self.number:
             self.find("complete", place, "a log of %d lines, as %s signed" % (size, who), "%d lines" % self.number)
-        elif self.sizes[size] is not None and self.sizes[size][0] != root:
+            return False
+        if self.sizes[size] is not None and self.sizes[size][0] != root:
             # Of the ledger's own key it is a second history, and this one is not whole without it.
             self.find("consistent+unique" if self.signed_here(note) else "unique", place, "root %s, that of the first %d lines "
                       "here" % (self.sizes[size][0].hex(), size), "root %s, signed by %s: a second history" % (root.hex(), who))
+            return False
+        return True
 
     def cover(self, note, times):
         size = note[1][2]
@@ -2854,6 +2864,7 @@ class Check:
                         "signed_by": self.signed_line},
             "commits": {kind or "unknown": n for kind, n in sorted(self.commits.items(), key=str)},
             "tree_heads": self.tree_heads, "database": None, "receipts": len(self.receipts), "remarks": self.remarks,
+            "contradicted_by": sorted(self.contradicted_by),
             "session_brackets": [self.bracket_of(ident) for ident in self.start_blocks],
             "bracket": {"longest_span": self.longest_span()[0], "attested_after_no_block": self.longest_span()[1],
                         "oldest_pending": self.oldest_pending(), "proofs": len(self.attested), "proofs_without_header": len(self.unattested),
@@ -3603,7 +3614,7 @@ class CheckOpening:
             return
         blocks = [(height, message) for height, message in proof.blocks if height <= MAX_HEIGHT]
         if not blocks:
-            self.words["not_after"] = ("not checked", "the OpenTimestamps proof names no block yet")
+            self.find("not_after", "stamp", "an OpenTimestamps proof that leads to a Bitcoin block", "to none")
             return
         if self.unnamed_network():
             return
@@ -3727,6 +3738,12 @@ class Receipt:
 
     def judge(self, check):
         place, says = "receipt " + self.name, self.says
+        before = sum(check.counts.values())
+        self.hold(check, place, says)
+        if sum(check.counts.values()) != before:
+            check.contradicted_by.add(place)
+
+    def hold(self, check, place, says):
         if check.origin is not None and check.origin != self.origin:
             check.find("signed_by", place, "a receipt of " + check.origin, "one of " + self.origin)
         if check.first_key is not None:
@@ -3861,7 +3878,8 @@ def judge(args, pinned, policy, heads, receipts):
 def main():
     parser = argparse.ArgumentParser(description="Checks a gently ledger, sharing no code with gently.",
                                      epilog="Exit 0: consistent and complete, and no line is signed by nobody; 1: not, or an answer "
-                                            "that --require names is not yes; 2: nothing could be judged.")
+                                            "that --require names is not yes, or a receipt or tree head that was given says otherwise; 2: "
+                                            "nothing could be judged.")
     parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone or a bundle of ledger.git")
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
     parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
@@ -3900,10 +3918,12 @@ def main():
                 if check.origin is not None and parts[1] != check.origin:
                     raise CannotLook("%s is of the log '%s', and this one is '%s'" % (place, parts[1], check.origin))
             missing = unmet(report, required)
-            wrong = "no" in (report["answers"]["consistent"], report["answers"]["complete"])
+            wrong = report["contradicted_by"] or "no" in (report["answers"]["consistent"], report["answers"]["complete"])
             if args.repository:
                 wrong = wrong or report["lines_unsigned"] or any(report["answers"][q] != "yes" for q in ("consistent", "complete"))
             code = show(report, args.json, print_text, 1 if wrong or missing else 0)
+            if report["contradicted_by"]:
+                sys.stderr.write("verify: what was kept of this ledger contradicts it: %s\n" % ", ".join(report["contradicted_by"]))
         if missing:
             sys.stderr.write("verify: required to be yes: %s\n" % ", ".join(missing))
         return code

@@ -1,8 +1,9 @@
 //! `gently audit`: checks a ledger, or one session of it, and says what it found.
 //!
 //! Exit codes: 0 consistent and complete, with `--since` of what is new, and no line signed by nobody; 1 not, or a
-//! required answer is not *yes*; 2 could not look, which includes that there is nothing to check. 0 without `--require`
-//! says nothing about time, uniqueness or whose key.
+//! required answer is not *yes*, or what the caller has kept of this ledger (a receipt, a tree head, an earlier copy, a
+//! position) says otherwise; 2 could not look, which includes that there is nothing to check. 0 without `--require` says
+//! nothing about time, uniqueness or whose key.
 
 mod bracket;
 mod check;
@@ -65,9 +66,6 @@ pub struct VerifyArgs {
     /// a line, not-after:120
     #[arg(long, value_name = "ANSWER[:LINE]", value_delimiter = ',', value_parser = read_required)]
     require: Vec<Required>,
-    /// A test network whose blocks are to count: testnet4, signet or regtest
-    #[arg(long, value_name = "NAME")]
-    network: Option<Network>,
     /// Check only what is new since a commit of main, or since the last check that found nothing wrong ('last')
     #[arg(long, value_name = "COMMIT|last")]
     since: Option<String>,
@@ -125,6 +123,9 @@ struct TargetArgs {
     /// given several times, the newest last
     #[arg(long, value_name = "KEY-OR-FILE")]
     signer: Vec<String>,
+    /// A test network whose blocks are to count: testnet4, signet or regtest
+    #[arg(long, value_name = "NAME")]
+    network: Option<Network>,
 }
 
 /// Runs the command on a home, or on what `--repo` names, and gives the exit code.
@@ -135,7 +136,7 @@ pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err:
         AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
         AuditCommand::Session(args) => Target::find(&args.target, home).and_then(|target| {
-            let report = target.report(Terms::default())?;
+            let report = target.report(Terms { network: args.target.network, ..Terms::default() })?;
             let known = !report.sessions_of(&args.prefix).is_empty() || args.target.repo.is_some();
             let named = if known { None } else { home.and_then(|home| session_around(home, &args.prefix)) };
             Ok(run_session(&report, named.as_deref().unwrap_or(&args.prefix), args.target.json, out, err))
@@ -167,11 +168,12 @@ fn run_verify(
     };
     let shown = !args.quiet && !args.target.json;
     let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
-    let (policy_of, network) = (policy.as_ref(), args.network);
+    let (policy_of, network) = (policy.as_ref(), args.target.network);
     let terms = Terms { since, policy: policy_of, heads: &heads, receipts: &receipts, network, ..Terms::default() };
     let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
     outside::same_log(&report, &heads)?;
     for finding in target.copy().map(Copy::moved_back).transpose()?.unwrap_or_default() {
+        report.contradicted_by.insert(format!("{} as an earlier check saw it", finding.place));
         report.found(finding);
     }
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
@@ -190,11 +192,11 @@ fn run_verify(
         false => render::text(&report),
     };
     let unmet = required::unmet(&args.require, &report);
-    let code = say(out, &text, if report.holds() && unmet.is_none() { FINE } else { FOUND });
-    Ok(match unmet {
-        Some(words) if code == FOUND => warn(err, &words, code),
-        _ => code,
-    })
+    let otherwise = render::contradicted(&report);
+    let fine = report.holds() && otherwise.is_none() && unmet.is_none();
+    let code = say(out, &text, if fine { FINE } else { FOUND });
+    let words = otherwise.into_iter().chain(unmet).collect::<String>();
+    Ok(if code == FOUND && !words.is_empty() { warn(err, &words, code) } else { code })
 }
 
 /// Says what is fetched, before it takes its time.

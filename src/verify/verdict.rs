@@ -26,6 +26,7 @@ impl Checker<'_> {
         let entries = self.lines_checked();
         let sessions = self.session_reports();
         let chain_valid = answers.consistent.answer == Answer::Yes;
+        let contradicted_by = self.findings.contradicted_by();
         let (findings, more_findings) = std::mem::take(&mut self.findings).into_list();
         Report {
             genesis: self.genesis.as_ref().map(|genesis| genesis.genesis),
@@ -60,6 +61,7 @@ impl Checker<'_> {
             scope: self.scope,
             replayed: self.replayed,
             receipts: self.receipts,
+            contradicted_by,
             position,
         }
     }
