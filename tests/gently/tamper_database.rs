@@ -96,7 +96,7 @@ fn home() -> Person {
 }
 
 /// What the verifier says of ledger, log and database of a folder.
-fn report(home: &Path, pinned: PublicKey) -> Result<Report, String> {
+fn report(home: &Path, pinned: &[PublicKey]) -> Result<Report, String> {
     let database = |look: &mut Look<'_>| {
         let store = Sqlite::open_read_only(&home.join("gently.db"))?;
         store.begin_read()?;
@@ -108,16 +108,17 @@ fn report(home: &Path, pinned: PublicKey) -> Result<Report, String> {
         repository: &repository,
         log: Some(&log),
         checkpoint: Some(&log.with_file_name("audit.checkpoint")),
-        signers: &[pinned],
+        signers: pinned,
         database: Some(&database),
     };
     verify(&evidence).map_err(|e| e.to_string())
 }
 
-fn pinned(home: &Path) -> PublicKey {
+/// The keys of the home, the newest last.
+fn pinned(home: &Path) -> Vec<PublicKey> {
     let text = std::fs::read_to_string(home.join("keys/allowed_signers")).unwrap();
-    let words: Vec<&str> = text.lines().next().unwrap().split(' ').collect();
-    format!("{} {}", words[2], words[3]).parse().unwrap()
+    let key = |line: &str| line.split(' ').skip(2).take(2).collect::<Vec<_>>().join(" ").parse().unwrap();
+    text.lines().map(key).collect()
 }
 
 fn text_changed(text: &str, at: usize) -> Value {
@@ -270,7 +271,7 @@ fn try_share(home: &Path, share: usize, shares: usize) -> (BTreeMap<String, usiz
         let possible = changes(&original).into_iter().filter(|to| database.set(&cell, to));
         for to in possible.take(if all { usize::MAX } else { 1 }) {
             *tried.entry(cell.name()).or_default() += 1;
-            let found = match report(home, pinned) {
+            let found = match report(home, &pinned) {
                 Ok(report) => {
                     let named = report.findings.iter().any(|finding| finding.place.starts_with("database"));
                     if !report.passes() && named { None } else { Some(format!("{:?}", report.findings)) }
@@ -281,7 +282,7 @@ fn try_share(home: &Path, share: usize, shares: usize) -> (BTreeMap<String, usiz
             assert!(database.set(&cell.holding(&to), &original), "{cell:?}");
         }
     }
-    assert_eq!(report(home, pinned).map(|report| report.findings), Ok(Vec::new()), "everything is as it was");
+    assert_eq!(report(home, &pinned).map(|report| report.findings), Ok(Vec::new()), "everything is as it was");
     (tried, missed)
 }
 

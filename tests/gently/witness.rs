@@ -386,8 +386,16 @@ fn notes_are_published_forward_only_and_a_host_refuses_spoiled_ones() {
     };
     let refused = push("+refs/notes/witness~1:refs/notes/witness");
     assert!(refused.code != 0 && refused.err.contains("does not continue it"), "{}", refused.err);
-    // A note that is none: refused with the finding.
+    // As many lines, one of them somebody's whom no policy names.
     let who = ["-c", "user.name=x", "-c", "user.email=x@x"];
+    let foreign = NoteSignature { name: "elsewhere".to_owned(), key_id: [1; 4], signature: vec![5; 72] };
+    let blob = person.dir.path().join("note");
+    std::fs::write(&blob, head(&person) + &foreign.print()).unwrap();
+    let hashed = person.git(&["hash-object", "-w", blob.to_str().unwrap()]).exits(0).out;
+    person.git(&[&who[..], &["notes", "--ref", "witness", "add", "-f", "-C", hashed.trim(), "main"]].concat()).exits(0);
+    let refused = push("refs/notes/witness");
+    assert!(refused.code != 0 && refused.err.contains("proves less than the one that is here"), "{}", refused.err);
+    // A note that is none: refused with the finding.
     person.git(&[&who[..], &["notes", "--ref", "witness", "add", "-f", "-m", "rubbish", "main"]].concat()).exits(0);
     let refused = push("refs/notes/witness");
     assert!(refused.code != 0 && refused.err.contains("a tree head with signature lines"), "{}", refused.err);
