@@ -23,6 +23,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use crate::govern::sanitize::redact;
 use crate::record::block::Network;
@@ -142,7 +143,22 @@ pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err:
             Ok(run_session(&report, named.as_deref().unwrap_or(&args.prefix), args.target.json, out, err))
         }),
     };
-    checked.unwrap_or_else(|error| warn(err, &format!("gently audit: {error}\n"), COULD_NOT_LOOK))
+    let json = match &command {
+        AuditCommand::Check(args) => args.json,
+        AuditCommand::Verify(args) => args.target.json,
+        AuditCommand::Session(args) => args.target.json,
+    };
+    checked.unwrap_or_else(|error| not_looked(&format!("gently audit: {error}\n"), json, out, err))
+}
+
+/// Says why nothing could be judged: in words, and with `--json` as an object, too.
+fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let words = redact(words).clean;
+    if json {
+        let why = words.as_str().trim_start_matches("gently audit: ").trim_start_matches("gently audit check: ");
+        say(out, &format!("{}\n", json!({"error": why.trim_end(), "exit": COULD_NOT_LOOK})), COULD_NOT_LOOK);
+    }
+    say(err, words.as_str(), COULD_NOT_LOOK)
 }
 
 fn run_verify(
@@ -238,8 +254,8 @@ fn session_around(home: &Path, text: &str) -> Option<String> {
 fn run_session(report: &Report, prefix: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let session = match report.sessions_of(prefix).as_slice() {
         [session] => *session,
-        [] => return warn(err, &render::unknown_session(report, prefix), COULD_NOT_LOOK),
-        several => return warn(err, &render::ambiguous_session(prefix, several), COULD_NOT_LOOK),
+        [] => return not_looked(&render::unknown_session(report, prefix), json, out, err),
+        several => return not_looked(&render::ambiguous_session(prefix, several), json, out, err),
     };
     let text = if json { render::session_json(report, session) } else { render::session_text(report, session) };
     say(out, &text, if session.chain_valid && session.all_verified { FINE } else { FOUND })

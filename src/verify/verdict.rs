@@ -237,7 +237,13 @@ impl Checker<'_> {
             }
             match self.pinned.last() {
                 None => no(format!("unpinned: {how}; pin it with --signer")),
-                Some(newest) if *newest != key => no(format!("retired: the newest key of --signer is {newest}; {how}")),
+                Some(newest) if *newest != key => match self.keys.last() {
+                    Some(last) if last.key == *newest && last.after == Some(line) => no(format!(
+                        "retired: line {line} is the rotation to {newest}, which the old key signs; the next line is \
+                         signed by the new one; {how}"
+                    )),
+                    _ => no(format!("retired: the newest key of --signer is {newest}; {how}")),
+                },
                 Some(_) => Verdict::new(Answer::Yes, format!("{how}, pinned{}", self.root_words())),
             }
         })
