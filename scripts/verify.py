@@ -469,8 +469,6 @@ def read_chain(path, network, epochs):
     name = re.match(r"([a-z0-9]+)-(0|[1-9][0-9]*)\.dat\Z", os.path.basename(path))
     if not name or name.group(1) != network:
         raise CannotLook("--headers %s: expected a file %s-START.dat" % (path, network))
-    with open(path, "rb") as file:
-        data = file.read()
     start = height = int(name.group(2))
     last, bits, time_before, first_time, chain = None, None, 0, None, {}
     if start and network == "bitcoin" and epochs and start % EPOCH_BLOCKS == 0 and start // EPOCH_BLOCKS <= len(epochs):
@@ -478,8 +476,11 @@ def read_chain(path, network, epochs):
     if start and last in (None, "-"):
         raise CannotLook("--headers %s: nothing built in says what is before block %d" % (path, start))
     easiest = target_of(EASIEST[network])
-    for at in range(0, len(data) - 79, 80):
-        raw = data[at:at + 80]
+    file = open_regular(path)
+    # A file without an end has no second header that is linked; a last one that is only partly there is left out.
+    for raw in iter(lambda: file.read(80), b""):
+        if len(raw) < 80:
+            break
         work = sha256(sha256(raw).digest()).digest()[::-1]
         own, time = int.from_bytes(raw[72:76], "little"), int.from_bytes(raw[68:72], "little")
         due = bits
@@ -505,6 +506,7 @@ def read_chain(path, network, epochs):
             first_time = time
         chain[height] = raw
         last, bits, time_before, height = work.hex(), own, time, height + 1
+    file.close()
     return chain
 
 
@@ -1111,8 +1113,8 @@ HEAD = re.compile(
     rb"committer gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
     rb"(gpgsig -----BEGIN SSH SIGNATURE-----\n((?: [A-Za-z0-9+/=]+\n)+) -----END SSH SIGNATURE-----\n)"
     rb"\n(.*)\Z", re.DOTALL)
-# What any commit begins with, however the rest of it is spelled.
-START = re.compile(rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)")
+# What any commit begins with, however the rest of it is spelled: no parent is passed over, and there are at most 16.
+START = re.compile(rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n){0,16})(?!parent )")
 SUBJECT = re.compile(rb"(genesis|session_start|session_end|close|checkpoint|key_rotate)(?=[:\n]|\Z)|(interaction)-")
 
 
@@ -1334,7 +1336,7 @@ class Check:
         self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
         self.key, self.first_key, self.next_key, self.allowed = None, None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
-        self.positions, self.newest, self.rotated_to = {}, None, {}
+        self.positions, self.newest, self.rotated_to, self.of_branches = {}, None, {}, None
         # headers and signatures
         self.headers, self.anchors, self.local_starts, self.headless = 0, 0, 0, []
         # What could not be looked at: starts, ends and anchors; signatures.
@@ -2401,11 +2403,22 @@ class Check:
             self.commit_without_line(oid)
             todo.extend(c for c in children.get(oid, []) if left.intersection(self.nodes[c].parents) <= done)
 
+    def on_branches(self):
+        """The commits on the first parents of a branch's ref, from where it leaves main."""
+        if self.of_branches is None:
+            self.of_branches = set()
+            for name, oid in self.refs.items():
+                while name != "main" and oid in self.nodes and oid not in self.positions and oid not in self.of_branches:
+                    self.of_branches.add(oid)
+                    oid = self.nodes[oid].parents[0] if self.nodes[oid].parents else None
+        return self.of_branches
+
     def commit_without_line(self, oid):
         node, place = self.nodes[oid], self.place(oid)
         short = node.kind == "genesis" and not node.parents or node.kind not in ON_MAIN
         # Behind the last segment, with no log at hand: checked by itself, and it counts for *consistent* alone.
-        if self.log_path is None and node.kind in ("session_start", "interaction") and node.log not in self.record_lines:
+        if (self.log_path is None and node.kind in ("session_start", "interaction") and node.log is not None
+                and node.log not in self.record_lines and oid in self.on_branches()):
             self.apart = True
             self.commits_apart += 1
             self.commit(oid, node.kind, None, None, None)
@@ -2978,8 +2991,8 @@ def read_signers(text):
     if text.startswith("ssh-ed25519 "):
         return [read_signer(text)]
     try:
-        with open(text, encoding="utf-8") as file:
-            lines = [line.strip() for line in file if line.strip() and not line.strip().startswith("#")]
+        found = [line.strip() for line in read_text(text, MAX_KEYS).decode().split("\n")]
+        lines = [line for line in found if line and not line.startswith("#")]
     except (OSError, UnicodeDecodeError) as error:
         raise CannotLook("no key in --signer '%s': %s" % (text, error)) from None
     if not lines:
@@ -2992,8 +3005,8 @@ def read_signer(text):
     place, lines = text, [text]
     if not text.startswith("ssh-ed25519 "):
         try:
-            with open(text, encoding="utf-8") as file:
-                lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+            found = [line.strip() for line in read_text(text, MAX_KEYS).decode().split("\n")]
+            lines = [line for line in found if line and not line.startswith("#")]
         except (OSError, UnicodeDecodeError) as error:
             raise CannotLook("no key in --signer '%s': %s" % (place, error)) from None
     words = lines[0].split() if lines else []
@@ -3004,8 +3017,11 @@ def read_signer(text):
     return key
 
 
+MAX_KEYS = 1 << 20              # bytes of a file of keys
+
+
 def read_text(path, most):
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
         raise CannotLook("%s: more than %d bytes" % (path, most))
@@ -3158,6 +3174,8 @@ class CheckOpening:
         fault = fields(self.file, OPENING_FILE)
         if fault:
             raise CannotLook("%s is no opening file: %s" % (path, fault))
+        if any((opening["seq"] is None) != (opening["role"] == "artifact") for opening in self.file["openings"]):
+            raise CannotLook("%s is no opening file: seq is a number of a turn, and null of an artifact" % path)
         self.pinned, self.policy, self.named_network, self.findings, self.words = pinned, policy, named_network, [], {}
         self.ed25519, self.epochs, self.witnessed = Ed25519(), read_epochs(), None
         self.headers_path, self.chain, self.network, self.heights = headers, None, None, {}
@@ -3900,6 +3918,8 @@ def main():
     if args.receipt and not args.repository:
         parser.error("--receipt is held against a repository or a bundle")
     try:
+        if args.headers and not os.path.isdir(args.headers):
+            open_regular(args.headers).close()
         pinned = [key for text in args.signer for key in read_signers(text)] or None
         policy = read_policy(args.policy) if args.policy else None
         if args.opening:

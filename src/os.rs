@@ -90,6 +90,11 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes")))
 }
 
+/// [`read_regular`], as text.
+pub fn read_regular_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read_regular(path, most)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+}
+
 /// Writes a new file, or replaces a regular one, under its name: nothing is written through a link, and whoever reads
 /// meanwhile sees the old file or the new one. With `mode`, as permissions.
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {

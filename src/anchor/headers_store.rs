@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::os::open_regular;
 use crate::record::block::{Header, Network};
 use crate::record::hash::Hash32;
 use crate::record::headers::{ChainFault, HeaderChain};
@@ -113,7 +114,7 @@ impl HeadersStore {
         let io = |e: std::io::Error| StoreFault::Io { path: path.clone(), reason: e.to_string() };
         let broken = |fault| StoreFault::Broken { path: path.clone(), fault };
         let mut chain = HeaderChain::starting_at(network, start).map_err(broken)?;
-        let file = File::open(&path).map_err(io)?;
+        let file = open_regular(&path).map_err(io)?;
         let whole = file.metadata().map_err(io)?.len() / HEADER;
         let mut heights = wanted.to_vec();
         heights.sort_unstable();
@@ -142,7 +143,7 @@ impl HeadersStore {
         let Some((path, start)) = find(folder, network)? else { return Ok(None) };
         let io = |e: std::io::Error| StoreFault::Io { path: path.clone(), reason: e.to_string() };
         let Some(at) = height.checked_sub(start) else { return Ok(None) };
-        let mut file = File::open(&path).map_err(io)?;
+        let mut file = open_regular(&path).map_err(io)?;
         if u64::from(at).saturating_add(1) * HEADER > file.metadata().map_err(io)?.len() {
             return Ok(None);
         }

@@ -172,8 +172,12 @@ fn run_verify(
     let target = Target::find(&args.target, home)?;
     let of_copy = target.copy().map(Copy::position);
     let kept = Kept::find(args.position.as_deref().or(of_copy.as_deref()), home.filter(|_| args.target.repo.is_none()));
-    // Of a copy that was checked before, what is new is what is asked for.
-    let again = target.copy().is_some() && !args.from_scratch && kept.as_ref().is_some_and(Kept::is_there);
+    // Of a copy that was checked before, what is new is what is asked for. A log is no part of the copy: the position
+    // says nothing of the bytes of this one.
+    let again = target.copy().is_some()
+        && !args.from_scratch
+        && args.target.log.is_none()
+        && kept.as_ref().is_some_and(Kept::is_there);
     let wanted = args.since.as_deref().or(again.then_some("last"));
     let saved = kept.as_ref().filter(|_| wanted.is_some()).map(Kept::read);
     let since = match (wanted, &saved) {

@@ -116,11 +116,7 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<KeptReceipt>, String> {
     let one = |path: &PathBuf| {
         let name = path.display().to_string();
         let failed = |why: String| format!("receipt {name}: {why}");
-        let length = std::fs::metadata(path).map_err(|e| failed(e.to_string()))?.len();
-        if length > MAX_RECEIPT as u64 {
-            return Err(failed(format!("{length} bytes; a receipt has at most {MAX_RECEIPT}")));
-        }
-        let bytes = std::fs::read(path).map_err(|e| failed(e.to_string()))?;
+        let bytes = crate::os::read_regular(path, MAX_RECEIPT as u64).map_err(|e| failed(e.to_string()))?;
         let receipt = Receipt::parse(&bytes).map_err(|e| failed(e.to_string()))?;
         Ok(KeptReceipt { name, receipt })
     };

@@ -229,6 +229,9 @@ impl OpeningFile {
     fn formed(self) -> Result<OpeningFile, OpeningFault> {
         let openable = [Role::Prompt, Role::Response, Role::Exchange, Role::Artifact];
         let is_session = |id: &str| id == "-" || id.parse::<Hash32>().is_ok();
+        let is_numbered = |opening: &Opening| opening.seq.is_none() == (opening.role == Role::Artifact);
+        // Canonical JSON prints larger ones as doubles.
+        let is_small = |number: u64| number < 1 << 53;
         let short = |entry: &Entry| {
             let more = match &entry.more {
                 More::Nothing => 0,
@@ -246,6 +249,9 @@ impl OpeningFile {
                 "role",
                 "prompt, response, exchange or artifact",
             ),
+            (self.openings.iter().all(is_numbered), "seq", "a number of a turn, null of an artifact"),
+            (self.openings.iter().all(|opening| opening.seq.is_none_or(is_small)), "seq", "a number below 2^53"),
+            (self.lines.iter().all(|entry| is_small(entry.index)), "lines", "an index below 2^53"),
             (self.openings.iter().all(|opening| is_session(&opening.session_id)), "session_id", "64 digits, or '-'"),
         ] {
             if !good {

@@ -67,7 +67,7 @@ pub(super) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>>, VerifyEr
         Ok(found) if !found.is_file() => return Err(failed("it is no regular file".to_owned())),
         Ok(_) => {}
     }
-    let file = match std::fs::File::open(path) {
+    let file = match crate::os::open_regular(path) {
         // Between the two a writer may have put the next one in its place; a name that is gone is none.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| failed(error.to_string()))?,

@@ -298,6 +298,66 @@ fn pipes_links_and_devices_are_not_opened() {
     }
 }
 
+/// What a checker is handed beside a ledger: each file by its option, for both verifiers.
+#[test]
+fn no_file_that_a_checker_is_handed_is_waited_for_or_read_without_end() {
+    let stranger = Stranger::new();
+    let (handed, folder) = (stranger.dir.path().join("handed"), stranger.dir.path().join("headers"));
+    fs::create_dir(&folder).unwrap();
+    let (repository, log) = (stranger.repository(), stranger.dir.path().join("home/audit.log"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/verify.py");
+    let python = |args: &[&Path]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v {MEMORY_KB}; ulimit -t {SECONDS}; exec \"$0\" \"$@\""), "python3"]);
+        command.arg(&script).args(args);
+        finished(command)
+    };
+    let ours = |args: &[&Path]| {
+        let mut command = gently();
+        command.arg("audit").args(args);
+        finished(command)
+    };
+    let p = Path::new;
+    for kind in ["pipe", "device", "link", "large"] {
+        let _ = fs::remove_file(&handed);
+        match kind {
+            "pipe" => pipe(&handed),
+            "device" => symlink("/dev/zero", &handed).unwrap(),
+            "link" => symlink(stranger.dir.path().join("home/keys/allowed_signers"), &handed).unwrap(),
+            // Zeros that take no room on the disk.
+            _ => fs::File::create(&handed).unwrap().set_len(1 << 38).unwrap(),
+        }
+        for option in ["--receipt", "--head", "--policy", "--signer", "--log", "--headers"] {
+            let asked = [p("verify"), p("--quiet"), p("--repo"), &repository, p(option), &handed];
+            let (code, words) = ours(&asked);
+            assert_eq!(code, 2, "{option}, {kind}: {words}");
+            assert!(words.contains(handed.to_str().unwrap()), "{option}, {kind}: {words}");
+            let (code, words) = python(&[&repository, p(option), &handed]);
+            assert_eq!(code, 2, "verify.py {option}, {kind}: {words}");
+        }
+        let with_log = [p("verify"), p("--quiet"), p("--repo"), &repository, p("--log"), &log];
+        let (code, words) = ours(&[&with_log[..], &[p("--checkpoint"), &handed]].concat());
+        // A file that is too large for a tree head is a tree head that is wrong.
+        assert_eq!(code, if kind == "large" { 1 } else { 2 }, "--checkpoint, {kind}: {words}");
+        if kind != "large" {
+            let (code, words) = ours(&[p("verify"), p("--quiet"), p("--repo"), &handed]);
+            assert_eq!(code, 2, "--repo, {kind}: {words}");
+            let (code, words) = ours(&[&with_log[..], &[p("--compare"), &handed]].concat());
+            assert_eq!(code, 2, "--compare, {kind}: {words}");
+        }
+        let (code, words) = ours(&[p("check"), &handed]);
+        assert_eq!(code, 2, "check, {kind}: {words}");
+        assert_eq!(python(&[p("--opening"), &handed]).0, 2, "verify.py --opening, {kind}");
+        if kind != "large" {
+            let within = folder.join("bitcoin-0.dat");
+            let _ = fs::remove_file(&within);
+            fs::rename(&handed, &within).unwrap();
+            let (code, words) = python(&[&repository, p("--headers"), &folder]);
+            assert_eq!(code, 2, "verify.py --headers, {kind} in it: {words}");
+        }
+    }
+}
+
 #[test]
 fn shallow_clones_and_grafts_are_refused_with_the_way_out() {
     let stranger = Stranger::new();

@@ -87,6 +87,32 @@ fn a_copy_is_cloned_then_fetched_and_what_is_new_is_checked() {
     assert_eq!(report(looks(&reader, &url, &["--signer", &signer(&wrong), "--json"]), 0)["answers"]["signed_by"], "no");
 }
 
+/// The log is no part of the copy: where an earlier check stopped says nothing of the bytes of this one.
+#[test]
+fn a_log_beside_a_copy_is_checked_from_its_first_line_every_time() {
+    let (writer, reader) = (writer(), Person::new());
+    let url = url_of(&writer);
+    let good = reader.dir.path().join("good.log");
+    std::fs::copy(writer.at("audit.log"), &good).unwrap();
+    let mut bytes = std::fs::read(&good).unwrap();
+    let sixth = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(4).unwrap().0 + 1;
+    let at = sixth + bytes[sixth..].iter().position(|byte| *byte == b'|').unwrap() + 5;
+    bytes[at] = if bytes[at] == b'7' { b'8' } else { b'7' };
+    let bad = reader.dir.path().join("bad.log");
+    std::fs::write(&bad, bytes).unwrap();
+    for (log, code, answer) in
+        [(&good, 0, "yes"), (&good, 0, "yes"), (&bad, 1, "no"), (&bad, 1, "no"), (&good, 0, "yes")]
+    {
+        let found = report(looks(&reader, &url, &["--json", "--log", log.to_str().unwrap()]), code);
+        assert_eq!(found["answers"]["consistent"], answer, "{}: {found:#}", log.display());
+        assert_eq!(found["checked"]["from"], "genesis");
+    }
+    // Without one, what is new is checked as before; and with one, where that is asked for.
+    assert_eq!(report(looks(&reader, &url, &["--json"]), 0)["answers"]["consistent"], "yes since");
+    let since = ["--json", "--since", "last", "--log", good.to_str().unwrap()];
+    assert_eq!(report(looks(&reader, &url, &since), 0)["checked"]["from"], "position");
+}
+
 /// A stock `git daemon` on loopback.
 struct Daemon {
     child: Child,

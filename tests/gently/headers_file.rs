@@ -72,3 +72,33 @@ async fn a_headers_file_is_read_strictly() {
     let gone = HeadersFile::new(&folder.path().join("none.csv"), Network::Bitcoin);
     assert!(matches!(gone.tip().await, Err(SourceFault::Read { .. })));
 }
+
+/// Headers that somebody names and that are not there: nothing is said of heights, so nothing is judged.
+#[test]
+fn a_folder_of_headers_that_is_none_is_no_check() {
+    let honest = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/ledgers/honest");
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("file"), "text").unwrap();
+    std::fs::create_dir(at("empty")).unwrap();
+    std::fs::create_dir(at("wrong")).unwrap();
+    std::fs::write(at("wrong/bitcoin-0.dat"), [0; 80]).unwrap();
+    let bundle = honest.join("ledger.bundle").display().to_string();
+    let opening = honest.join("openings/one_response.json").display().to_string();
+    let reader = crate::person::Person::new();
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/verify.py");
+    let second = |args: &[&str]| crate::person::run(std::process::Command::new("python3").arg(&script).args(args));
+    for name in ["nowhere", "file", "empty", "wrong"] {
+        let path = at(name);
+        let ours = reader.gently(&["audit", "verify", "--quiet", "--repo", &bundle, "--headers", &path]).exits(2);
+        assert!(ours.err.contains(&path) && ours.out.is_empty(), "{name}: {ours:#?}");
+        let theirs = second(&[&bundle, "--headers", &path]).exits(2);
+        assert!(theirs.err.contains(&path), "{name}: {theirs:#?}");
+    }
+    for name in ["nowhere", "file"] {
+        let path = at(name);
+        let ours = reader.gently(&["audit", "check", &opening, "--headers", &path]).exits(2);
+        assert!(ours.err.contains(&path), "{name}: {ours:#?}");
+        second(&["--opening", &opening, "--headers", &path]).exits(2);
+    }
+}

@@ -19,6 +19,7 @@ use crate::record::policy::Policy;
 use crate::record::signature::PublicKey;
 use crate::verify::{About, Answer, OpeningReport, Trust, Wanted, check_opening, wanted_headers};
 
+use super::headers;
 use super::outside::read_policy;
 use super::target::{TargetError, read_signers};
 use super::{FINE, FOUND, not_looked, say, warn};
@@ -95,17 +96,14 @@ struct Given {
 
 fn read(args: &CheckArgs) -> Result<Given, String> {
     let place = args.file.display();
-    let failed = |e: std::io::Error| format!("{place}: {e}");
-    let length = std::fs::metadata(&args.file).map_err(failed)?.len();
-    if length > MAX_FILE as u64 {
-        return Err(format!("{place}: {length} bytes; an opening file has at most {MAX_FILE}"));
-    }
-    let file = OpeningFile::parse(&std::fs::read(&args.file).map_err(failed)?);
+    let bytes = crate::os::read_regular(&args.file, MAX_FILE as u64);
+    let file = OpeningFile::parse(&bytes.map_err(|e| format!("{place}: {e}; an opening file is wanted"))?);
     let file = file.map_err(|e| format!("{place} is no opening file: {e}"))?;
     let told = |e: TargetError| e.to_string();
     let pinned = args.signer.iter().map(|text| read_signers(text)).collect::<Result<Vec<_>, _>>().map_err(told)?;
     let pinned = Some(pinned.concat()).filter(|keys| !keys.is_empty());
     let policy = args.policy.as_deref().map(read_policy).transpose().map_err(told)?;
+    args.headers.as_deref().map(headers::folder).transpose().map_err(told)?;
     let chain = args.headers.as_deref().zip(wanted_headers(&file));
     let chain = chain.map(|(folder, wanted)| kept(folder, &wanted)).transpose()?;
     Ok(Given { file, pinned, policy, chain })

@@ -1,7 +1,8 @@
 //! Where a check finds headers of Bitcoin blocks: the kept chain, else the home's block sources.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -13,13 +14,38 @@ use crate::config::Config;
 use crate::record::block::{Header, Network};
 use crate::verify::{Headers, Wanted};
 
+use super::target::TargetError;
+
 /// The folder of kept headers, and the home whose sources may be asked.
 pub(super) struct Places {
-    pub folder: Option<PathBuf>,
-    pub home: Option<PathBuf>,
+    folder: Option<PathBuf>,
+    home: Option<PathBuf>,
+    /// Whether somebody named the folder: a fault of it is then no answer of a check.
+    named: bool,
+    unusable: RefCell<Option<String>>,
+}
+
+/// What `--headers` names must be a folder: else a check would be one without headers, and nobody told.
+pub(super) fn folder(named: &Path) -> Result<(), TargetError> {
+    let failed = |why: &str| TargetError::Headers { reason: format!("{}: {why}", named.display()) };
+    match std::fs::metadata(named) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(failed("expected the folder that holds NETWORK-START.dat, and it is none")),
+        Err(error) => Err(failed(&error.to_string())),
+    }
 }
 
 impl Places {
+    /// A folder, which is the home's own or was named by the caller.
+    pub fn new(folder: Option<PathBuf>, home: Option<PathBuf>, named: bool) -> Self {
+        Places { folder, home, named, unusable: RefCell::new(None) }
+    }
+
+    /// Why the folder that was named can't be used, once a check has wanted headers of it.
+    pub fn unusable(&self) -> Option<String> {
+        self.unusable.borrow().clone()
+    }
+
     /// Finds what a check wants; sources are asked only for blocks that proofs name and the kept chain does not reach.
     pub fn find(&self, wanted: &Wanted) -> Headers {
         let mut headers = Headers::default();
@@ -29,8 +55,15 @@ impl Places {
                 headers.kept = true;
                 headers.chain = heights.iter().filter_map(|at| Some((*at, store.header(*at)?))).collect();
             }
-            Some(Err(fault)) => headers.fault = Some(fault.to_string()),
-            Some(Ok(None)) | None => {}
+            Some(Err(fault)) => {
+                self.cannot_use(fault.to_string());
+                headers.fault = Some(fault.to_string());
+            }
+            Some(Ok(None)) => {
+                let folder = self.folder.as_deref().unwrap_or(Path::new("")).display();
+                self.cannot_use(format!("{folder} holds no headers of {}", wanted.network.name()));
+            }
+            None => {}
         }
         let missing: BTreeSet<u32> =
             wanted.attested.iter().filter(|height| !headers.chain.contains_key(height)).copied().collect();
@@ -40,6 +73,12 @@ impl Places {
             headers.fault.get_or_insert(why);
         }
         headers
+    }
+
+    fn cannot_use(&self, why: String) {
+        if self.named {
+            self.unusable.replace(Some(why));
+        }
     }
 
     fn ask(&self, network: Network, heights: &BTreeSet<u32>, headers: &mut Headers) -> Result<(), String> {

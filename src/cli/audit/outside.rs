@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::cli::walk::first_parents;
 use crate::ledger::read::Repository;
+use crate::os::read_regular_text;
 use crate::record::commit::MAIN;
 use crate::record::note::CosignedNote;
 use crate::record::policy::{MAX_POLICY, Policy};
@@ -17,14 +18,14 @@ const MAX_HEAD: u64 = 1 << 20;
 /// Reads a policy file (c2sp tlog-policy).
 pub(super) fn read_policy(path: &Path) -> Result<Policy, TargetError> {
     let failed = |reason: String| TargetError::Policy { path: path.to_owned(), reason };
-    let text = bounded(path, MAX_POLICY as u64).map_err(failed)?;
+    let text = read_regular_text(path, MAX_POLICY as u64).map_err(|e| failed(e.to_string()))?;
     Policy::parse(&text).map_err(|e| failed(e.to_string()))
 }
 
 /// Reads a tree head that somebody kept: a `checkpoint` file, a note, what a witness gave.
 pub(super) fn read_head(path: &Path) -> Result<OutsideHead, TargetError> {
     let failed = |reason: String| TargetError::Head { place: path.display().to_string(), reason };
-    let text = bounded(path, MAX_HEAD).map_err(failed)?;
+    let text = read_regular_text(path, MAX_HEAD).map_err(|e| failed(e.to_string()))?;
     let note = CosignedNote::parse(&text).map_err(|e| failed(e.to_string()))?;
     Ok(OutsideHead { place: path.display().to_string(), note })
 }
@@ -61,12 +62,4 @@ pub(super) fn same_log(report: &Report, heads: &[OutsideHead]) -> Result<(), Tar
             Err(TargetError::Head { place: other.place.clone(), reason })
         }
     }
-}
-
-fn bounded(path: &Path, most: u64) -> Result<String, String> {
-    let length = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
-    if length > most {
-        return Err(format!("{length} bytes; at most {most} are read"));
-    }
-    std::fs::read_to_string(path).map_err(|e| e.to_string())
 }

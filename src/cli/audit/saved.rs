@@ -4,11 +4,14 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::os::read_regular;
 use crate::record::time::Seconds;
 use crate::verify::{Misfit, Position, Scope};
 
 /// Its name in a home.
 const FILE: &str = "verified.json";
+/// Largest position: it holds what is due of every open session, and what earlier lines named.
+const MOST: u64 = 256 << 20;
 
 /// The file.
 pub(super) struct Kept(PathBuf);
@@ -27,7 +30,8 @@ impl Kept {
     /// What it says, or why that can't be gone on from.
     pub(super) fn read(&self) -> Result<Position, Misfit> {
         let place = self.0.display();
-        let bytes = fs::read(&self.0).map_err(|e| Misfit::Form { reason: format!("can't read {place}: {e}") })?;
+        let bytes =
+            read_regular(&self.0, MOST).map_err(|e| Misfit::Form { reason: format!("can't read {place}: {e}") })?;
         Position::read(&bytes)
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::os::read_regular_text;
 use crate::record::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::recorder::Paths;
@@ -12,10 +13,12 @@ use crate::verify::{
 
 use super::TargetArgs;
 use super::copy::{self, Copy};
-use super::headers::Places;
+use super::headers::{self, Places};
 
 /// The tree head beside a log.
 const CHECKPOINT: &str = "audit.checkpoint";
+/// Largest file of keys: some thousand of them, with their comments.
+const MAX_KEYS: u64 = 1 << 20;
 
 /// Why nothing could be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +81,12 @@ pub(in crate::cli) enum TargetError {
         /// What is wrong with it.
         reason: String,
     },
+    /// `--headers` names no folder, or one whose headers can't be used.
+    #[error("--headers {reason}")]
+    Headers {
+        /// Which, and what is wrong with it.
+        reason: String,
+    },
     /// A receipt that can't be read, or was changed.
     #[error("{0}")]
     Receipt(String),
@@ -137,6 +146,7 @@ impl Target {
         for named in &args.signer {
             signers.extend(read_signers(named)?);
         }
+        args.headers.as_deref().map(headers::folder).transpose()?;
         let beside = |log: &PathBuf| log.with_file_name(CHECKPOINT);
         if let Some(repository) = &args.repo {
             let opened = Opened::find(repository)?;
@@ -147,7 +157,7 @@ impl Target {
                 signers,
                 database: None,
                 in_use: false,
-                places: Places { folder: args.headers.clone(), home: None },
+                places: Places::new(args.headers.clone(), None, args.headers.is_some()),
                 opened: Some(opened),
                 lost: None,
             });
@@ -165,7 +175,7 @@ impl Target {
             signers = own_signers(home)?;
         }
         let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
-        let places = Places { folder: Some(folder), home: Some(home.to_owned()) };
+        let places = Places::new(Some(folder), Some(home.to_owned()), args.headers.is_some());
         // What has keys is a home, and no copy of a ledger's public part.
         let lost = (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
         let checkpoint = Some(beside(&log));
@@ -210,6 +220,9 @@ impl Target {
         let terms = Terms { headers: Some(&find), ..terms };
         let check = if self.in_use { verify_in_use } else { verify_as };
         let mut report = check(&evidence, terms)?;
+        if let Some(reason) = self.places.unusable() {
+            return Err(TargetError::Headers { reason });
+        }
         if let Some(lost) = &self.lost {
             let answers = report.commits.get(&CommitKind::Interaction).copied().unwrap_or_default();
             report.found(Finding {
@@ -245,8 +258,8 @@ pub(super) fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
         return key_in(text, text).map(|key| vec![key]);
     }
     let failed = |e: std::io::Error| TargetError::Signer { place: text.to_owned(), reason: e.to_string() };
-    let bytes = std::fs::read_to_string(text).map_err(failed)?;
-    let lines = bytes.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let keys = read_regular_text(Path::new(text), MAX_KEYS).map_err(failed)?;
+    let lines = keys.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let keys: Vec<PublicKey> = lines.map(|line| key_in(line, text)).collect::<Result<_, _>>()?;
     if keys.is_empty() {
         return Err(TargetError::Signer { place: text.to_owned(), reason: "it is empty".to_owned() });
@@ -256,7 +269,7 @@ pub(super) fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
 
 fn first_key(file: &Path) -> Result<PublicKey, TargetError> {
     let place = file.display().to_string();
-    match std::fs::read_to_string(file) {
+    match read_regular_text(file, MAX_KEYS) {
         Ok(text) => key_in(&text, &place),
         Err(error) => Err(TargetError::Signer { place, reason: error.to_string() }),
     }

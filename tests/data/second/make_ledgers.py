@@ -980,6 +980,13 @@ with_key("line_one_too_long", "rest", "recover#1", lambda rest: [
 with_key("session_id_not_that_of_its_inputs", "id", "session_start#1", lambda ident: h(ident.encode()), C)
 with_key("chain_entry_wrong", "entry", "response#1", lambda entry: h(entry.encode()), C)
 with_key("close_hash_wrong", "close", "session_end#1", lambda close: h(close.encode()), C)
+with_key("branch_misspelt", "branch", "session_start#2", lambda name: "brfnch" + name[6:], C, "complete", "signed_by", log=False)
+with_key("branch_with_a_newline", "branch", "session_start#2", lambda name: name + "\n", C, "complete", "signed_by", log=False)
+with_key("interaction_without_a_log_trailer", "message", "interaction#5", lambda text: text.replace("\nLog: ", "\nLag: "), C, "complete",
+         log=False)
+with_key("close_with_a_malformed_parent", "commit", "close#1", lambda raw: raw.replace(b"\nauthor", b"0\nauthor", 1), C, "complete",
+         "not_before")
+with_key("interaction_of_seventeen_parents", "parents", "interaction#2", lambda parents: parents * 17, C)
 with_key("wrong_branch", "branch", "session_start#2", lambda name: "branch-%d" % (int(name[-1]) % 7 + 1), C)
 with_key("segment_without_its_last_line", "segment", "main#2", lambda seg: seg[:seg[:-1].rindex(b"\n") + 1], C)
 with_key("segment_torn", "segment", "main#2", lambda seg: seg[:-1], C)
@@ -1844,7 +1851,7 @@ altered("scheme_changed", "first", ONE, edited_in(["documents", 0, "commitments"
 altered("role_changed", "first", ONE, edited_in(["openings", 0, "role"], lambda role: "prompt"), COMMITMENT)
 altered("seq_changed", "first", ONE, edited_in(["openings", 0, "seq"], lambda seq: 2), COMMITMENT)
 altered("session_changed", "first", ONE, edited_in(["openings", 0, "session_id"], lambda ident: ZERO), CONSISTENT)
-altered("seq_of_an_artifact", "first", [("artifact", 0)], edited_in(["openings", 0, "seq"], lambda seq: 1), CONSISTENT)
+altered("line_index_out_of_range", "first", ONE, edited_in(["lines", 1, 0], lambda index: 10 ** 6), CONSISTENT)
 altered("model_changed", "first", ONE, edited_in(["documents", 2, "model"], lambda model: "another"), CONSISTENT)
 altered("verdict_changed", "first", ONE, edited_in(["documents", 2, "validator", "tone_drift"], lambda flag: not flag), CONSISTENT)
 altered("line_changed", "first", ONE, edited_in(["lines", 2, 1], lambda text: text.replace("observer", "obscurer")), CONSISTENT)
@@ -1945,6 +1952,10 @@ no_file("file_with_spaces", lambda file: jcs(file.file).replace(b":", b": ") + b
 no_file("file_without_openings", lambda file: file.file.update(openings=[]))
 no_file("file_of_the_first_edition", lambda file: jcs({"format": "gently/1", "opening": file.file["openings"][0]}) + b"\n")
 no_file("file_with_more_beside_than_allowed", lambda file: file.file.update(headers=file.file["headers"] * 500))
+for named, wrong in (("null", None), ("negative", -1), ("beyond_json", 2 ** 53)):
+    no_file("file_with_a_seq_%s" % named, edited_in(["openings", 0, "seq"], lambda seq, wrong=wrong: wrong))
+for named, wrong in (("negative", -1), ("beyond_json", 2 ** 53)):
+    no_file("file_with_a_line_index_%s" % named, edited_in(["lines", 1, 0], lambda index, wrong=wrong: wrong))
 no_file("file_with_an_unknown_role", edited_in(["openings", 0, "role"], lambda role: "trace"))
 
 
