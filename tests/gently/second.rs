@@ -19,7 +19,7 @@ pub(crate) struct Verdict {
 
 fn verdict(output: &Output) -> Verdict {
     let report: Option<Value> = serde_json::from_slice(&output.stdout).ok();
-    Verdict { code: output.status.code(), answers: report.map(|report| report["answers"].clone()) }
+    Verdict { code: output.status.code(), answers: report.and_then(|report| report.get("answers").cloned()) }
 }
 
 fn arguments(repository: &Path, log: Option<&Path>, signers: &[&str]) -> Vec<String> {
