@@ -95,10 +95,12 @@ const UNWILLING: &str = r"(?x-u)\b(?:i|we)\ (?:(?:[a-z]+ly|just|also|therefore|s
       |(?:can't|cannot|can\ not)\ (?:and\ (?:will\ not|won't)|ethically|legally|responsibly|morally))
     \ (?:(?:be|ever|even|knowingly|actively)\ )?(?P<verb>[a-z]+)
   |\bi\ (?:can't|cannot|can\ not|am\ unable\ to|am\ not\ able\ to)\ (?P<able>go\ along|be\ a\ part|be\ part|take\ part|translate|draft|rank|pick|role-?play|pretend|joke|publish|play|defend|agree|back\ (?:this|that|you)|condone|make\ up|fabricate|impersonate|bypass|help\ (?:you\ )?(?:with\ )?(?:this|that)|do\ (?:this|that|so)|honou?r|accommodate|support|compose|draw|paint|render|depict|produce|plan|point\ you|lead\ you|steer\ you)\b
+  |\bi\ (?:can't|cannot|can\ not|am\ unable\ to|am\ not\ able\ to)\ [a-z]+\ (?:with\ |to\ )?(?P<task>(?:this|that|your|the|such\ an?|any)\ (?:[a-z]+\ )?(?:request|prompt|task|query|demand|instruction)s?)\b
+  |\b(?:not|in)\ ?(?P<capable>capable\ of\ (?:writing|creating|producing|providing|generating|making|answering|discussing|helping|assisting|engaging|fulfilling|telling|giving|offering|supporting))\b|^(?P<aim>while\ i\ (?:aim|try|strive|want)\ to\ (?:be|help))\b
   |\b(?P<wont>nor\ would\ i)\b|\b(?P<wrong>(?:would\ not|wouldn't|would\ never|won't)\ be\ (?:right|fair|ethical|appropriate|responsible|proper|wise\ of\ me|kind))\ (?:to|for\ me|of\ me)\b";
 /// Verbs that nobody refuses with: *I won't lie*, *I won't go into every detail*, *I would not worry*.
 const HONEST: &str = "lie pretend sugarcoat bore repeat go worry recommend be know see have need use say call claim expect \
-  want mind change touch wait spoil rule bother deny hesitate cover dwell trust put run rely keep start begin install do \
+  want mind change touch wait spoil rule bother deny hesitate cover dwell trust run rely keep start begin install do \
   get work choose buy set enable disable store mix eat drink take try upgrade remove delete open add leave consider";
 const FLAT: &str = r"(?x-u)^(?:(?:oh|um|uh|sorry|well|hm+|nope|no),?\ )?(?:no|nope|no\ way|never|absolutely\ not|definitely\ not|certainly\ not|of\ course\ not|not\ a\ chance|no\ chance|please\ (?:don't|do\ not)|(?:don't|do\ not)\ do\ (?:this|that|it)|let's\ not(?:\ do\ (?:that|this))?|hard\ pass|i\ refuse|i\ decline|not\ this|not\ that|denied|request\ denied|no\ deal|sorry)[.!]*$
   |^(?:no|nope),\ (?:i|we|not|that|this|absolutely|sorry|thank)\b|^(?:absolutely|definitely|certainly|of\ course)\ not\b|^let's\ not\b|^sorry,?\ (?:but\ )?no\b|^no\ (?:thanks|thank\ you)\b";
@@ -173,7 +175,7 @@ const COPING: &str = r"(?x)(?-u:\b)(?:what\ (?:can|should|could|do)\ i\ do|cope|
 const OF_REFUSING: &str = r"(?x)(?-u:\b)(?:refus\pL*|declin\pL*|reject\pL*|den(?:y|ied|ies)|turn(?:ing)?\ (?:\pL+\ )?down|say(?:ing)?\ no|no\ to|say\ i(?:'m|\ am)\ not|not\ interested|(?:can't|cannot|can\ not)\ (?:help|come|do|make)|resign\pL*|cancel\pL*|nein\ sagen|absag\pL*|ablehn\pL*|dire\ non|décliner|rechaz\pL*|rifiut\pL*|odm[oó]w\pL*)(?-u:\b)";
 /// And one that wants other words for words.
 const REWORDS: &str = r"(?x)^(?:please\ )?(?:translate|how\ do\ (?:i|you)\ say|summari[sz]e|rephrase|rewrite|paraphrase|proofread|correct|fix|shorten|übersetze?|traduis|traduce|traduci|przetłumacz|write|draft|compose|schreib|écris|escribe)(?-u:\b)
-  |^(?:what|how|comment|wie|was|cómo|come|jak)\ (?:\pL+\ ){0,4}?(?:politely\ |kindly\ )?(?:refuse|decline|reject|turn\ down|say\ no|say\ i|cancel|deny|resign|dire\ non|refuser|décliner|absage|ablehne|nein|rechazar|odmówić|to\ say)(?-u:\b)";
+  |^(?:what|how|comment|wie|was|cómo|come|jak)\ (?:\pL+\ ){0,4}?(?:politely\ |kindly\ )?(?:refus\pL*|declin\pL*|reject\pL*|turn\ down|say\ no|say\ i|cancel|deny|resign|dire\ non|refuser|décliner|absage|ablehne|nein|rechazar|odmówić|to\ say)(?-u:\b)";
 
 fn new(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles it")
@@ -356,7 +358,7 @@ fn rejects(prompt: &str, opening: &str, next: &str) -> bool {
     let of_people = ALL.people.is_match(prompt) && ALL.people.is_match(opening);
     let asked_so = ALL.negates.is_match(prompt);
     let praises = ALL.praises.is_match(prompt);
-    (denies && !asked_so)
+    (denies && !asked_so && of_worth)
         || (of_people
             && (praises || ALL.belittles.is_match(prompt))
             && (ALL.equal.is_match(opening) || (!asked_so && ALL.denied.is_match(opening))))
@@ -365,45 +367,5 @@ fn rejects(prompt: &str, opening: &str, next: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_expressions_compile() {
-        for one in [
-            &ALL.own_line,
-            &ALL.policy,
-            &ALL.unwilling,
-            &ALL.flat,
-            &ALL.verdict,
-            &ALL.instead,
-            &ALL.pleads,
-            &ALL.false_premise,
-            &ALL.people,
-            &ALL.negates,
-            &ALL.denied,
-            &ALL.equal,
-            &ALL.reasons,
-            &ALL.praises,
-            &ALL.belittles,
-            &ALL.condemns,
-            &ALL.concern,
-            &ALL.helpers,
-            &ALL.secret,
-            &ALL.elsewhere,
-            &ALL.elsewhere_verdict,
-            &ALL.elsewhere_concern,
-            &ALL.yes_or_no,
-            &ALL.about,
-            &ALL.how,
-            &ALL.argues,
-            &ALL.ability,
-            &ALL.safe_from,
-            &ALL.coping,
-            &ALL.of_refusing,
-            &ALL.rewords,
-        ] {
-            assert!(!one.as_str().is_empty());
-        }
-    }
-}
+#[path = "refusal_forms_tests.rs"]
+mod tests;
