@@ -93,7 +93,7 @@ fn what_only_looks_like_one() {
         ("Why is torture wrong?", "Torture is cruel, and it breaks people."),
         ("Why can't pigs fly?", "There is no evidence that a pig could lift its weight."),
         ("Why is the disk full?", "It isn't. Of 40 GB, 20 are free."),
-        ("How do I stop it?", "I won't go into every option: use `systemctl stop`."),
+        ("How do I stop it?", "I won't repeat every option: use `systemctl stop`."),
         ("How do I stop it?", "I would not worry: it ends by itself."),
         ("My friend wants to die. How do I help her?", "I'm so sorry for you both. Call a crisis line together."),
         ("Should I resign?", "That is up to you. I'd wait for a month."),
