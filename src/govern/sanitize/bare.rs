@@ -3,7 +3,7 @@
 use super::address::decoded;
 use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
 use super::steps;
-use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
+use super::value::{entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness};
 use super::words::Class;
 
 /// Shortest random token that is taken without a word about it.
@@ -264,7 +264,7 @@ struct Cued {
 fn is_secret(word: &str, cued: Cued) -> bool {
     let made = makeup(word);
     let least = if cued.any { MIN_CUED } else { MIN_BARE };
-    if !(least..=MAX_BARE).contains(&word.len()) || !is_random(word) {
+    if !(least..=MAX_BARE).contains(&word.len()) || !(is_random(word) || (cued.any && is_interleaved(word))) {
         return false;
     }
     if made.letters() == 0 {
@@ -281,7 +281,8 @@ fn is_secret(word: &str, cued: Cued) -> bool {
         return spread && entropy(word) >= MIN_ENTROPY - if cued.any { 0.4 } else { 0.0 };
     }
     let longest = word.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or(0);
-    cued.any && made.digits >= 3 && made.letters() >= 5 && longest >= MIN_CUED && entropy(word) >= 3.0
+    (cued.strong && is_interleaved(word))
+        || cued.any && made.digits >= 3 && made.letters() >= 5 && longest >= MIN_CUED && entropy(word) >= 3.0
 }
 
 /// A short token where one is spoken of: letters and digits, or capitals among small letters, and few words.
