@@ -142,7 +142,56 @@ pub(super) fn look(text: &str, public: &[(usize, usize)], cues: &Cues, hides: &d
             look_at_run(text, run, start, cues, hides, &mut found);
         }
     }
+    if !cues.strong.is_empty() {
+        signed(text, public, cues, &mut found);
+    }
     found
+}
+
+/// Words with many signs in disorder, where a secret is spoken of: "why does this key fail? q|&h7Hxr;qB>Z$M".
+fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut Bare) {
+    steps::count(text.len());
+    let mut at = 0;
+    for word in text.split([' ', '\t', '\n', '\r']) {
+        let start = at;
+        at += word.len() + 1;
+        if !(MIN_SIGNED..=MAX_SIGNED).contains(&word.len()) || is_inside(public, start) {
+            continue;
+        }
+        let kept = word
+            .trim_start_matches(['"', '\'', '(', '`'])
+            .trim_end_matches(['"', '\'', ')', '.', ',', ';', ':', '?', '!', '`']);
+        let start = start + word.len() - word.trim_start_matches(['"', '\'', '(', '`']).len();
+        if is_cued(&cues.strong, start, start + kept.len()) && is_in_disorder(kept) {
+            found.random.push((start, start + kept.len()));
+        }
+    }
+}
+
+/// Shortest and longest of them.
+const MIN_SIGNED: usize = 14;
+const MAX_SIGNED: usize = 256;
+/// So many different signs are in no code and no address.
+const MANY_SIGNS: usize = 8;
+
+fn is_in_disorder(word: &str) -> bool {
+    const SIGNS: &[u8] = b"!#$%&()*+,/:;<=>?@[]^{|}~";
+    /// Signs that join no names and stand in few sentences.
+    const ODD: &[u8] = b"!#$%&*;<>?@^|~";
+    let has = |signs: &[u8]| signs.iter().filter(|sign| word.as_bytes().contains(sign)).count();
+    let made = makeup(word);
+    made.upper >= 2
+        && made.lower >= 2
+        && made.digits > 0
+        && word.is_ascii()
+        && has(SIGNS) >= 3
+        && has(ODD) >= 2
+        && (has(SIGNS) >= MANY_SIGNS || wordiness(word) < 40)
+        && (has(SIGNS) >= MANY_SIGNS || !["](", "</", "::", "()", "=="].iter().any(|code| word.contains(code)))
+        && !word.contains("://")
+        && !["[0-9", "[a-z", "[A-Z", "[^", ")?", "]*", "]+", "(?", ")+", ")*", "\\"]
+            .iter()
+            .any(|part| word.contains(part))
 }
 
 fn is_inside(places: &[(usize, usize)], at: usize) -> bool {

@@ -325,7 +325,29 @@ fn is_short_token(link: Link, value: &Value<'_>) -> bool {
     let made = makeup(text);
     let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
     let unsaid = letters && text.len() >= MIN_TOKEN && wordiness(text) == 0 && consonants(text) * 4 >= text.len() * 3;
-    told && (has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
+    // `secret: 'bpz880'`: no word, and a number that counts nothing.
+    let mixed = (6..MIN_LOOSE_TOKEN).contains(&text.len())
+        && made.digits >= 2
+        && made.letters() >= 3
+        && made.letters() + made.digits == text.len()
+        && (made.lower == 0 || made.upper == 0)
+        && wordiness(text) == 0;
+    let mixed = mixed && value.quoted && !matches!(link, Link::Element) && !stands_in(&said_in_digits(text));
+    told && (mixed || has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
+}
+
+/// `s3cr3t` as it is meant.
+fn said_in_digits(text: &str) -> String {
+    let letter = |c| match c {
+        '0' => 'o',
+        '1' => 'i',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        other => other,
+    };
+    text.chars().map(letter).collect()
 }
 
 /// How many letters are no vowels.
