@@ -17,8 +17,8 @@ with --headers (a file of 80 bytes a block, called NETWORK-START.dat, as `gently
 chain in it.
 
 Exit 0: consistent and complete, and no line is signed by nobody (an opening: consistent, commitment and tree head are yes,
-and signed by, when keys are given). 1: not so, or an answer that --require names is not yes. 2: nothing could be judged, or
-it was refused.
+and signed by, when keys are given). 1: not so, or an answer that --require names is not yes, or a receipt or tree head that
+was given says otherwise than the ledger. 2: nothing could be judged, or it was refused.
 
 How it reads: git is asked for raw objects only, for their sizes first, and every object's name is computed again here; refs
 are read here, from regular files. Every Ed25519 signature is checked here, by one predicate (s < L, A and R canonical and of
@@ -59,7 +59,7 @@ MAX_SEGMENT = 64 << 20
 MAX_FILE = {"prompt_hash": 65, "response_hash": 65, "chain_entry": 65, "session": 65, "btc_header": 161,
             "checkpoint": MAX_HEAD, "audit.log": MAX_SEGMENT}
 MAX_PACKED_REFS = 64 << 20
-SHORTEST_LINE = 90              # 64 digits of HASH, a time, and what must be between the bars
+SHORTEST_LINE = 94              # 64 digits of HASH, a time, the least that must be between the bars, a newline
 MAX_TIME = 253402300799         # the last second of the year 9999
 FINDINGS_SHOWN = 100
 HEX64 = re.compile(r"[0-9a-f]{64}\Z")
@@ -875,7 +875,7 @@ class Git:
         self.env.update(GIT_NO_REPLACE_OBJECTS="1", GIT_NO_LAZY_FETCH="1", GIT_CONFIG_NOSYSTEM="1", GIT_TERMINAL_PROMPT="0",
                         GIT_CONFIG_GLOBAL=os.devnull, GIT_OPTIONAL_LOCKS="0", LC_ALL="C",
                         GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.abspath(path)))
-        self.unpacked, self.batch, self.sizes_of, self.budget, self.links = None, None, None, Budget(), set()
+        self.unpacked, self.batch, self.sizes_of, self.budget = None, None, None, Budget()
         try:
             self.open(path)
         except BaseException:
@@ -912,7 +912,7 @@ class Git:
         self.base = ["git", *self.CAREFUL, "--git-dir=" + self.beside()]
 
     def survey(self, objects):
-        """What there is to read: regular files only. Of a loose object that is none, only the object is lost."""
+        """What there is to read: regular files only, as git would follow a link and wait for a pipe."""
         for folder in os.scandir(objects):
             inside = folder.name == "pack" or re.match(r"[0-9a-f]{2}\Z", folder.name)
             if not inside or not a_folder(folder.path):
@@ -922,10 +922,8 @@ class Git:
                 if stat.S_ISREG(about.st_mode):
                     self.budget.bytes += about.st_size
                     self.budget.size_of_indexes += about.st_size if entry.name.endswith(".idx") else 0
-                elif folder.name == "pack":
-                    raise CannotLook("%s is unreadable: it is no regular file" % entry.path)
                 else:
-                    self.links.add(folder.name + entry.name)
+                    raise CannotLook("%s is unreadable: it is no regular file" % entry.path)
 
     def beside(self):
         """A repository with the objects of the one to be checked, and a configuration of its own: what is handed
@@ -1020,10 +1018,7 @@ class Git:
         if len(wanted) > self.AT_ONCE:
             # More would fill both pipes, and each side wait for the other.
             return self.read_many(wanted[:self.AT_ONCE]) + self.read_many(wanted[self.AT_ONCE:])
-        # git would follow a link, and wait for a pipe: of what is no file it is not even asked.
-        links = [want[0] in self.links for want in wanted]
-        asked = iter(self.refusals([want for want, link in zip(wanted, links) if not link]))
-        refused = ["the object's file is no regular file" if link else next(asked) for link in links]
+        refused = self.refusals(wanted)
         left = [want for want, why in zip(wanted, refused) if why is None]
         contents = iter(self.contents(left))
         return [next(contents) if why is None else why for why in refused]
@@ -1339,7 +1334,7 @@ class Check:
         self.genesis, self.network, self.origin, self.signers, self.key_unknown = None, None, None, [], False
         self.key, self.first_key, self.next_key, self.allowed = None, None, None, b""
         self.main_tip, self.main_count, self.tips, self.reach = None, 0, {}, {}
-        self.positions, self.newest, self.reached, self.rotated_to = {}, None, {}, {}
+        self.positions, self.newest, self.rotated_to = {}, None, {}
         # headers and signatures
         self.headers, self.anchors, self.local_starts, self.headless = 0, 0, 0, []
         # What could not be looked at: starts, ends and anchors; signatures.
@@ -1347,6 +1342,7 @@ class Check:
         self.signed, self.sample, self.last_signed, self.asked, self.remarks = 0, [], None, 0, []
         # What somebody kept; and the keys, each with the number of the line behind which it is in force.
         self.receipts, self.keys_by_line = [], []
+        self.contradicted_by = set()  # receipts and tree heads that the checker brought, and that say otherwise
 
     # ---- findings
 
@@ -1468,31 +1464,17 @@ class Check:
         self.main.reverse()
         self.positions = {oid: n for n, oid in enumerate(self.main)}
 
-    def reached_on_main(self, oid):
-        """The highest position on main among a commit and its ancestors; -1 when there is none."""
-        todo = [oid]
-        while todo:
-            at = todo[-1]
-            parents = [] if at in self.positions else [p for p in self.nodes[at].parents if p in self.nodes]
-            missing = [p for p in parents if p not in self.reached]
-            if missing:
-                todo.extend(missing)
-                continue
-            self.reached[at] = self.positions.get(at, max((self.reached[p] for p in parents), default=-1))
-            todo.pop()
-        return self.reached[oid]
-
-    def key_without_line(self, oid):
-        """The key in force for a commit whose line is not known: that of the last rotation before it on main; behind the
-        last segment, with no log at hand, the newest there is."""
-        newest = self.newest_key()
-        if self.apart or self.first_key is None:
+    def key_of(self, oid):
+        """The key in force at a commit's line. When that is not known, on main that of the last rotation before it;
+        elsewhere the newest there is, as an honest commit without a line in main stands behind all that main holds."""
+        newest, line = self.newest_key(), self.record_lines.get(self.nodes[oid].log)
+        if self.first_key is not None and line is not None:
+            return self.in_force(line)
+        if self.first_key is None or oid not in self.positions:
             return newest
-        reached = self.reached_on_main(oid) - (oid in self.positions)
         key = self.first_key
-        for rotation in self.main[1:max(reached, 0) + 1]:
-            if rotation in self.rotated_to:
-                key = self.rotated_to[rotation]
+        for rotation in self.main[1:self.positions[oid]]:
+            key = self.rotated_to.get(rotation, key)
         return key
 
     def newest_key(self):
@@ -1570,8 +1552,6 @@ class Check:
         state = "as main" if file else "none"
         for oid in self.main[1:]:
             raw = self.read_segment(oid)
-            if raw.count(b"\n") * SHORTEST_LINE > len(raw) + 1000 * SHORTEST_LINE:
-                raise CannotLook("%s, file audit.log: %d lines in %d bytes are no log" % (self.place(oid), raw.count(b"\n"), len(raw)))
             segment = raw[:raw.rfind(b"\n") + 1]
             if state == "as main":
                 held = file.read(len(segment))
@@ -1696,6 +1676,13 @@ class Check:
             # There may be anchors in it.
             self.unseen_headers += 1
             return b""
+        newlines = segment.count(b"\n")
+        if newlines * SHORTEST_LINE > len(segment):
+            # Each would be a finding; all together they are one, and none is taken.
+            self.find("consistent", place + ", file audit.log", "lines, of at least %d bytes each" % SHORTEST_LINE,
+                      "%d newlines in %d bytes" % (newlines, len(segment)))
+            self.unseen_headers += 1
+            return b""
         return segment
 
     def end_of_segment(self, oid):
@@ -1722,7 +1709,7 @@ class Check:
         if self.key is None:
             return
         self.same(place, "origin", self.origin, origin)
-        key = self.key
+        key = self.key_of(oid)
         if key_id != sha256(origin.encode() + b"\n\x01" + key).digest()[:4] or not self.holds(key, text, signature):
             self.find("consistent+signed_by", place, "a signature by " + key_text(key), "another key id, or it does not hold")
 
@@ -2100,7 +2087,7 @@ class Check:
             self.unseen_headers += kind in ("session_start", "session_end")
             return None
         raw, match, signed = parsed
-        self.signature(raw, match, signed, place, self.key if line else self.key_without_line(oid))
+        self.signature(raw, match, signed, place, self.key if line else self.key_of(oid))
         document, blobs, record = self.read_files(match.group(1).decode(), kind, place)
         if document is None:
             self.check_dates(match, line.time if line else None, place)
@@ -2150,7 +2137,7 @@ class Check:
         """Of a commit that belongs to no line of its kind."""
         parsed = self.parse(oid, self.place(oid))
         if parsed:
-            self.signature(*parsed, self.place(oid), self.key_without_line(oid))
+            self.signature(*parsed, self.place(oid), self.key_of(oid))
 
     def ask_ssh_keygen(self, place, key, payload, armor):
         self.asked += 1
@@ -2592,7 +2579,11 @@ class Check:
         block, end = self.start_blocks[ident], self.end_lines.get(ident)
         before = after = None
         wrong = self.counts["not_before"] + self.counts["consistent"]
-        if block and block["source"] != "local" and not wrong:
+        if self.unnamed_network():
+            return {"session": ident, "not_before": None, "not_after": None}
+        beyond = self.chain and self.network == "bitcoin" and block and block["height"] not in self.chain
+        cheap_here = not self.chain and any(session == ident for session, _, _ in self.cheap)
+        if block and block["source"] != "local" and not (wrong or beyond or cheap_here):
             proven = block["height"] in self.chain and (block["height"], block["hash"]) in self.named
             before = {"block": block["height"], "time": stamp_text(block["time"]), "height_proven": proven}
         lowest = self.lowest(end) if end and not self.counts["not_after"] else None
@@ -2693,7 +2684,8 @@ class Check:
             if own and times is not None and self.policy:
                 self.cover(note, times)
         for place, note in self.heads:
-            self.check_head(place, note, bool(self.cosigners(place, note)))
+            if not self.check_head(place, note, bool(self.cosigners(place, note))):
+                self.contradicted_by.add(place)
 
     def tree_head_of(self, commit):
         raw = self.git.read(commit, "commit", MAX_COMMIT)
@@ -2717,16 +2709,20 @@ class Check:
         return found if whole else None
 
     def check_head(self, place, note, by_witness):
+        """A tree head outside is one of this log; False when the log says otherwise."""
         _, (_, origin, size, root, _, _), _ = note
         if origin != self.origin:
-            return
+            return True
         who = "the ledger's key" if self.signed_here(note) else "a witness" if by_witness else "a key not in this ledger"
         if size > self.number:
             self.find("complete", place, "a log of %d lines, as %s signed" % (size, who), "%d lines" % self.number)
-        elif self.sizes[size] is not None and self.sizes[size][0] != root:
+            return False
+        if self.sizes[size] is not None and self.sizes[size][0] != root:
             # Of the ledger's own key it is a second history, and this one is not whole without it.
             self.find("consistent+unique" if self.signed_here(note) else "unique", place, "root %s, that of the first %d lines "
                       "here" % (self.sizes[size][0].hex(), size), "root %s, signed by %s: a second history" % (root.hex(), who))
+            return False
+        return True
 
     def cover(self, note, times):
         size = note[1][2]
@@ -2868,6 +2864,7 @@ class Check:
                         "signed_by": self.signed_line},
             "commits": {kind or "unknown": n for kind, n in sorted(self.commits.items(), key=str)},
             "tree_heads": self.tree_heads, "database": None, "receipts": len(self.receipts), "remarks": self.remarks,
+            "contradicted_by": sorted(self.contradicted_by),
             "session_brackets": [self.bracket_of(ident) for ident in self.start_blocks],
             "bracket": {"longest_span": self.longest_span()[0], "attested_after_no_block": self.longest_span()[1],
                         "oldest_pending": self.oldest_pending(), "proofs": len(self.attested), "proofs_without_header": len(self.unattested),
@@ -3617,7 +3614,7 @@ class CheckOpening:
             return
         blocks = [(height, message) for height, message in proof.blocks if height <= MAX_HEIGHT]
         if not blocks:
-            self.words["not_after"] = ("not checked", "the OpenTimestamps proof names no block yet")
+            self.find("not_after", "stamp", "an OpenTimestamps proof that leads to a Bitcoin block", "to none")
             return
         if self.unnamed_network():
             return
@@ -3741,6 +3738,12 @@ class Receipt:
 
     def judge(self, check):
         place, says = "receipt " + self.name, self.says
+        before = sum(check.counts.values())
+        self.hold(check, place, says)
+        if sum(check.counts.values()) != before:
+            check.contradicted_by.add(place)
+
+    def hold(self, check, place, says):
         if check.origin is not None and check.origin != self.origin:
             check.find("signed_by", place, "a receipt of " + check.origin, "one of " + self.origin)
         if check.first_key is not None:
@@ -3875,7 +3878,8 @@ def judge(args, pinned, policy, heads, receipts):
 def main():
     parser = argparse.ArgumentParser(description="Checks a gently ledger, sharing no code with gently.",
                                      epilog="Exit 0: consistent and complete, and no line is signed by nobody; 1: not, or an answer "
-                                            "that --require names is not yes; 2: nothing could be judged.")
+                                            "that --require names is not yes, or a receipt or tree head that was given says otherwise; 2: "
+                                            "nothing could be judged.")
     parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone or a bundle of ledger.git")
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
     parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
@@ -3914,10 +3918,12 @@ def main():
                 if check.origin is not None and parts[1] != check.origin:
                     raise CannotLook("%s is of the log '%s', and this one is '%s'" % (place, parts[1], check.origin))
             missing = unmet(report, required)
-            wrong = "no" in (report["answers"]["consistent"], report["answers"]["complete"])
+            wrong = report["contradicted_by"] or "no" in (report["answers"]["consistent"], report["answers"]["complete"])
             if args.repository:
                 wrong = wrong or report["lines_unsigned"] or any(report["answers"][q] != "yes" for q in ("consistent", "complete"))
             code = show(report, args.json, print_text, 1 if wrong or missing else 0)
+            if report["contradicted_by"]:
+                sys.stderr.write("verify: what was kept of this ledger contradicts it: %s\n" % ", ".join(report["contradicted_by"]))
         if missing:
             sys.stderr.write("verify: required to be yes: %s\n" % ", ".join(missing))
         return code

@@ -228,4 +228,47 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
+
+    /// Runs one of the helpers below in a process of its own; its exit code.
+    fn run_alone(helper: &str) -> Option<i32> {
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        alone.args(["--exact", &format!("os::tests::{helper}"), "--ignored", "--test-threads", "1"]);
+        alone.output().unwrap().status.code()
+    }
+
+    #[test]
+    fn a_deadline_ends_the_process_with_its_code_unless_it_is_dropped() {
+        assert_eq!(run_alone("helper_that_is_late"), Some(7));
+        assert_eq!(run_alone("helper_that_is_in_time"), Some(0));
+    }
+
+    #[test]
+    fn bounded_memory_can_not_be_had_and_is_not_widened() {
+        assert_eq!(run_alone("helper_that_wants_memory"), Some(9));
+    }
+
+    #[test]
+    #[ignore = "ends its own process: a_deadline_ends_the_process_with_its_code_unless_it_is_dropped runs it"]
+    fn helper_that_is_late() {
+        let _deadline = Deadline::start(std::time::Duration::from_millis(1), 7, || {}).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(600));
+    }
+
+    #[test]
+    #[ignore = "counterpart of helper_that_is_late, run with it"]
+    fn helper_that_is_in_time() {
+        drop(Deadline::start(std::time::Duration::from_millis(50), 7, || {}).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+
+    #[test]
+    #[ignore = "bounds its own process: bounded_memory_can_not_be_had_and_is_not_widened runs it"]
+    fn helper_that_wants_memory() {
+        bound_memory(1 << 30);
+        bound_memory(1 << 40);
+        let mut bytes: Vec<u8> = Vec::new();
+        let enough = bytes.try_reserve_exact(64 << 20).is_ok();
+        let more = Vec::<u8>::new().try_reserve_exact(2 << 30).is_ok();
+        std::process::exit(if enough && !more { 9 } else { 1 });
+    }
 }

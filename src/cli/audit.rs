@@ -1,8 +1,9 @@
 //! `gently audit`: checks a ledger, or one session of it, and says what it found.
 //!
 //! Exit codes: 0 consistent and complete, with `--since` of what is new, and no line signed by nobody; 1 not, or a
-//! required answer is not *yes*; 2 could not look, which includes that there is nothing to check. 0 without `--require`
-//! says nothing about time, uniqueness or whose key.
+//! required answer is not *yes*, or what the caller has kept of this ledger (a receipt, a tree head, an earlier copy, a
+//! position) says otherwise; 2 could not look, which includes that there is nothing to check. 0 without `--require` says
+//! nothing about time, uniqueness or whose key.
 
 mod bracket;
 mod check;
@@ -22,6 +23,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use crate::govern::sanitize::redact;
 use crate::record::block::Network;
@@ -65,9 +67,6 @@ pub struct VerifyArgs {
     /// a line, not-after:120
     #[arg(long, value_name = "ANSWER[:LINE]", value_delimiter = ',', value_parser = read_required)]
     require: Vec<Required>,
-    /// A test network whose blocks are to count: testnet4, signet or regtest
-    #[arg(long, value_name = "NAME")]
-    network: Option<Network>,
     /// Check only what is new since a commit of main, or since the last check that found nothing wrong ('last')
     #[arg(long, value_name = "COMMIT|last")]
     since: Option<String>,
@@ -125,6 +124,9 @@ struct TargetArgs {
     /// given several times, the newest last
     #[arg(long, value_name = "KEY-OR-FILE")]
     signer: Vec<String>,
+    /// A test network whose blocks are to count: testnet4, signet or regtest
+    #[arg(long, value_name = "NAME")]
+    network: Option<Network>,
 }
 
 /// Runs the command on a home, or on what `--repo` names, and gives the exit code.
@@ -135,13 +137,28 @@ pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err:
         AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
         AuditCommand::Session(args) => Target::find(&args.target, home).and_then(|target| {
-            let report = target.report(Terms::default())?;
+            let report = target.report(Terms { network: args.target.network, ..Terms::default() })?;
             let known = !report.sessions_of(&args.prefix).is_empty() || args.target.repo.is_some();
             let named = if known { None } else { home.and_then(|home| session_around(home, &args.prefix)) };
             Ok(run_session(&report, named.as_deref().unwrap_or(&args.prefix), args.target.json, out, err))
         }),
     };
-    checked.unwrap_or_else(|error| warn(err, &format!("gently audit: {error}\n"), COULD_NOT_LOOK))
+    let json = match &command {
+        AuditCommand::Check(args) => args.json,
+        AuditCommand::Verify(args) => args.target.json,
+        AuditCommand::Session(args) => args.target.json,
+    };
+    checked.unwrap_or_else(|error| not_looked(&format!("gently audit: {error}\n"), json, out, err))
+}
+
+/// Says why nothing could be judged: in words, and with `--json` as an object, too.
+fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let words = redact(words).clean;
+    if json {
+        let why = words.as_str().trim_start_matches("gently audit: ").trim_start_matches("gently audit check: ");
+        say(out, &format!("{}\n", json!({"error": why.trim_end(), "exit": COULD_NOT_LOOK})), COULD_NOT_LOOK);
+    }
+    say(err, words.as_str(), COULD_NOT_LOOK)
 }
 
 fn run_verify(
@@ -167,11 +184,12 @@ fn run_verify(
     };
     let shown = !args.quiet && !args.target.json;
     let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
-    let (policy_of, network) = (policy.as_ref(), args.network);
+    let (policy_of, network) = (policy.as_ref(), args.target.network);
     let terms = Terms { since, policy: policy_of, heads: &heads, receipts: &receipts, network, ..Terms::default() };
     let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
     outside::same_log(&report, &heads)?;
     for finding in target.copy().map(Copy::moved_back).transpose()?.unwrap_or_default() {
+        report.contradicted_by.insert(format!("{} as an earlier check saw it", finding.place));
         report.found(finding);
     }
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
@@ -190,11 +208,11 @@ fn run_verify(
         false => render::text(&report),
     };
     let unmet = required::unmet(&args.require, &report);
-    let code = say(out, &text, if report.holds() && unmet.is_none() { FINE } else { FOUND });
-    Ok(match unmet {
-        Some(words) if code == FOUND => warn(err, &words, code),
-        _ => code,
-    })
+    let otherwise = render::contradicted(&report);
+    let fine = report.holds() && otherwise.is_none() && unmet.is_none();
+    let code = say(out, &text, if fine { FINE } else { FOUND });
+    let words = otherwise.into_iter().chain(unmet).collect::<String>();
+    Ok(if code == FOUND && !words.is_empty() { warn(err, &words, code) } else { code })
 }
 
 /// Says what is fetched, before it takes its time.
@@ -236,8 +254,8 @@ fn session_around(home: &Path, text: &str) -> Option<String> {
 fn run_session(report: &Report, prefix: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let session = match report.sessions_of(prefix).as_slice() {
         [session] => *session,
-        [] => return warn(err, &render::unknown_session(report, prefix), COULD_NOT_LOOK),
-        several => return warn(err, &render::ambiguous_session(prefix, several), COULD_NOT_LOOK),
+        [] => return not_looked(&render::unknown_session(report, prefix), json, out, err),
+        several => return not_looked(&render::ambiguous_session(prefix, several), json, out, err),
     };
     let text = if json { render::session_json(report, session) } else { render::session_text(report, session) };
     say(out, &text, if session.chain_valid && session.all_verified { FINE } else { FOUND })

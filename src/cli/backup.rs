@@ -104,6 +104,9 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     if !holds(&report) {
         say_report(&report);
         say("nothing was taken over: the ledger does not hold together, or is not signed by this home's key");
+        if args.from.is_none() {
+            say("if somebody pushed to ledger.git or changed it: gently audit rebuild names what, and what to do");
+        }
         return Ok(NEGATIVE);
     }
     let newer = Newer::read(&repository, log.as_deref())?;

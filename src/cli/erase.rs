@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::govern::sanitize::redact;
 use crate::record::time::Seconds;
 use crate::recorder::{Erased, Erasure};
-use crate::store::Read;
+use crate::store::{ExchangeRow, Find as _, Read as _};
 
 use super::args::EraseArgs;
 use super::screen::quiet;
@@ -31,7 +31,10 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
         let (exchanges, artifacts) = match id.contains(':') {
             true => (Vec::new(), vec![id.clone()]),
             false => match find::exchange(&opened.store, id) {
-                Ok(exchange) => (vec![exchange.exchange_id], Vec::new()),
+                Ok(exchange) => {
+                    say(&named(&opened, &exchange)?);
+                    (vec![exchange.exchange_id], Vec::new())
+                }
                 // The name of a thread is a text, too.
                 Err(other) => match find::thread(&opened.store, id) {
                     Ok(thread) if thread.number > 0 => (Vec::new(), vec![thread.thread.to_string()]),
@@ -78,6 +81,13 @@ pub async fn some_that_is_due(opened: &Opened) {
         }
         Err(e) => say(&format!("what is older than {days} days could not be erased: {e}")),
     }
+}
+
+/// Which exchange that is, without a word of it.
+fn named(opened: &Opened, exchange: &ExchangeRow) -> Result<String, WireError> {
+    let session = opened.store.sessions_like(&exchange.session.to_string(), 1)?.pop();
+    let session = session.map_or_else(String::new, |row| format!(" of session {}", row.id.short16()));
+    Ok(format!("prompt {}{session}, to {}", exchange.seq, quiet(&exchange.model)))
 }
 
 async fn erase(opened: &Opened, what: Erasure) -> Result<Erased, WireError> {

@@ -2,8 +2,8 @@
 //!
 //! | typed | means |
 //! |---|---|
-//! | `last` | the newest session, or the newest exchange |
-//! | `interaction-3`, `prompt-3` | that prompt of the newest session |
+//! | `last` | the session used last, or the newest exchange |
+//! | `interaction-3`, `prompt-3` | that prompt of the session used last |
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
 //! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
 
@@ -175,8 +175,13 @@ fn unknown(what: &'static str, text: &str, hint: impl Into<String>) -> FindError
     FindError::Unknown { what, text: text.to_owned(), hint: hint.into() }
 }
 
+/// The session that was used last: that of the newest exchange, unless one was opened and nothing asked in it yet.
 fn newest_session(store: &dyn Find) -> Result<SessionRow, FindError> {
-    store.newest_session()?.ok_or_else(|| unknown("session", "last", "there is none yet: gently ask"))
+    let opened = store.newest_session()?.ok_or_else(|| unknown("session", "last", "there is none yet: gently ask"))?;
+    match store.newest_exchange()?.filter(|newest| opened.prompts > 0 && newest.session != opened.uuid) {
+        None => Ok(opened),
+        Some(newest) => Ok(store.sessions_like(&newest.session.to_string(), 1)?.pop().unwrap_or(opened)),
+    }
 }
 
 fn by_prefix(store: &dyn Find, prefix: &str) -> Result<SessionRow, FindError> {

@@ -2,7 +2,7 @@
 //!
 //! The hooks themselves (`hooks/`) are a line of shell that execs these.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -193,10 +193,9 @@ fn pre_receive(signer: &str) -> Result<u8, String> {
     let repository = Repository::open(&overlay.repository()).map_err(|e| e.to_string())?;
     let mut refusals = growth(&git_dir, &repository, &known, &updates)?;
     if refusals.is_empty() {
+        // A note that proves less may be one that proves nothing: both are said.
         refusals = fewer_notes(&repository, &known, &updates)?;
-    }
-    if refusals.is_empty() {
-        refusals = findings(&overlay.repository(), pinned)?;
+        refusals.extend(findings(&overlay.repository(), pinned)?);
     }
     Ok(verdict(refusals))
 }
@@ -224,8 +223,15 @@ fn fewer_notes(
     let mut refusals = Vec::new();
     for name in [NOTES_OTS, NOTES_WITNESS] {
         let moved = updates.iter().find(|update| update.name == name).and_then(|update| update.new);
-        let (Some(old), Some(new)) = (known.get(name), moved) else { continue };
         let read = |tip: &Oid| repository.notes(tip).map_err(|e| format!("{name} at {tip}: {}", e.actual()));
+        let (old, new) = match (known.get(name), moved) {
+            (Some(old), Some(new)) => (old, new),
+            (None, Some(new)) if read(&new)?.is_empty() => {
+                refusals.push(format!("{name} would begin without a note, and be in the way of the ledger's own"));
+                continue;
+            }
+            _ => continue,
+        };
         let (before, after) = (read(old)?, read(&new)?);
         for (commit, blob) in before {
             match after.get(&commit) {
@@ -240,22 +246,26 @@ fn fewer_notes(
     Ok(refusals)
 }
 
-fn is_block(leaf: &&Leaf<'_>) -> bool {
-    matches!(leaf.attestation, Attestation::Bitcoin { .. })
+/// What a note proves to whoever can check it: its signature lines, or the messages that blocks attest, as text.
+fn proves(repository: &Repository, name: &str, id: &Oid) -> Result<BTreeSet<String>, String> {
+    let bytes = repository.blob(id).map_err(|e| format!("{name}, note {id}: {}", e.actual()))?;
+    if name == NOTES_WITNESS {
+        let text = String::from_utf8_lossy(&bytes);
+        return Ok(text.lines().filter(|line| line.starts_with(SIGNATURE)).map(str::to_owned).collect());
+    }
+    let Ok(proof) = Proof::read(&bytes) else { return Ok(BTreeSet::new()) };
+    let leaves = proof.leaves().unwrap_or_default();
+    let attested = |leaf: &Leaf<'_>| match leaf.attestation {
+        Attestation::Bitcoin { height } => Some(format!("{height} {}", hex::encode(&leaf.message))),
+        _ => None,
+    };
+    Ok(leaves.iter().filter_map(attested).collect())
 }
 
-/// Whether a note says less than another: fewer blocks that attest, or fewer signature lines.
+/// Whether a note lacks something that another proves. As many lines of rubbish in the place of good ones are no match:
+/// a host has no list of witnesses to tell them apart, so each line that was there has to stay.
 fn less(repository: &Repository, name: &str, old: &Oid, new: &Oid) -> Result<bool, String> {
-    let weight = |id: &Oid| -> Result<usize, String> {
-        let bytes = repository.blob(id).map_err(|e| format!("{name}, note {id}: {}", e.actual()))?;
-        Ok(if name == NOTES_WITNESS {
-            String::from_utf8_lossy(&bytes).lines().filter(|line| line.starts_with(SIGNATURE)).count()
-        } else {
-            let leaves = |proof: &Proof| proof.leaves().map_or(0, |leaves| leaves.iter().filter(is_block).count());
-            Proof::read(&bytes).as_ref().map_or(0, leaves)
-        })
-    };
-    Ok(weight(new)? < weight(old)?)
+    Ok(!proves(repository, name, old)?.is_subset(&proves(repository, name, new)?))
 }
 
 fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String> {

@@ -42,8 +42,12 @@ pub use super::wire_error::WireError;
 
 /// The wall clock, in whole seconds; refuses what the format can't hold.
 pub fn clock() -> Result<Seconds, WireError> {
+    seconds_at(std::time::SystemTime::now())
+}
+
+fn seconds_at(now: std::time::SystemTime) -> Result<Seconds, WireError> {
     // Not by a calendar's library: those panic before 1970.
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let since = now.duration_since(std::time::UNIX_EPOCH);
     since.ok().and_then(|since| Seconds::new(since.as_secs()).ok()).ok_or(WireError::Clock)
 }
 
@@ -303,4 +307,20 @@ pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, WireErr
 /// The explorers of a configuration, whatever its mode.
 pub fn explorers(config: &Config, network: Network) -> Result<Vec<Esplora>, WireError> {
     config.anchor.esplora.iter().map(|address| Ok(Esplora::new(address, network)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn a_clock_outside_the_format_is_refused_and_nothing_panics() {
+        let year_10000 = UNIX_EPOCH + Duration::from_secs(253_402_300_800);
+        assert_eq!(seconds_at(year_10000 - Duration::from_secs(1)).unwrap().to_string(), "9999-12-31T23:59:59Z");
+        for wrong in [UNIX_EPOCH - Duration::from_nanos(1), UNIX_EPOCH - Duration::from_secs(1 << 33), year_10000] {
+            assert!(matches!(seconds_at(wrong), Err(WireError::Clock)), "{wrong:?}");
+        }
+    }
 }

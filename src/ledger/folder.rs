@@ -16,6 +16,9 @@ const ALTERNATES: u64 = 64 << 10;
 
 /// The repository's own folder: here, or in `.git`.
 pub(super) fn find(path: &Path) -> Result<PathBuf, String> {
+    if path.symlink_metadata().is_err() {
+        return Err("there is nothing at this path".to_owned());
+    }
     let there =
         |dir: &PathBuf| ["objects", "refs", "HEAD"].iter().all(|part| dir.join(part).symlink_metadata().is_ok());
     [path.to_owned(), path.join(".git")].into_iter().find(there).ok_or_else(|| {

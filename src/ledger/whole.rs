@@ -45,16 +45,4 @@ impl Ledger {
             found.is_some_and(|found| found.kind == Kind::Commit && id_of(Kind::Commit, found.data) == id.to_gix())
         })
     }
-
-    /// Whether `old` is on the first-parent way back from `new`; false as well when a commit of it is missing.
-    pub fn leads_back_to(&self, new: Oid, old: Oid) -> bool {
-        let mut next = Some(new);
-        while let Some(id) = next {
-            if id == old {
-                return true;
-            }
-            next = self.parents(id).ok().and_then(|parents| parents.first().copied());
-        }
-        false
-    }
 }

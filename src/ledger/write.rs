@@ -161,6 +161,9 @@ impl Ledger {
 
     /// Opens a ledger; refuses what is not a bare repository with SHA-1 objects.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        if path.symlink_metadata().is_err() {
+            return Err(git("open the repository", path, &"there is nothing at this path"));
+        }
         let repo = gix::open_opts(path, gix::open::Options::isolated().open_path_as_is(true))
             .map_err(|e| git("open the repository", path, &e))?;
         Self::over(repo)

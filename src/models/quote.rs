@@ -53,6 +53,9 @@ fn without_key(text: &str, key: &str) -> String {
     if key.is_empty() {
         return text.to_owned();
     }
+    if key.chars().count() < KEY_RUN {
+        return without_word(text, key);
+    }
     let text = text.replace(key, REMOVED);
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -66,6 +69,23 @@ fn without_key(text: &str, key: &str) -> String {
         }
         rest = after;
     }
+    kept
+}
+
+/// Removes a key where it is a word by itself: local servers are content with a letter, which is in many words.
+fn without_word(text: &str, key: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, _) in text.match_indices(key) {
+        let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let alone = !is_part(text[..at].chars().next_back()) && !is_part(text[at + key.len()..].chars().next());
+        if alone {
+            kept.push_str(&text[from..at]);
+            kept.push_str(REMOVED);
+            from = at + key.len();
+        }
+    }
+    kept.push_str(&text[from..]);
     kept
 }
 
@@ -102,5 +122,10 @@ mod tests {
         let long = quote(&"é ".repeat(100_000), None);
         assert_eq!((long.chars().count(), long.ends_with('…')), (MAX_QUOTE, true));
         assert_eq!(quote("ab", Some("")), "ab");
+        // A key of a letter, as people give to a server of their own.
+        assert_eq!(
+            quote("key x of text/html does not exist: 'x'", Some("x")),
+            "key [removed] of text/html does not exist: '[removed]'"
+        );
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::govern::sanitize::Clean;
+use crate::govern::sanitize::{Clean, SANITIZE_POLICY};
 use crate::record::canon;
 use crate::record::commitment::Salt;
 use crate::record::context::event::Kind;
@@ -26,7 +26,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Find, StoreError};
 
 use super::draft::Draft;
-use super::keeping::{CONTENT_POLICY, SANITIZE_POLICY, settle};
+use super::keeping::{CONTENT_POLICY, settle};
 use super::numbers::forget_tags;
 use super::{Recorder, RecorderError};
 

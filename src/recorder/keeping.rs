@@ -29,8 +29,6 @@ use super::draft::Draft;
 
 /// The kind of the artifact that says what is kept from its line on.
 pub const CONTENT_POLICY: &str = "content_policy";
-/// The kind of the artifact that says what the sanitizer leaves by the home's own list, from its line on.
-pub const SANITIZE_POLICY: &str = "sanitize_policy";
 
 /// What is kept of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,8 +151,8 @@ pub(super) fn settle(draft: &mut Draft<'_>, now: Seconds) -> Result<Keeping, Rec
 /// and its digest. Without such an artifact there was no list. The entries themselves stay in the configuration.
 fn settle_exemptions(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
     let exempt = sanitize::in_force().exemptions();
-    let content = json!({"allow": exempt.count, "sha256": Hash32::from_bytes(exempt.digest).to_string()});
-    let newest = draft.tx.newest_artifact(SANITIZE_POLICY)?;
+    let content = exempt.content();
+    let newest = draft.tx.newest_artifact(sanitize::SANITIZE_POLICY)?;
     let known = match &newest {
         None => exempt.count == 0,
         Some(newest) => {
@@ -164,8 +162,9 @@ fn settle_exemptions(draft: &mut Draft<'_>, now: Seconds) -> Result<(), Recorder
         }
     };
     if !known {
-        let id = format!("{SANITIZE_POLICY}-{}", draft.head.hash.short16());
-        let doc = ArtifactDoc { content, format: Format, id, kind: SANITIZE_POLICY.to_owned() };
+        let kind = sanitize::SANITIZE_POLICY.to_owned();
+        let id = format!("{kind}-{}", draft.head.hash.short16());
+        let doc = ArtifactDoc { content, format: Format, id, kind };
         let salt = draft.told.salt("gently/1/sanitize_policy/", &draft.head.lines.to_be_bytes());
         draft.artifact(now, None, &doc, salt)?;
     }

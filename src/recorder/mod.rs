@@ -73,7 +73,7 @@ pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstone_of};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
-pub use keeping::{CONTENT_POLICY, Keeping, SANITIZE_POLICY};
+pub use keeping::{CONTENT_POLICY, Keeping};
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
 pub use rebuild::{Difference, Lost, Rebuilt, look as look_for_losses, rebuild};

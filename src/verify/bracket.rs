@@ -277,8 +277,8 @@ impl Checker<'_> {
             let waiting = pending.trim_start_matches("; ");
             return not_checked(format!("{waiting} yet{older}"));
         }
-        let plain = if self.history.plain {
-            "; a plain clone has none: git fetch origin '+refs/notes/*:refs/notes/*'"
+        let plain = if self.history.plain && self.history.notes.is_empty() {
+            "; a plain clone leaves out what its origin may have: git fetch origin '+refs/notes/*:refs/notes/*'"
         } else {
             ""
         };

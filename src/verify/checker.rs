@@ -255,6 +255,7 @@ impl<'a> Checker<'a> {
         if let Some(misfit @ Misfit::Rewritten { commit, .. }) = misfit {
             let expected = format!("commit {commit} among the first parents");
             self.findings.add(Question::Unique, None, MAIN, expected, misfit.to_string());
+            self.findings.contradicted("the position of an earlier check");
         }
     }
 

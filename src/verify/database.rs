@@ -364,8 +364,9 @@ impl Checker<'_> {
     }
 
     fn check_session_block(&mut self, place: &str, row: &SessionRow) {
-        // The private cache of blocks, which has its header, is no evidence: the ledger's own header is.
         let block = &row.anchor.block;
+        let hashed = row.anchor.header.map(|header| header.hash());
+        self.cell_opt(Some(row.id), place, "header", (block.height > 0).then_some(block.hash), hashed);
         let named = self.lines.blocks.get(&block.height).is_some_and(|hashes| hashes.contains(&block.hash));
         if !named {
             let actual = format!("block {} of height {}", block.hash, block.height);

@@ -84,6 +84,7 @@ impl Checker<'_> {
         let note = &met.kept.receipt.head;
         let mut find = |question, expected: String, actual: String| {
             self.findings.add(question, None, place.clone(), expected, actual);
+            self.findings.contradicted(&place);
         };
         if let Some(genesis) = &self.genesis
             && genesis.origin != note.origin

@@ -1,6 +1,6 @@
 //! What a check found: separate answers that are never mixed, and findings that name their place (format, section 11).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::read::ObjectFault;
 use crate::record::block::Network;
@@ -44,6 +44,7 @@ pub struct Findings {
     list: Vec<Finding>,
     counts: BTreeMap<(Option<Hash32>, Question), u64>,
     unlooked: BTreeMap<Question, u64>,
+    contradicted_by: BTreeSet<String>,
 }
 
 impl Findings {
@@ -61,6 +62,16 @@ impl Findings {
             let (place, expected, actual) = (place.into(), expected.into(), actual.into());
             self.list.push(Finding { question, place, expected, actual, session });
         }
+    }
+
+    /// Takes in that something which the caller has kept of this ledger says otherwise than the ledger.
+    pub fn contradicted(&mut self, by: impl Into<String>) {
+        self.contradicted_by.insert(by.into());
+    }
+
+    /// What the caller has kept that says otherwise.
+    pub(super) fn contradicted_by(&self) -> BTreeSet<String> {
+        self.contradicted_by.clone()
     }
 
     /// Takes in that something could not be looked at: the answer to the question is not *yes*.
@@ -102,6 +113,7 @@ impl Findings {
         for (question, count) in other.unlooked {
             *self.unlooked.entry(question).or_default() += count;
         }
+        self.contradicted_by.extend(other.contradicted_by);
         let free = MAX_FINDINGS.saturating_sub(self.list.len());
         self.list.extend(other.list.into_iter().take(free));
     }
@@ -245,6 +257,9 @@ pub struct Report {
     pub replayed: u64,
     /// Receipts that the log was held against.
     pub receipts: u64,
+    /// What the caller has kept of this ledger (receipts, tree heads, an earlier copy, where an earlier check ended) and
+    /// what says otherwise than the ledger. Whoever brings such a thing asks about it, so it is no pass by itself.
+    pub contradicted_by: BTreeSet<String>,
     /// From where the next check can go on; none when something was found wrong, or the caller named a commit.
     pub position: Option<Position>,
 }

@@ -26,6 +26,7 @@ impl Checker<'_> {
         let entries = self.lines_checked();
         let sessions = self.session_reports();
         let chain_valid = answers.consistent.answer == Answer::Yes;
+        let contradicted_by = self.findings.contradicted_by();
         let (findings, more_findings) = std::mem::take(&mut self.findings).into_list();
         Report {
             genesis: self.genesis.as_ref().map(|genesis| genesis.genesis),
@@ -60,6 +61,7 @@ impl Checker<'_> {
             scope: self.scope,
             replayed: self.replayed,
             receipts: self.receipts,
+            contradicted_by,
             position,
         }
     }
@@ -74,19 +76,37 @@ impl Checker<'_> {
     }
 
     fn consistent(&self) -> Verdict {
-        self.broken(Question::Consistent).unwrap_or_else(|| {
-            let commits = counted(self.commits.values().sum(), "commit");
-            let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
-            let lines = counted(self.lines_checked(), "log line");
-            let erased = self.database.as_ref().map_or(0, |database| database.erased);
-            let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
-            let unkept = match self.database.as_ref().map_or(0, |database| database.unkept) {
-                0 => String::new(),
-                1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
-                n => format!(", the texts of {n} records are not kept and were not checked"),
-            };
-            Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"))
-        })
+        if let Some(mut broken) = self.broken(Question::Consistent) {
+            broken.reason.push_str(&self.clone_words());
+            return broken;
+        }
+        self.whole()
+    }
+
+    /// What helps where branches have no ref, as a clone of one branch leaves them.
+    fn clone_words(&self) -> String {
+        let refs = if self.history.plain { "remotes/origin" } else { "heads" };
+        match self.history.lost.len() {
+            0 => String::new(),
+            _ => format!(
+                "; no ref leads to some commits: if this is a clone of one branch, \
+                 git fetch origin '+refs/heads/*:refs/{refs}/*'"
+            ),
+        }
+    }
+
+    fn whole(&self) -> Verdict {
+        let commits = counted(self.commits.values().sum(), "commit");
+        let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
+        let lines = counted(self.lines_checked(), "log line");
+        let erased = self.database.as_ref().map_or(0, |database| database.erased);
+        let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
+        let unkept = match self.database.as_ref().map_or(0, |database| database.unkept) {
+            0 => String::new(),
+            1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
+            n => format!(", the texts of {n} records are not kept and were not checked"),
+        };
+        Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"))
     }
 
     /// Up to where the log was judged, with its time.
@@ -217,7 +237,13 @@ impl Checker<'_> {
             }
             match self.pinned.last() {
                 None => no(format!("unpinned: {how}; pin it with --signer")),
-                Some(newest) if *newest != key => no(format!("retired: the newest key of --signer is {newest}; {how}")),
+                Some(newest) if *newest != key => match self.keys.last() {
+                    Some(last) if last.key == *newest && last.after == Some(line) => no(format!(
+                        "retired: line {line} is the rotation to {newest}, which the old key signs; the next line is \
+                         signed by the new one; {how}"
+                    )),
+                    _ => no(format!("retired: the newest key of --signer is {newest}; {how}")),
+                },
                 Some(_) => Verdict::new(Answer::Yes, format!("{how}, pinned{}", self.root_words())),
             }
         })

@@ -146,7 +146,9 @@ impl Checker<'_> {
         }
         for given in self.outside.given {
             let cosigned = self.cosigned(&given.place, &given.note);
-            self.check_outside_head(&given.place, &given.note, cosigned.is_some_and(|by| !by.is_empty()));
+            if !self.check_outside_head(&given.place, &given.note, cosigned.is_some_and(|by| !by.is_empty())) {
+                self.findings.contradicted(&given.place);
+            }
         }
     }
 
@@ -178,11 +180,11 @@ impl Checker<'_> {
         self.keys.iter().any(|known| note.head.verify(&known.key))
     }
 
-    /// A tree head that somebody outside has is one of this log.
-    fn check_outside_head(&mut self, place: &str, note: &CosignedNote, by_witness: bool) {
+    /// A tree head that somebody outside has is one of this log; false when the log says otherwise.
+    fn check_outside_head(&mut self, place: &str, note: &CosignedNote, by_witness: bool) -> bool {
         let head = &note.head;
         if self.genesis.as_ref().is_none_or(|genesis| genesis.origin != head.origin) {
-            return;
+            return true;
         }
         let who = match (self.is_signed_here(note), by_witness) {
             (true, _) => "the ledger's key",
@@ -192,10 +194,11 @@ impl Checker<'_> {
         let count = self.lines.state.count();
         if head.size > count {
             let expected = format!("a log of {} lines, as {who} signed", head.size);
-            return self.findings.add(Question::Complete, None, place, expected, format!("{count} lines"));
+            self.findings.add(Question::Complete, None, place, expected, format!("{count} lines"));
+            return false;
         }
         match self.lines.sizes.roots.get(&head.size) {
-            Some((root, _)) if *root == head.root => {}
+            Some((root, _)) if *root == head.root => true,
             Some((root, _)) => {
                 let expected = format!("root {root}, that of the first {} lines here", head.size);
                 let actual = format!("root {}, signed by {who}: a second history", head.root);
@@ -204,8 +207,12 @@ impl Checker<'_> {
                     self.findings.add(Question::Consistent, None, place, expected.clone(), actual.clone());
                 }
                 self.findings.add(Question::Unique, None, place, expected, actual);
+                false
             }
-            None => self.outside.unjudged += 1,
+            None => {
+                self.outside.unjudged += 1;
+                true
+            }
         }
     }
 

@@ -92,6 +92,21 @@ fn the_drill_with_nothing_newer() {
     gently.ok(&["session", "close"]);
     gently.ok(&["audit", "verify"]);
     fsck(&gently);
+    // What was recorded before the backup goes by the ids it had, and the newest session by `last`.
+    let sessions = gently.run(&["session", "list", "--json"], &[]).json();
+    let sessions = sessions.as_array().unwrap();
+    assert_eq!(sessions.len(), 2);
+    let exported = |name: &str| gently.beside(name).display().to_string();
+    for (n, session) in sessions.iter().enumerate() {
+        let id = session["session"].as_str().unwrap();
+        assert!(log.contains(id), "{id} is of before the backup");
+        for whole in [id, &id[..12]] {
+            gently.ok(&["session", "show", whole]);
+            gently.ok(&["audit", "session", whole]);
+        }
+        gently.ok(&["audit", "export", id, &exported(&format!("export{n}"))]);
+    }
+    gently.ok(&["audit", "export", "last", &exported("newest")]);
 }
 
 #[test]

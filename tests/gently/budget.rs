@@ -12,12 +12,18 @@ use tempfile::TempDir;
 
 /// Kilobytes of address space that a check may take.
 const MEMORY_KB: u64 = 600_000;
-/// How long a check may take.
-const WITHIN: Duration = Duration::from_secs(60);
+/// Seconds of processor time that a check may take; on an idle machine it takes no longer.
+const SECONDS: u64 = 60;
+/// After so long something is waited for; beside other tests a check takes longer than its processor time.
+const WITHIN: Duration = Duration::from_secs(900);
 
 fn gently() -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -v {MEMORY_KB}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_gently")]);
+    command.args([
+        "-c",
+        &format!("ulimit -v {MEMORY_KB}; ulimit -t {SECONDS}; exec \"$0\" \"$@\""),
+        env!("CARGO_BIN_EXE_gently"),
+    ]);
     command.env("GENTLY_ANCHOR_MODE", "off").env("GENTLY_MODEL_DEFAULT", "observer").stdin(Stdio::null());
     command
 }
@@ -217,7 +223,6 @@ fn a_tree_of_notes_has_two_levels_and_one_note_for_each_commit() {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn a_log_of_nothing_is_refused_soon() {
     let stranger = Stranger::new();
     let log = stranger.dir.path().join("log");
@@ -232,7 +237,7 @@ fn a_log_of_nothing_is_refused_soon() {
     let (code, words) = stranger.check(Some(&log));
     // Behind the last signed line nobody signed them: they are counted, and nothing in them counts.
     assert_eq!(code, 1, "{words}");
-    assert!(words.contains("41943040 lines"), "{words}");
+    assert!(words.contains("lines 9 to 41943048 are signed by nobody"), "{words}");
 }
 
 fn pipe(path: &Path) {

@@ -5,6 +5,8 @@ use std::fs;
 use serde_json::Value;
 
 use crate::at_hand::AtHand;
+use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
 
 fn lines(home: &AtHand, arguments: &[&str]) -> Vec<Value> {
     let done = home.run(&[&["log", "--json"], arguments].concat());
@@ -229,4 +231,31 @@ fn without_a_home_nothing_is_made() {
         assert!(home.refused(arguments, 2).contains("no home"), "{arguments:?}");
     }
     assert!(!home.root.exists());
+}
+
+/// Each model has a session of its own. What `ask` has just called `interaction-2` is what the next command takes.
+#[test]
+fn a_number_and_last_are_of_the_session_that_was_used_last() {
+    let server = ModelServer::start(Behaviour::Says("yes".to_owned()));
+    let base = server.base_url();
+    let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off"), ("GENTLY_MODEL_BASE_URL", &base)]);
+    let ask = |model: &str| person.gently(&["ask", "--json", "--model", model, "What is it?"]).exits(0).json();
+    ask("openai/a");
+    for _ in 0..2 {
+        ask("openai/b");
+    }
+    let asked = ask("openai/a");
+    assert_eq!(asked["interaction"], "interaction-2");
+    for typed in ["interaction-2", "last", "last/2"] {
+        assert_eq!(person.gently(&["show", typed, "--json"]).exits(0).json()["exchange"], asked["exchange"], "{typed}");
+    }
+    let shown = person.gently(&["session", "show", "last", "--json"]).exits(0).json();
+    assert_eq!(shown["session"], asked["session"]);
+    // One that was opened since, and in which nothing was asked, is the last one.
+    let opened = person.gently(&["session", "open", "--model", "openai/c", "--json"]).exits(0).json();
+    let shown = person.gently(&["session", "show", "last", "--json"]).exits(0).json();
+    assert_eq!(shown["session"], opened["session"]);
+    let erased = person.gently(&["erase", "last"]).exits(0);
+    assert!(erased.out.contains(asked["exchange"].as_str().unwrap()), "{erased:?}");
+    assert!(erased.err.contains("prompt 2 of session ") && erased.err.contains("to openai/a"), "{erased:?}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gently::record::block::{Header, Network};
-use gently::record::commitment::{Role, Scheme};
+use gently::record::commitment::{Opening, Role, Scheme, commit_with_key};
 use gently::record::hash::Hash32;
 use gently::record::opening::{More, OpeningFile};
 use gently::record::signature::PublicKey;
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::opening::both;
 use crate::opening_forge::{Forge, NOW, mined, note_by, ots, public};
+use crate::opening_time::cosign;
 use crate::opening_vectors::vectors;
 
 const DAY: u64 = 86_400;
@@ -168,6 +169,50 @@ fn a_commitment_opens_as_one_text() {
         let mut changed = file;
         twin.stamp(&mut changed, 9, (102, NOW + 3000));
         costs(&changed, &[About::Consistent, About::NotAfter]);
+    }
+}
+
+/// What the outer hash of an HMAC begins with, and a text, ground until the hash inside is spelled in UTF-8: then all
+/// that HMAC hashes last is a text, too, and its SHA-256 is the same commitment. It takes a hundred million tries.
+const GROUND: (&[u8; 32], &str) = (b"Two texts by one commitment? No.", "I agree to all of it, reference 120518441");
+
+/// The key, and the other text.
+fn ground() -> (Hash32, String) {
+    let key = GROUND.0.map(|byte| byte ^ 0x5c);
+    let inner = [&key.map(|byte| byte ^ 0x36)[..], &[0x36; 32], GROUND.1.as_bytes()].concat();
+    let outer = [&GROUND.0[..], &[0x5c; 32], Hash32::digest(&inner).as_bytes()].concat();
+    (Hash32::from_bytes(key), String::from_utf8(outer).unwrap())
+}
+
+/// One commitment that really is of two texts, one by each scheme: the ledger's own scheme says which it is.
+#[test]
+fn a_commitment_that_is_of_two_texts_opens_as_one() {
+    let ((key, other), text) = (ground(), GROUND.1);
+    assert_eq!(Hash32::digest(other.as_bytes()), commit_with_key(key, text.as_bytes()));
+    let of = |scheme: Scheme| {
+        let mut forge = Forge::new(Network::Regtest, scheme, NOW);
+        forge.prompt_key = Some(key);
+        let prompt = if scheme == Scheme::Sha256 { other.as_str() } else { text };
+        forge.start(Some((mined([1; 32], NOW - 600), 100, Network::Regtest)), NOW + 10);
+        forge.turn(prompt, Some("Noted"), NOW + 20).other(NOW + 30);
+        forge.file(&[(1, Role::Prompt)])
+    };
+    let (salted, plain) = (of(Scheme::HmacSha256), of(Scheme::Sha256));
+    assert_eq!(salted.openings[0].commitment, plain.openings[0].commitment);
+    for (honest, twin) in [(&salted, &plain), (&plain, &salted)] {
+        costs(honest, &[]);
+        // The other text, as the other scheme opens it.
+        let mut changed = honest.clone();
+        changed.openings[0] = Opening { session_id: honest.openings[0].session_id.clone(), ..twin.openings[0].clone() };
+        costs(&changed, &[About::Commitment]);
+        // Under a genesis of the other scheme: its document; its line, too, which is under another root; that root
+        // instead of the first.
+        changed.documents[0] = twin.documents[0].clone();
+        costs(&changed, &[About::Consistent, About::Commitment, About::TreeHead]);
+        changed.lines[0] = twin.lines[0].clone();
+        costs(&changed, &[About::Consistent]);
+        changed.head = twin.head.clone();
+        costs(&changed, &[About::Consistent]);
     }
 }
 
@@ -347,6 +392,28 @@ fn not_after_is_never_before_not_before_nor_before_the_line() {
         let mut file = forge.file(&[(seq, Role::Response)]);
         forge.stamp(&mut file, 6, (102, NOW + 100));
         costs(&file, no);
+    }
+}
+
+/// A witness may have seen a tree before the block that the session names by its header's time: then he shows no time.
+#[test]
+fn what_witnesses_saw_is_not_before_the_sessions_block() {
+    // A line may be up to two hours before the time in its block's header.
+    let mined_at = NOW + 7000;
+    let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
+    forge.start(Some((mined([1; 32], mined_at), 100, Network::Regtest)), NOW + 10);
+    forge.turn("When?", Some("Now"), NOW + 20);
+    let dir = tempfile::tempdir().unwrap();
+    let (path, policy) = (dir.path().join("opening"), dir.path().join("policy"));
+    for (seen, not_after) in [(NOW + 30, "not checked"), (mined_at - 1, "not checked"), (mined_at, "yes")] {
+        let mut file = forge.file(&[(1, Role::Response)]);
+        let (head, key) = cosign(&file.head, 1, seen);
+        file.head = head;
+        std::fs::write(&path, file.print().unwrap()).unwrap();
+        std::fs::write(&policy, format!("witness a {key}\nquorum a\n")).unwrap();
+        let (code, facts) = both(&path, &["--network", "regtest", "--policy", policy.to_str().unwrap()]);
+        let said = ["cosigned_by", "not_before", "not_after"].map(|about| facts["answers"][about].as_str().unwrap());
+        assert_eq!((code, said), (0, ["yes", "yes", not_after]), "{seen}: {facts:#}");
     }
 }
 

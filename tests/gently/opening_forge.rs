@@ -7,7 +7,7 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use gently::record::block::{Block, Header, Network, Source};
 use gently::record::canon;
 use gently::record::chain::{chain_entry, session_close_hash, session_id};
-use gently::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
+use gently::record::commitment::{Opening, Role, Salt, Scheme, commit_with_key, opening_key};
 use gently::record::documents::{AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags};
 use gently::record::entry::{Event, Line};
 use gently::record::hash::Hash32;
@@ -26,12 +26,13 @@ pub fn at(seconds: u64) -> Seconds {
     Seconds::new(seconds).unwrap()
 }
 
-/// A turn: its texts, its salt.
+/// A turn: its texts, its salt, and the key that opens its prompt when that is none of the salt's.
 #[derive(Clone)]
 struct Turn {
     prompt: String,
     response: Option<String>,
     salt: Salt,
+    prompt_key: Option<Hash32>,
 }
 
 #[derive(Clone)]
@@ -48,6 +49,8 @@ pub struct Forge {
     height: u32,
     /// Which model answers.
     pub model: String,
+    /// The key that opens prompts from now on: nobody sees that no salt gives it.
+    pub prompt_key: Option<Hash32>,
 }
 
 fn key(seed: u8) -> SigningKey {
@@ -99,6 +102,7 @@ impl Forge {
             answers: 0,
             height: 0,
             model: "honest-1b".to_owned(),
+            prompt_key: None,
         };
         let record = canon::digest(&genesis).unwrap();
         forge.line(time, None, Event::Genesis { record }, Some(Document::Genesis(genesis)));
@@ -145,8 +149,17 @@ impl Forge {
     }
 
     pub fn commitment(&self, seq: u64, role: Role) -> Hash32 {
+        let text = self.text(seq, role);
+        match self.genesis.commitments {
+            Scheme::HmacSha256 => commit_with_key(self.key_of(seq, role), text.as_bytes()),
+            Scheme::Sha256 => Hash32::digest(text.as_bytes()),
+        }
+    }
+
+    fn key_of(&self, seq: u64, role: Role) -> Hash32 {
         let turn = &self.turns[&seq];
-        commit(self.genesis.commitments, &turn.salt, role, self.text(seq, role).as_bytes())
+        let own = turn.prompt_key.filter(|_| role == Role::Prompt);
+        own.unwrap_or_else(|| opening_key(&turn.salt, role))
     }
 
     fn text(&self, seq: u64, role: Role) -> String {
@@ -162,7 +175,8 @@ impl Forge {
     pub fn turn(&mut self, prompt: &str, response: Option<&str>, time: u64) -> &mut Self {
         let seq = self.turns.len() as u64 + 1;
         let salt = Salt::new([u8::try_from(seq).unwrap(); 32]);
-        self.turns.insert(seq, Turn { prompt: prompt.to_owned(), response: response.map(str::to_owned), salt });
+        let (prompt, response) = (prompt.to_owned(), response.map(str::to_owned));
+        self.turns.insert(seq, Turn { prompt, response: response.clone(), salt, prompt_key: self.prompt_key });
         let session = Some(self.session);
         self.line(time, session, Event::Prompt { hash: self.commitment(seq, Role::Prompt), seq }, None);
         let (exchange, model) = (self.commitment(seq, Role::Exchange), self.model.clone());
@@ -273,7 +287,7 @@ impl Forge {
     }
 
     pub fn opening(&self, seq: u64, role: Role) -> Opening {
-        let key = opening_key(&self.turns[&seq].salt, role);
+        let key = self.key_of(seq, role);
         Opening {
             commitment: self.commitment(seq, role),
             format: Format,

@@ -711,3 +711,29 @@ fn a_restored_home_is_not_rebuilt_before_it_is_adopted() {
     assert!(home.refused(&["audit", "rebuild"], 2).contains("gently audit adopt"));
     assert!(!home.file("audit.log").exists());
 }
+
+/// What git itself tells to somebody who clones a home's own ledger: `git push` puts a commit of his on top.
+#[test]
+fn what_somebody_pushed_is_no_newer_history_and_the_named_way_out_works() {
+    let home = AtHand::new();
+    home.fine(&["ask", "before"]);
+    let ledger = home.file("ledger.git");
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&ledger).args(["-c", "user.name=x", "-c", "user.email=x@x"]).args(args);
+        let done = git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        assert!(done.status.success(), "{args:?} {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    let pushed = git(&["commit-tree", "-m", "hello", "-p", "main", "main^{tree}"]);
+    fs::write(ledger.join("refs/heads/main"), format!("{pushed}\n")).unwrap();
+    assert!(home.refused(&["ask", "after"], 3).contains("gently audit rebuild"));
+    let refused = home.refused(&["audit", "rebuild"], 1);
+    assert!(!refused.contains("--own") && refused.contains("mv ledger.git ledger.git.changed"), "{refused}");
+    let refused = home.refused(&["audit", "adopt", "--own"], 1);
+    assert!(refused.contains("gently audit rebuild"), "{refused}");
+    fs::rename(&ledger, home.file("ledger.git.changed")).unwrap();
+    home.fine(&["audit", "rebuild"]);
+    home.fine(&["ask", "after"]);
+    home.fine(&["audit", "verify"]);
+}

@@ -246,6 +246,15 @@ fn what_a_home_exempts_is_on_record_from_its_line_on() {
     let both = lists(&person);
     assert!(both.len() == 2 && both.iter().any(|list| list["allow"] == 0), "{both:?}");
     person.gently(&["audit", "verify"]).exits(0);
+    // A clean prompt that follows one with an exempted text, under each list: what can't be decided again under the list
+    // of now is not checked, and nothing fails.
+    for list in ["[\"hunter2hunter2\"]", "[]", "[\"another-word-of-the-manual\"]"] {
+        person.gently(&["config", "set", "sanitize.allow", list]).exits(0);
+        person.gently(&["ask", "--model", "openai/x", "What was that?"]).exits(0);
+        let replayed = person.gently(&["audit", "replay", "--all", "--json"]).exits(0).json();
+        assert_eq!(replayed["failures"], serde_json::json!([]), "{list}: {replayed:#}");
+        assert!(replayed.to_string().contains("[sanitize] allow have changed"), "{list}: {replayed:#}");
+    }
 }
 
 /// What a redaction of a text looks at, in bytes.

@@ -232,7 +232,6 @@ fn nothing_that_is_on_record_moves_anything() {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn what_was_typed_and_what_files_are_called_moves_nothing() {
     let person = Person::new();
     person.gently(&["init"]).exits(0);

@@ -271,7 +271,6 @@ fn expect(entry: &Value, says: &Verdict) {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn attacked_ledgers_get_the_same_answers_and_none_passes() {
     let (dir, index) = made("--ledgers");
     let mut results = Vec::new();
@@ -361,7 +360,6 @@ fn refused(name: &str, output: &Output) {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn the_script_reads_traps_under_a_budget() {
     let (dir, names) = resources();
     assert!(names.len() > 15);
@@ -379,7 +377,6 @@ fn the_script_reads_traps_under_a_budget() {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn gently_reads_traps_under_a_budget() {
     let (dir, names) = resources();
     for (name, opening) in names {

@@ -153,21 +153,24 @@ fn audit(home: Option<&Path>, args: &[&str]) -> (u8, String, String) {
     (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
 }
 
-/// A folder laid out as a home, around the honest ledger.
-fn home() -> Sample {
-    let sample = Sample::unpack("honest");
-    std::fs::copy(sample.log(), sample.dir.path().join("audit.log")).unwrap();
-    std::fs::copy(sample.checkpoint(), sample.dir.path().join("audit.checkpoint")).unwrap();
-    std::fs::create_dir(sample.dir.path().join("keys")).unwrap();
-    std::fs::copy(sample.folder.join("allowed_signers"), sample.dir.path().join("keys/allowed_signers")).unwrap();
-    sample
+/// Runs `gently audit COMMAND …` on a copy of a ledger: a home without its database would not pass.
+fn audit_copy(sample: &Sample, command: &[&str], rest: &[&str]) -> (u8, String, String) {
+    audit_log(sample, &sample.log(), command, rest)
+}
+
+/// The same with another log file.
+fn audit_log(sample: &Sample, log: &Path, command: &[&str], rest: &[&str]) -> (u8, String, String) {
+    let text = |path: &Path| path.display().to_string();
+    let (repository, log) = (text(&sample.repository()), text(log));
+    let (signers, checkpoint) = (text(&sample.folder.join("allowed_signers")), text(&sample.checkpoint()));
+    let copy = ["--repo", &repository, "--log", &log, "--checkpoint", &checkpoint, "--signer", &signers];
+    audit(None, &[command, &copy, rest].concat())
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn verify_prints_the_five_lines_then_answers_then_findings() {
-    let home = home();
-    let (code, out, err) = audit(Some(home.dir.path()), &["verify", "--require", "signed,not-before"]);
+    let copy = Sample::unpack("honest");
+    let (code, out, err) = audit_copy(&copy, &["verify"], &["--require", "signed,not-before"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(
@@ -204,19 +207,18 @@ fn verify_prints_the_five_lines_then_answers_then_findings() {
     assert_eq!(bounds("    Not after: "), 5);
     assert_eq!(lines[30..], ["database:    not at hand, so not checked", "checked:     verified from scratch"]);
 
-    let log = std::fs::read_to_string(home.log()).unwrap().replacen("reason:timeout", "reason:timeoux", 1);
-    std::fs::write(home.dir.path().join("audit.log"), log).unwrap();
-    let (code, out, _) = audit(Some(home.dir.path()), &["verify"]);
+    let log = std::fs::read_to_string(copy.log()).unwrap().replacen("reason:timeout", "reason:timeoux", 1);
+    let changed = copy.dir.path().join("changed.log");
+    std::fs::write(&changed, log).unwrap();
+    let (code, out, _) = audit_log(&copy, &changed, &["verify"], &[]);
     assert_eq!(code, 1);
     assert!(out.contains("Chain integrity: BROKEN"));
     assert!(out.contains("\nFinding 1 (consistent): audit.log line 14\n  expected: "), "{out}");
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn json_has_the_shape_of_the_issue() {
-    let home = home();
-    let (code, out, _) = audit(Some(home.dir.path()), &["verify", "--json"]);
+    let (code, out, _) = audit_copy(&Sample::unpack("honest"), &["verify"], &["--json"]);
     assert_eq!(code, 0);
     let value: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(value["entries"], 60);
@@ -272,6 +274,29 @@ fn somebody_elses_ledger_is_checked_without_a_home() {
     assert_eq!(err, "gently audit: required to be yes: signed by is not checked, not after is not checked\n");
 }
 
+/// What the answer tells to do makes the clone whole.
+#[test]
+fn a_clone_of_one_branch_names_the_command_that_fetches_the_others() {
+    let sample = Sample::unpack("honest");
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        let done =
+            git.env("GIT_CONFIG_GLOBAL", "/dev/null").current_dir(sample.dir.path()).args(args).output().unwrap();
+        assert!(done.status.success(), "{args:?} {}", String::from_utf8_lossy(&done.stderr));
+    };
+    for (name, bare) in [("plain", None), ("bare.git", Some("--bare"))] {
+        let clone = ["clone", "--quiet", "--single-branch", "--branch", "main"].into_iter().chain(bare);
+        git(&clone.chain(["ledger.git", name]).collect::<Vec<_>>());
+        let repository = sample.dir.path().join(name).display().to_string();
+        let (code, out, _) = audit(None, &["verify", "--repo", &repository]);
+        assert_eq!(code, 1, "{out}");
+        let refspec = out.split_once("git fetch origin '").unwrap().1.split('\'').next().unwrap();
+        git(&["-C", name, "fetch", "--quiet", "origin", refspec]);
+        let (code, out, _) = audit(None, &["verify", "--repo", &repository]);
+        assert_eq!(code, 0, "{out}");
+    }
+}
+
 #[test]
 fn where_nothing_can_be_looked_at_the_code_is_2() {
     let dir = tempfile::tempdir().unwrap();
@@ -300,10 +325,9 @@ fn where_nothing_can_be_looked_at_the_code_is_2() {
 }
 
 #[test]
-#[ignore = "second edition: not in step yet, see the open issue"]
 fn one_session_is_shown_by_its_first_digits() {
-    let home = home();
-    let (code, out, _) = audit(Some(home.dir.path()), &["session", "1b8a93f7"]);
+    let copy = Sample::unpack("honest");
+    let (code, out, _) = audit_copy(&copy, &["session", "1b8a93f7"], &[]);
     assert_eq!(code, 0);
     assert_eq!(
         out,
@@ -312,15 +336,15 @@ fn one_session_is_shown_by_its_first_digits() {
          Chain integrity: VALID\nAll hashes verified: YES\nNot before: it starts on no block\n\
          Not after: not proven: no OpenTimestamps proof of the log after its end\n"
     );
-    let (code, out, _) = audit(Some(home.dir.path()), &["session", "d2a1", "--json"]);
+    let (code, out, _) = audit_copy(&copy, &["session", "d2a1"], &["--json"]);
     assert_eq!(code, 0);
     let value: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(value["session"]["start_btc"], "829002");
     assert_eq!(value["session"]["all_hashes_verified"], true);
-    let (code, out, err) = audit(Some(home.dir.path()), &["session", "ffff"]);
+    let (code, out, err) = audit_copy(&copy, &["session", "ffff"], &[]);
     assert!(code == 2 && out.is_empty());
     assert!(err.contains("no session begins with 'ffff'") && err.contains("502de19db5cc537d"), "{err}");
-    let (code, _, err) = audit(Some(home.dir.path()), &["session", ""]);
+    let (code, _, err) = audit_copy(&copy, &["session", ""], &[]);
     assert!(code == 2 && err.contains("5 sessions begin with ''") && err.contains("404cfa6d"), "{err}");
 }
 

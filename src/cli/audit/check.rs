@@ -21,7 +21,7 @@ use crate::verify::{About, Answer, OpeningReport, Trust, Wanted, check_opening, 
 
 use super::outside::read_policy;
 use super::target::{TargetError, read_signers};
-use super::{COULD_NOT_LOOK, FINE, FOUND, say, warn};
+use super::{FINE, FOUND, not_looked, say, warn};
 
 /// Flags of `gently audit check`.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub struct CheckArgs {
     require: Vec<About>,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 fn read_about(text: &str) -> Result<About, String> {
@@ -63,7 +63,7 @@ fn read_about(text: &str) -> Result<About, String> {
 pub(super) fn run(args: &CheckArgs, out: &mut dyn std::io::Write, err: &mut dyn std::io::Write) -> u8 {
     let Given { file, pinned, policy, chain } = match read(args) {
         Ok(read) => read,
-        Err(why) => return warn(err, &format!("gently audit check: {why}\n"), COULD_NOT_LOOK),
+        Err(why) => return not_looked(&format!("gently audit check: {why}\n"), args.json, out, err),
     };
     let trust =
         Trust { pinned: pinned.as_deref(), policy: policy.as_ref(), chain: chain.as_ref(), network: args.network };

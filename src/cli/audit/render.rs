@@ -147,6 +147,12 @@ pub(super) fn cost(report: &Report) -> Option<String> {
     ))
 }
 
+/// What was kept of this ledger and says otherwise: a sentence of its own, as it fails without `--require`.
+pub(super) fn contradicted(report: &Report) -> Option<String> {
+    let by: Vec<&str> = report.contradicted_by.iter().map(String::as_str).collect();
+    (!by.is_empty()).then(|| format!("gently audit: what was kept of this ledger contradicts it: {}\n", by.join(", ")))
+}
+
 fn scope_json(report: &Report) -> Value {
     match &report.scope {
         Scope::Whole { misfit } => json!({
@@ -267,6 +273,7 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "texts_not_kept": report.unkept,
         "search": report.search,
         "receipts": report.receipts,
+        "contradicted_by": report.contradicted_by,
     })
 }
 

@@ -10,12 +10,14 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::config::Config;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::store::Read;
 use crate::store::sqlite::Sqlite;
 use crate::verify::replay::{Assertion, Fault, Outcome, Replay, ReplayError, Replayed, Trial};
 
+use super::super::sanitize::put_in_force;
 use super::super::screen::{counted, quiet};
 use super::super::wire::{self, WireError};
 use super::super::{FINE, NEGATIVE, could_not, find, print};
@@ -41,6 +43,8 @@ pub struct ReplayArgs {
 /// Does it.
 pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
     let home = wire::existing_home()?;
+    // What the home's own rules left in a text is left again.
+    put_in_force(&Config::load(home.root(), &wire::env)?)?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let other = match args.kernel.as_deref().map(|path| read_kernel(&store, path)).transpose() {

@@ -8,7 +8,7 @@ use crate::log::back::LinesBack;
 use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::recorder::{self, Paths};
+use crate::recorder::{self, Paths, RecorderError};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Head, Read, StoreError};
 
@@ -188,6 +188,10 @@ fn is_strange(found: &Ref, known: &BTreeSet<String>) -> bool {
 fn writer(store: &Sqlite, head: &Head, paths: &Paths) -> Check {
     match recorder::check(store, head, paths) {
         Ok(()) => Check::ok("writer", "would go on from here"),
+        // What a rebuild can't restore it names, with what to do.
+        Err(error @ (RecorderError::Disagree { .. } | RecorderError::Unapplied { .. })) => {
+            Check::fail("writer", format!("would refuse: {error}"), REBUILD)
+        }
         Err(error) => Check::fail("writer", format!("would refuse: {error}"), VERIFY),
     }
 }

@@ -29,6 +29,16 @@ pub struct Exemptions {
     pub digest: [u8; 32],
 }
 
+/// The kind of the artifact that says what the sanitizer leaves by the home's own list, from its line on.
+pub const SANITIZE_POLICY: &str = "sanitize_policy";
+
+impl Exemptions {
+    /// The content of that artifact: `{"allow": count, "sha256": digest}`.
+    pub fn content(&self) -> serde_json::Value {
+        serde_json::json!({"allow": self.count, "sha256": hex::encode(self.digest)})
+    }
+}
+
 impl Exempt {
     pub(super) fn read(entries: &[String]) -> Result<Self, RuleFault> {
         let mut list = Exempt::default();

@@ -38,7 +38,7 @@ use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
 pub use engine::{Choice, Engine};
-pub use exempt::Exemptions;
+pub use exempt::{Exemptions, SANITIZE_POLICY};
 pub use optional::{OPTIONAL, Optional};
 pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, unnumbered};
 pub use rules::RuleFault;

@@ -211,7 +211,7 @@ pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderEr
         match (place, here.ledger()) {
             (Place::At(id), _) if id == tip => {}
             (Place::At(id), Some(ledger)) if !behind.contains(&name) => {
-                return Err(elsewhere(ledger, name, id, tip).into());
+                return Err(elsewhere(ledger, head, name, (id, tip)).into());
             }
             _ => {
                 refs.insert(name, (place, tip));
@@ -232,10 +232,25 @@ fn place(ledger: &Ledger, name: &str) -> Result<Place, RecorderError> {
 }
 
 /// A ref that is at no commit which the database knows there.
-fn elsewhere(ledger: &Ledger, name: String, at: Oid, tip: Oid) -> Difference {
-    let next = if ledger.leads_back_to(at, tip) { database_is_older() } else { changed("ledger.git") };
+fn elsewhere(ledger: &Ledger, head: &Head, name: String, (at, tip): (Oid, Oid)) -> Difference {
+    let next = if goes_on(ledger, head, at, tip) { database_is_older() } else { changed("ledger.git") };
     let database = format!("commit {tip}");
     Difference { place: name, database, holder: "ledger.git", found: format!("commit {at}"), next }
+}
+
+/// Whether a commit is reached from the database's tip by commits of this ledger, the first of them by the key that the
+/// database knows. What somebody else pushed on top is no newer history.
+fn goes_on(ledger: &Ledger, head: &Head, at: Oid, tip: Oid) -> bool {
+    let Ok(repository) = Repository::open(ledger.path()) else { return false };
+    let mut next = at;
+    loop {
+        let Ok(commit) = repository.commit(&next) else { return false };
+        match commit.parents.first() {
+            Some(parent) if *parent == tip => return commit.is_signed_by(&head.signer),
+            Some(parent) => next = *parent,
+            None => return false,
+        }
+    }
 }
 
 /// Every ref but the notes is the database's, and points at a commit.

@@ -50,7 +50,8 @@ impl<'a> Check<'a> {
             self.find(About::NotAfter, "stamp", expected, stamped.digest);
         }
         if stamped.blocks.is_empty() {
-            return Some(Verdict::new(Answer::NotChecked, "the OpenTimestamps proof names no block yet"));
+            self.find(About::NotAfter, "stamp", "an OpenTimestamps proof that leads to a Bitcoin block", "to none");
+            return None;
         }
         // Kept headers stand in for one that the file does not bring.
         let kept = |block: &Attested| self.trust.chain.and_then(|chain| chain.get(&block.height)).copied();

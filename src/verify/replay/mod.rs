@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::govern::authority::Judge;
 use crate::govern::kernel::Kernel;
+use crate::govern::sanitize;
 use crate::log::read::ReadError;
 use crate::record::canon;
 use crate::record::commitment::Scheme;
@@ -29,7 +30,7 @@ use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
 use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
-use crate::store::{ExchangeRow, Read, SessionRow, StoreError};
+use crate::store::{ArtifactRow, ExchangeRow, Read, SessionRow, StoreError};
 
 use super::contexts::{Context, ContextFault};
 use counts::Intents;
@@ -173,6 +174,8 @@ pub struct Replay<'a> {
     erased: OnceCell<HashSet<String>>,
     /// Set when something was resolved that needs a text that is gone.
     gone: RefCell<Option<Outcome>>,
+    /// From which line on the sanitizer had which list of what it leaves: the one that is in force now, or another.
+    lists: OnceCell<Vec<(u64, bool)>>,
 }
 
 /// The order of the log and what was counted, for all threads that replay.
@@ -199,6 +202,7 @@ impl Share {
             at_hand: RefCell::default(),
             threads: RefCell::default(),
             erased: OnceCell::new(),
+            lists: OnceCell::new(),
             gone: RefCell::default(),
         }
     }
@@ -312,6 +316,25 @@ impl<'a> Replay<'a> {
             true => Outcome::NotChecked(ABSENT.to_owned()),
             false => Outcome::Fails(format!("a text of exchange {id} is not here, and no tombstone names it")),
         })
+    }
+
+    /// Whether the sanitizer was told to leave what it is told to leave now, when something of this line was asked.
+    fn has_same_list(&self, line: u64) -> Result<bool, ReplayError> {
+        let now = sanitize::in_force().exemptions();
+        if self.lists.get().is_none() {
+            let content = now.content();
+            let is_now = |row: &ArtifactRow| {
+                let doc = row.document.as_deref().and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+                doc.is_some_and(|doc| doc.content == content)
+            };
+            let rows = self.store.artifacts_of(sanitize::SANITIZE_POLICY)?;
+            let mut lists: Vec<(u64, bool)> = rows.iter().map(|row| (row.line, is_now(row))).collect();
+            lists.sort_unstable();
+            let _ = self.lists.set(lists);
+        }
+        let lists = self.lists.get().map_or(&[][..], Vec::as_slice);
+        // Before the first such artifact there was no list.
+        Ok(lists.iter().rfind(|(at, _)| *at < line).map_or(now.count == 0, |(_, same)| *same))
     }
 
     /// Ids in tombstones.

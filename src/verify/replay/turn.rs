@@ -49,6 +49,10 @@ const NO_CONTEXT: &str = "what it declared is not here: it was recorded before t
 /// There is no kernel.
 const NO_KERNEL: &str = "its kernel is not here: the session was taken over from a ledger alone";
 
+/// What is stored went through the rules of then, so today's take nothing out of it unless they are others.
+const OTHER_RULES: &str =
+    "the sanitizer's rules or [sanitize] allow have changed since, and what it takes out with them";
+
 /// Replays one exchange.
 pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed, ReplayError> {
     let session = replay.session(row.session)?.ok_or(crate::store::StoreError::Corrupt {
@@ -68,9 +72,14 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         outcomes: Vec::new(),
     };
     let stored = rows.user.as_ref().and_then(|turn| turn.content.as_deref());
-    let (redacted, absent) = (stored.map(redact), replay.absent_if(rows.has_gone(), row)?);
-    replay.keep(&rows, redacted.as_ref().is_some_and(|redacted| redacted.found.is_empty()))?;
-    let text = redacted.as_ref().map(|redacted| &redacted.clean);
+    let redacted = stored.map(redact);
+    let is_clean = redacted.as_ref().is_some_and(|redacted| redacted.found.is_empty());
+    let absent = match redacted.is_none() || is_clean {
+        true => replay.absent_if(rows.has_gone(), row)?,
+        false => Outcome::NotChecked(OTHER_RULES.to_owned()),
+    };
+    replay.keep(&rows, is_clean)?;
+    let text = redacted.as_ref().filter(|_| is_clean).map(|redacted| &redacted.clean);
     let (absent, compiled) = (&absent, &OnceCell::new());
     let kernel = match known.as_ref() {
         None => Err(Outcome::NotChecked(NO_KERNEL.to_owned())),
@@ -95,9 +104,21 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
     ));
     let recorded = record(replay, &rows, absent, compiled.get().map(String::as_str));
     outcomes.push((Assertion::SameRecord, worst([hashes(replay, &rows), recorded])));
+    if !replay.has_same_list(row.prompt_line)? {
+        outcomes.iter_mut().for_each(|(assertion, outcome)| under_another_list(*assertion, outcome));
+    }
     outcomes.sort_by_key(|(assertion, _)| *assertion);
     told.outcomes = outcomes;
     Ok(told)
+}
+
+/// What texts hold decides which are kept out of a context; under another list that can't be decided again.
+fn under_another_list(assertion: Assertion, outcome: &mut Outcome) {
+    use Assertion::{NoObservation, SameBundle, SameContext, SameDecision, SamePrompt, SameReferences};
+    let of_texts = [SameReferences, SameContext, NoObservation, SameDecision, SameBundle, SamePrompt];
+    if of_texts.contains(&assertion) && matches!(outcome, Outcome::Fails(_)) {
+        *outcome = Outcome::NotChecked(OTHER_RULES.to_owned());
+    }
 }
 
 /// The assertions that need a context, all alike.

@@ -122,6 +122,13 @@ def regtest_block(height, time, root=hashlib.sha256(b"home-made").digest()):
     return {"hash": block, "height": height, "network": "regtest", "source": "file", "time": time}, header
 
 
+# A key and a text, ground until the SHA-256 inside of their HMAC is spelled in UTF-8. Then the bytes that HMAC hashes last
+# are a text, too, and its SHA-256 is the same commitment.
+GROUND = (bytes(byte ^ 0x5c for byte in b"Two texts by one commitment? No."), b"I agree to all of it, reference 120518441")
+TWIN = bytes(byte ^ 0x5c for byte in GROUND[0]) + b"\x5c" * 32 + hashlib.sha256(
+    bytes(byte ^ 0x36 for byte in GROUND[0]) + b"\x36" * 32 + GROUND[1]).digest()
+
+
 class Ledger:
     """Writes a ledger in memory. `hook(what, which, value)` may change everything on its way."""
 
@@ -239,7 +246,7 @@ class Ledger:
 
     def commit_to(self, text, scheme="hmac-sha256"):
         """A commitment, and what opens it: (key, text)."""
-        key = h(b"key of " + text) if scheme == "hmac-sha256" else None
+        key = (GROUND[0].hex() if text == GROUND[1] else h(b"key of " + text)) if scheme == "hmac-sha256" else None
         made = hmac.new(bytes.fromhex(key), text, hashlib.sha256).hexdigest() if key else h(text)
         self.texts[made] = (key, text.decode())
         return made
@@ -303,7 +310,7 @@ class Ledger:
     def prompt(self, session):
         self.tick()
         session["seq"] += 1
-        commitment = self.commit_to(b"prompt %d" % len(self.lines), self.scheme)
+        commitment = self.commit_to(self.touch("text", "prompt", b"prompt %d" % len(self.lines)), self.scheme)
         session["prompts"][session["seq"]] = (commitment, self.time)
         self.line("prompt", session["id"], [("hash", commitment), ("seq", session["seq"])])
         return session["seq"]
@@ -1632,8 +1639,8 @@ in_folder("head_behind_a_link", linked("ledger.git", "HEAD"), C, code=2)
 in_folder("ref_behind_a_link", linked("ledger.git", TAIL), C)
 in_folder("refs_behind_a_link", linked("ledger.git", "refs", "heads"), C, code=2)
 in_folder("objects_behind_a_link", linked("ledger.git", "objects"), C, code=2)
-in_folder("object_behind_a_link", lambda folder: linked(*first_object(folder))(folder), C)
-in_folder("object_of_a_pipe", lambda folder: piped(*first_object(folder))(folder), C)
+in_folder("object_behind_a_link", lambda folder: linked(*first_object(folder))(folder), C, code=2)
+in_folder("object_of_a_pipe", lambda folder: piped(*first_object(folder))(folder), C, code=2)
 in_folder("pack_of_a_pipe", piped("ledger.git", "objects", "pack", "pack-%s.idx" % ("0" * 40)), C, code=2)
 in_folder("packed_refs_behind_a_link", lambda folder: os.symlink("/dev/null", os.path.join(folder, "ledger.git", "packed-refs")), C, code=2)
 in_folder("packed_refs_of_a_pipe", piped("ledger.git", "packed-refs"), C, code=2)
@@ -1895,6 +1902,35 @@ altered("proof_of_a_stamp_without_one", "first", ONE, lambda file: file.file["li
 def forged_head(head, key, origin=None):
     name, size, root = head.split("\n")[:3]
     return signed_note(origin or name, int(size), base64.b64decode(root), key).decode()
+
+
+# -- one commitment that is of two texts, one by each scheme
+def of_two_texts(scheme, change=None):
+    """A ledger whose first prompt is committed to as one of them; somebody shows it as the other."""
+    def make():
+        honest = GROUND[1] if scheme == "hmac-sha256" else TWIN
+        one = teller(scheme=scheme, hook=lambda what, which, text: honest if (what, which) == ("text", "prompt#1") else text)
+        file = Opened(one, one.first, [(1, "prompt")])
+        if change:
+            shown = {"key": GROUND[0].hex(), "text": GROUND[1].decode()} if scheme == "sha256" else {"key": None, "text": TWIN.decode()}
+            file.file["openings"][0].update(shown)
+            change(file, teller(scheme="sha256" if scheme == "hmac-sha256" else "hmac-sha256"))
+        return file.bytes()
+    return make
+
+
+def under_another_genesis(file, other):
+    other = Opened(other, other.first, ONE)
+    file.file["lines"][0], file.file["documents"][0] = other.file["lines"][0], other.file["documents"][0]
+
+
+for _scheme in ("hmac-sha256", "sha256"):
+    _name = "two_texts_" + _scheme.split("-")[0]
+    opening("honest_" + _name, of_two_texts(_scheme), yes=GOOD)
+    opening(_name + "_as_the_other", of_two_texts(_scheme, lambda file, other: None), COMMITMENT)
+    opening(_name + "_under_another_genesis", of_two_texts(_scheme, under_another_genesis), CONSISTENT)
+opening("record_of_another_model_than_its_line", opened("first", ONE, hook=hooked("document", "response#1", edit(model="another"))),
+        CONSISTENT)
 
 
 # -- files that are none
