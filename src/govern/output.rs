@@ -134,7 +134,16 @@ pub fn told(recorded: &str) -> String {
     if recorded == ANY_JSON {
         return "Answer with one JSON value and nothing else.".to_owned();
     }
-    format!("Answer with one JSON value and nothing else. It must hold against this JSON Schema: {recorded}")
+    format!("{TOLD}{recorded}")
+}
+
+/// What the model is told before a schema.
+const TOLD: &str = "Answer with one JSON value and nothing else. It must hold against this JSON Schema: ";
+
+/// The schema in a text that tells a model of one; rules about words look at each of its strings.
+pub(super) fn declared_in(text: &str) -> Option<Value> {
+    let (_, schema) = text.rsplit_once(TOLD)?;
+    serde_json::Deserializer::from_str(schema).into_iter().next()?.ok()
 }
 
 fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
