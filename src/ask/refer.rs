@@ -13,6 +13,7 @@ use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::{Kept, gate_turn};
 use crate::continuity::refs::{Found, Lookup};
 use crate::govern::kernel::Kernel;
+use crate::govern::policy::Topics;
 use crate::govern::sanitize::redact;
 use crate::record::bundle::NamedHash;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
@@ -70,7 +71,8 @@ pub fn refer(
     };
     let Declaration { ids: labelled, unfit } = declare(store, config, parent, declared)?;
     let refs: Vec<DeclaredRef> = labelled.iter().map(|(id, _)| DeclaredRef::event(id.clone())).collect();
-    let record = Record { turns: RefCell::new(Turns::of(store)), store, found: RefCell::default() };
+    let topics = Topics::of(kernel.policy());
+    let record = Record { turns: RefCell::new(Turns::of(store)), store, topics, found: RefCell::default() };
     let context = TurnContext::resolve(config, (thread, parent), &refs, kernel.rules().rings.declared(), &record)?;
     let mut found = record.found.into_inner();
     let mut turns = Vec::new();
@@ -199,6 +201,8 @@ pub fn counted<R: Read + ?Sized>(
 struct Record<'a> {
     store: &'a dyn Recall,
     turns: RefCell<Turns<'a>>,
+    /// What no answer that is shown may be about; of a question policy decides.
+    topics: Topics,
     found: RefCell<HashMap<Uuid, TurnCandidate>>,
 }
 
@@ -242,7 +246,7 @@ impl Record<'_> {
         let turn = self.store.turn(row.event)?.ok_or_else(missing)?;
         let exchange = self.store.exchange_of_turn(row.event)?.ok_or_else(missing)?;
         let candidate = self.turns.borrow_mut().candidate(turn, 0, "event")?.ok_or_else(missing)?;
-        let kept = gate_turn(&candidate);
+        let kept = gate_turn(&candidate, |text| row.kind == Kind::Execution && self.topics.forbid(text));
         let event = match candidate.text.clone() {
             Some(text) => said_event(row.kind, place, text, &exchange.model).map_err(undigested)?,
             None => Event::without_text(row.kind, place),

@@ -223,8 +223,15 @@ fn fewer_notes(
     let mut refusals = Vec::new();
     for name in [NOTES_OTS, NOTES_WITNESS] {
         let moved = updates.iter().find(|update| update.name == name).and_then(|update| update.new);
-        let (Some(old), Some(new)) = (known.get(name), moved) else { continue };
         let read = |tip: &Oid| repository.notes(tip).map_err(|e| format!("{name} at {tip}: {}", e.actual()));
+        let (old, new) = match (known.get(name), moved) {
+            (Some(old), Some(new)) => (old, new),
+            (None, Some(new)) if read(&new)?.is_empty() => {
+                refusals.push(format!("{name} would begin without a note, and be in the way of the ledger's own"));
+                continue;
+            }
+            _ => continue,
+        };
         let (before, after) = (read(old)?, read(&new)?);
         for (commit, blob) in before {
             match after.get(&commit) {

@@ -37,7 +37,8 @@ pub struct ExportArgs {
 
 /// Pushes `main`, branches and notes with the user's own git, and never by force.
 ///
-/// 1 when the remote holds a history that ours does not continue; 2 when git can't push.
+/// 1 when the remote holds a history that ours does not continue (of notes: everything else is pushed); 2 when git can't
+/// push.
 pub fn publish(args: &PublishArgs, home: &Path) -> u8 {
     let ledger = home.join("ledger.git");
     match push(args, &ledger) {
@@ -58,7 +59,7 @@ fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
     let ours = pushed;
     let remote = place(&args.remote)?;
     let theirs = remote_refs(&overlay, &remote)?;
-    let mut refused = Vec::new();
+    let mut refused = BTreeMap::new();
     // A host's own refs, such as those of its pull requests, are nobody's history.
     for (name, id) in theirs.iter().filter(|(name, _)| is_ledger_ref(name)) {
         let continued = match ours.get(name) {
@@ -69,23 +70,39 @@ fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
             _ => false,
         };
         if !continued {
-            refused.push(format!("{name} is at {id} there, which our history does not continue"));
+            refused.insert(name.as_str(), id);
         }
     }
-    if !refused.is_empty() {
-        for line in &refused {
-            say_finding(&format!("refused: {line}"));
-        }
+    for (name, id) in &refused {
+        say_finding(&format!("refused: {name} is at {id} there, which our history does not continue"));
+    }
+    // Anybody who may push could have begun refs of notes there: they are unsigned, and hold up nothing that is signed.
+    if refused.keys().any(|name| !is_notes(name)) {
         say("nothing was pushed. If this home was restored from a backup: gently audit adopt");
         return Ok(NEGATIVE);
     }
-    let names: Vec<&String> = ours.keys().collect();
+    let names: Vec<&String> = ours.keys().filter(|name| !refused.contains_key(name.as_str())).collect();
     let specs = names.iter().map(|name| format!("{name}:{name}"));
     let pushed = run(git_in(&overlay).args(["push", "--atomic", "--", &remote]).args(specs))?;
     if !pushed.status.success() {
         return Err(format!("git push: {}", String::from_utf8_lossy(&pushed.stderr).trim()));
     }
-    Ok(print(&names.iter().map(|name| format!("published {name} {}\n", ours[*name])).collect::<String>()))
+    let printed = print(&names.iter().map(|name| format!("published {name} {}\n", ours[*name])).collect::<String>());
+    if refused.is_empty() {
+        return Ok(printed);
+    }
+    for name in refused.keys() {
+        say(&format!(
+            "left out: {name}. Somebody else began it there, or this home lost its own notes. Whoever runs that host looks \
+             with `git log {name}`, and takes it away with `git -c core.hooksPath=/dev/null update-ref -d {name}`; then \
+             publish again"
+        ));
+    }
+    Ok(printed.max(NEGATIVE))
+}
+
+fn is_notes(name: &str) -> bool {
+    [NOTES_OTS, NOTES_WITNESS].contains(&name)
 }
 
 fn remote_refs(overlay: &Overlay, remote: &str) -> Result<BTreeMap<String, Oid>, String> {

@@ -16,6 +16,8 @@ pub enum Kept {
     NotSourced,
     /// Phase or tier do not allow it, or it was denied or withheld.
     AuthorityIncompatible,
+    /// An answer, or a turn of deep history, that is about a topic which the kernel in force forbids.
+    Forbidden,
     /// The sanitizer finds a secret in it.
     Sensitive,
     /// A dump or a binary, not a statement.
@@ -38,6 +40,7 @@ impl Kept {
         match self {
             Kept::NotSourced => "not_sourced",
             Kept::AuthorityIncompatible => "authority_incompatible",
+            Kept::Forbidden => "forbidden",
             Kept::Sensitive => "sensitive",
             Kept::EvidenceBlob => "evidence_blob_disallowed",
             Kept::Unratified => "unratified",
@@ -64,9 +67,11 @@ pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<Kept> {
     text_gate(text, holds_secret)
 }
 
-/// The same for a turn, whose source is its own row and line.
-pub fn gate_turn(turn: &TurnCandidate) -> Option<Kept> {
-    gate_said(turn.text.as_deref(), (turn.unkept, turn.withheld), holds_secret)
+/// The same for a turn, whose source is its own row and line. `forbids` of its text, where policy does not see that:
+/// what a model said, and deep history, which nobody declared, are kept out and deny nothing.
+pub fn gate_turn(turn: &TurnCandidate, forbids: impl FnOnce(&str) -> bool) -> Option<Kept> {
+    let kept = gate_said(turn.text.as_deref(), (turn.unkept, turn.withheld), holds_secret);
+    kept.or_else(|| turn.text.as_deref().is_some_and(forbids).then_some(Kept::Forbidden))
 }
 
 /// The same of a turn's text, whether it was never kept and whether it was denied or withheld, where the sanitizer was
@@ -241,12 +246,13 @@ mod tests {
         for (turn, kept) in [
             (turn.clone(), None),
             (TurnCandidate { withheld: true, ..turn.clone() }, Some("authority_incompatible")),
+            (TurnCandidate { text: Some("forbidden".into()), ..turn.clone() }, Some("forbidden")),
             (TurnCandidate { text: None, ..turn.clone() }, Some("erased")),
             (TurnCandidate { text: None, withheld: true, ..turn.clone() }, Some("erased")),
             (TurnCandidate { text: None, unkept: true, ..turn.clone() }, Some("not_kept")),
             (TurnCandidate { text: Some("a\0b".into()), ..turn.clone() }, Some("evidence_blob_disallowed")),
         ] {
-            assert_eq!(gate_turn(&turn).map(Kept::code), kept, "{turn:?}");
+            assert_eq!(gate_turn(&turn, |text| text.contains("forbidden")).map(Kept::code), kept, "{turn:?}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 
 use crate::govern::kernel::{Kernel, RingCaps};
+use crate::govern::policy::Topics;
 use crate::govern::sanitize::Clean;
 use crate::record::bundle::{ArtifactRef, Exclusion, Fact, Intent, Moment, OpenItem};
 use crate::record::canon;
@@ -105,7 +106,7 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
         }
     }
     chosen.open_items.extend(shown.into_iter().map(Dispute::open_item));
-    turns::choose(&question, recalled, now, deep, &mut chosen);
+    turns::choose((&question, &Topics::of(kernel.policy())), recalled, now, deep, &mut chosen);
     chosen
 }
 

@@ -1,6 +1,7 @@
 //! Earlier turns: those that the client declared, which stand in the context block, and deep history when it asked
 //! for it.
 
+use crate::govern::policy::Topics;
 use crate::record::bundle::{ArtifactRef, Exclusion};
 use crate::record::time::Seconds;
 
@@ -24,7 +25,15 @@ struct Put<'a> {
 }
 
 /// Puts the turns that were declared, as they were resolved, then chooses the best of deep history.
-pub(super) fn choose(question: &[String], recalled: &Recalled, now: Seconds, mut deep: Room, chosen: &mut Selection) {
+///
+/// What was declared, policy has seen; of deep history what is about one of `topics` is kept out.
+pub(super) fn choose(
+    (question, topics): (&[String], &Topics),
+    recalled: &Recalled,
+    now: Seconds,
+    mut deep: Room,
+    chosen: &mut Selection,
+) {
     for turn in &recalled.declared {
         chosen.refs.push(reference(turn, format!("{DECLARED}{}", turn.declared), now));
         chosen.declared.extend(PriorTurn::of(turn));
@@ -44,7 +53,7 @@ pub(super) fn choose(question: &[String], recalled: &Recalled, now: Seconds, mut
         .collect();
     history.sort_by_key(|(turn, parts)| (std::cmp::Reverse(parts.total()), std::cmp::Reverse(turn.line)));
     for (turn, parts) in history {
-        offer(turn, &mut deep, parts.code(DEEP), &mut put, chosen);
+        offer((turn, topics), &mut deep, parts.code(DEEP), &mut put, chosen);
     }
     put.sort_by_key(|one| one.turn.line);
     for Put { turn, reason } in put {
@@ -65,12 +74,18 @@ fn reference(turn: &TurnCandidate, included_reason: String, now: Seconds) -> Art
     }
 }
 
-fn offer<'a>(turn: &'a TurnCandidate, room: &mut Room, reason: String, put: &mut Vec<Put<'a>>, chosen: &mut Selection) {
+fn offer<'a>(
+    (turn, topics): (&'a TurnCandidate, &Topics),
+    room: &mut Room,
+    reason: String,
+    put: &mut Vec<Put<'a>>,
+    chosen: &mut Selection,
+) {
     if put.iter().any(|one| one.turn.turn == turn.turn) {
         return;
     }
     let length = PriorTurn::of(turn).map_or(0, |prior| prior.length());
-    let kept = match gate_turn(turn) {
+    let kept = match gate_turn(turn, |text| topics.forbid(text)) {
         Some(kept) => Some(kept),
         None => room.take(length).err(),
     };

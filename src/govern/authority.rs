@@ -126,6 +126,11 @@ impl Judge {
         }
     }
 
+    /// Whether a text is about a forbidden topic. What a model said decides nothing here: continuity keeps it out.
+    pub fn forbids(&self, text: &str) -> bool {
+        self.policies.topics().forbid(text)
+    }
+
     /// Decides; a function of kernel and inputs and nothing else. Numbers of secrets, which replies count on, are no part
     /// of a text here.
     pub fn decide(&self, inputs: &Normative<'_>) -> Decision {

@@ -1,12 +1,12 @@
 //! Tables of claims and of what only looks like one.
 
-use super::super::prose::{sentences, spoken};
+use super::super::prose::{folded, sentences, spoken};
 use super::super::sanitize::steps;
 use super::*;
 
 fn found(reply: &str) -> Vec<usize> {
-    let spoken = spoken(reply);
-    side_effects("Hi", &sentences(&spoken), false)
+    let own = folded(&spoken(reply));
+    side_effects("Hi", &sentences(&own), false)
 }
 
 fn all_claim(table: &[&str]) {
@@ -83,6 +83,23 @@ fn passive_and_state() {
         "The feature has been disabled by default.",
         "Many servers have been deployed since then.",
         "Has the file been deleted?",
+    ]);
+}
+
+#[test]
+fn over_lines() {
+    all_claim(&[
+        "I've\nrestarted\nnginx.",
+        "As you asked, I went ahead and\ndeleted the old logs.",
+        "The service nginx has been\nrestarted.",
+        "Ich habe den\nDienst neu gestartet.",
+        "J'ai bien\nsupprimé les fichiers.",
+    ]);
+    none_claims(&[
+        "Once the service has been\nrestarted, check the log.",
+        "If you want I can say that I have\nrestarted nginx.",
+        "I have not\nrestarted nginx.",
+        "Messages that were sent\ndeleted files are not shown.",
     ]);
 }
 
@@ -188,6 +205,7 @@ const HOSTILE: &[&str] = &[
     ": ; - ",
     "\u{2014}",
     "restarted the ",
+    "i've\nrestarted\n",
 ];
 
 proptest::proptest! {

@@ -22,6 +22,7 @@ pub mod policy;
 mod prose;
 mod quotes;
 mod refusal;
+mod refusal_forms;
 pub mod sanitize;
 mod sources;
 mod tongues;

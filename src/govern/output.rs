@@ -4,7 +4,7 @@
 //! the system message, so that the declaration is in the compiled prompt and its commitment. The whole reply must be the
 //! value: no fence and no word around it, since a program reads it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -75,6 +75,12 @@ impl Shape {
     pub fn schema(text: &str) -> Result<Shape, ShapeError> {
         let value: Value = serde_json::from_str(text).map_err(|e| ShapeError::NotJson { reason: e.to_string() })?;
         let shape = Shape(canon::print(&value).map_err(|e| ShapeError::NotJson { reason: e.to_string() })?);
+        let parts = Expansion::of(&value);
+        if parts > MAX_PARTS {
+            let reason =
+                format!("its references lead to more than {MAX_PARTS} parts, which would be checked one by one");
+            return Err(ShapeError::NotSchema { reason });
+        }
         compile(&value).map_err(|reason| ShapeError::NotSchema { reason })?;
         // It goes into the system message, which is sanitized: what was declared and what was told must be one.
         match redact(&shape.told()).found.first() {
@@ -128,11 +134,108 @@ pub fn told(recorded: &str) -> String {
     if recorded == ANY_JSON {
         return "Answer with one JSON value and nothing else.".to_owned();
     }
-    format!("Answer with one JSON value and nothing else. It must hold against this JSON Schema: {recorded}")
+    format!("{TOLD}{recorded}")
+}
+
+/// What the model is told before a schema.
+const TOLD: &str = "Answer with one JSON value and nothing else. It must hold against this JSON Schema: ";
+
+/// The schema in a text that tells a model of one; rules about words look at each of its strings.
+pub(super) fn declared_in(text: &str) -> Option<Value> {
+    let (_, schema) = text.rsplit_once(TOLD)?;
+    serde_json::Deserializer::from_str(schema).into_iter().next()?.ok()
 }
 
 fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
     jsonschema::validator_for(schema).map_err(|e| e.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A schema of a hundred lines with ten references to a part that has ten of its own, and so on, has more parts than any
+/// program can look at.
+const MAX_PARTS: u64 = 100_000;
+
+/// How many parts a schema has with every reference written out; one that leads back to where it stands counts once.
+struct Expansion<'a> {
+    root: &'a Value,
+    /// Targets by what `$anchor` or `$id` calls them.
+    named: BTreeMap<&'a str, &'a Value>,
+    known: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> Expansion<'a> {
+    fn of(root: &'a Value) -> u64 {
+        let mut named = BTreeMap::new();
+        collect_names(root, &mut named);
+        Expansion { root, named, known: BTreeMap::new() }.parts(root)
+    }
+
+    fn parts(&mut self, part: &'a Value) -> u64 {
+        match part {
+            Value::Array(items) => items.iter().fold(1, |sum: u64, item| sum.saturating_add(self.parts(item))),
+            Value::Object(keys) => keys.iter().fold(1, |sum: u64, (key, value)| {
+                let more = match (key.as_str(), value) {
+                    ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) => self.behind(to),
+                    _ => self.parts(value),
+                };
+                sum.saturating_add(more)
+            }),
+            _ => 1,
+        }
+    }
+
+    fn behind(&mut self, reference: &'a str) -> u64 {
+        if let Some(known) = self.known.get(reference) {
+            return *known;
+        }
+        // While it is being counted, what leads back to it is one.
+        self.known.insert(reference, 1);
+        let local = reference.rsplit_once('#').map_or(reference, |(_, name)| name);
+        let by_name = || self.named.get(reference).or_else(|| self.named.get(local)).copied();
+        let target = if local.is_empty() { Some(self.root) } else { by_name().or_else(|| self.pointed(local)) };
+        let parts = target.map_or(1, |target| self.parts(target));
+        self.known.insert(reference, parts);
+        parts
+    }
+
+    /// What a pointer leads to, spelled as in an address, where `%25` is a per cent sign.
+    fn pointed(&self, pointer: &str) -> Option<&'a Value> {
+        let decoded = pointer.contains('%').then(|| percent_decoded(pointer));
+        self.root.pointer(decoded.as_deref().unwrap_or(pointer))
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn collect_names<'a>(part: &'a Value, named: &mut BTreeMap<&'a str, &'a Value>) {
+    match part {
+        Value::Array(items) => items.iter().for_each(|item| collect_names(item, named)),
+        Value::Object(keys) => {
+            for name in ["$anchor", "$dynamicAnchor", "$id"] {
+                if let Some(Value::String(name)) = keys.get(name) {
+                    named.insert(name, part);
+                }
+            }
+            keys.values().for_each(|value| collect_names(value, named));
+        }
+        _ => {}
+    }
 }
 
 /// Whether there is JSON inside a fence, or from the first brace to the last.
@@ -148,6 +251,31 @@ mod tests {
     use super::*;
 
     const SCHEMA: &str = r#"{"type":"object","required":["name","age"],"properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0}}}"#;
+
+    /// Ten references to a part with ten references, nine times over: two kilobytes, and a thousand million parts.
+    #[test]
+    fn a_schema_that_unfolds_without_end_is_refused_before_anybody_is_asked() {
+        let unfolding = |target: &dyn Fn(usize) -> String, name: &dyn Fn(usize) -> String| {
+            let refs = |n: usize| vec![format!(r#"{{"$ref":"{}"}}"#, target(n + 1)); 10].join(",");
+            let part = |n: usize| format!(r#""d{n}":{{{}"allOf":[{}]}}"#, name(n), refs(n));
+            let parts: Vec<String> = (0..9).map(part).collect();
+            let last = format!(r#""d9":{{{}"type":"object"}}"#, name(9));
+            format!(r#"{{"$defs":{{{},{last}}},"$ref":"{}"}}"#, parts.join(","), target(0))
+        };
+        let none = |_: usize| String::new();
+        let anchor = |n: usize| format!(r#""$anchor":"a{n}","#);
+        for schema in [
+            unfolding(&|n| format!("#/$defs/d{n}"), &none),
+            unfolding(&|n| format!("#/%24defs/d{n}"), &none),
+            unfolding(&|n| format!("#a{n}"), &anchor),
+        ] {
+            let refused = Shape::schema(&schema).unwrap_err().to_string();
+            assert!(refused.contains("more than 100000 parts"), "{refused}");
+        }
+        // A tree refers to itself, and is small.
+        let tree = r##"{"type":"object","properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}}}"##;
+        assert_eq!(Shape::schema(tree).unwrap().met_by(r#"{"left":{"right":{}}}"#), Ok(()));
+    }
 
     #[test]
     fn any_json_and_nothing_around_it() {

@@ -24,13 +24,15 @@
 //! they are long, dumps, denied, or not here any more. What models answered, or cost, is an observation and decides
 //! nothing.
 
+use std::sync::OnceLock;
+
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::record::context::turn::{Counts, tokens};
 
 use super::authority::{Normative, fits};
-use super::forms::forms;
+use super::forms::{Forms, loose};
 use super::kernel::KernelError;
 use super::sanitize::{Clean, unnumbered};
 
@@ -187,19 +189,75 @@ impl PolicyRules {
     }
 }
 
+/// A forbidden topic, ready to be looked for.
+struct Topic {
+    name: String,
+    /// As it was written, for expressions.
+    source: String,
+    /// None for an expression that compiles to more than is allowed: then it fits everything.
+    pattern: Option<Regex>,
+    /// The same for texts that can be read in more than one way, once there was one; none where it would come to more
+    /// than is allowed.
+    loose: OnceLock<Option<Regex>>,
+}
+
+impl Topic {
+    fn of(topic: &Forbidden) -> Self {
+        let (name, source) = (topic.name.clone(), topic.pattern.clone());
+        Topic { name, pattern: Regex::new(&source).ok(), source, loose: OnceLock::new() }
+    }
+
+    fn fits(&self, forms: &Forms) -> bool {
+        let Some(pattern) = &self.pattern else { return true };
+        forms.plain.iter().any(|form| pattern.is_match(form)) || {
+            let loosened = || loose(&self.source).and_then(|source| Regex::new(&source).ok());
+            let any = |pattern: &Regex| forms.loose.iter().any(|form| pattern.is_match(form));
+            !forms.loose.is_empty() && self.loose.get_or_init(loosened).as_ref().is_some_and(any)
+        }
+    }
+}
+
+/// The forbidden topics of one kernel.
+pub struct Topics(Vec<Topic>);
+
+impl Topics {
+    /// Of checked rules.
+    pub fn of(rules: &PolicyRules) -> Self {
+        Topics(rules.forbidden.iter().map(Topic::of).collect())
+    }
+
+    /// Whether a text is about any of them, in any form in which it can be read.
+    pub fn forbid(&self, text: &str) -> bool {
+        !self.broken(std::iter::once(text)).is_empty()
+    }
+
+    /// The codes of those that any of the texts is about.
+    fn broken<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let texts: Vec<Forms> = texts.map(|text| Forms::of(&unnumbered(text))).collect();
+        let broken = self.0.iter().filter(|topic| texts.iter().any(|forms| topic.fits(forms)));
+        broken.map(|topic| format!("{FORBIDDEN}{}", topic.name)).collect()
+    }
+}
+
 /// The policies of one kernel, ready to be asked often.
 pub(super) struct Policies {
     rules: PolicyRules,
     tier: u8,
-    /// By name; none for an expression that compiles to more than is allowed: then it fits everything.
-    forbidden: Vec<(String, Option<Regex>)>,
+    topics: Topics,
 }
 
 impl Policies {
     /// Of checked rules, at a tier.
     pub(super) fn of(rules: &PolicyRules, tier: u8) -> Self {
-        let compiled = |topic: &Forbidden| (topic.name.clone(), Regex::new(&topic.pattern).ok());
-        Policies { rules: rules.clone(), tier, forbidden: rules.forbidden.iter().map(compiled).collect() }
+        Policies { rules: rules.clone(), tier, topics: Topics::of(rules) }
+    }
+
+    /// The forbidden topics.
+    pub(super) fn topics(&self) -> &Topics {
+        &self.topics
     }
 
     /// The codes of all that is not kept, in a fixed order.
@@ -229,7 +287,7 @@ impl Policies {
         // forbidden question does not end its thread.
         let referred = inputs.intents.iter().filter(|intent| !intent.is_denied());
         let said = referred.filter_map(|intent| intent.message());
-        codes.extend(self.topics(std::iter::once(inputs.prompt.as_str()).chain(said)));
+        codes.extend(self.topics.broken(std::iter::once(inputs.prompt.as_str()).chain(said)));
         codes
     }
 
@@ -239,22 +297,8 @@ impl Policies {
         let all = texts.iter().map(|text| of(text)).fold(of(prompt.as_str()), u64::saturating_add);
         let over = self.rules.budget.is_some_and(|budget| counts.spent.saturating_add(all) > budget.tokens);
         let mut codes: Vec<String> = over.then(|| BUDGET.to_owned()).into_iter().collect();
-        codes.extend(self.topics(texts.iter().copied()));
+        codes.extend(self.topics.broken(texts.iter().copied()));
         codes
-    }
-
-    /// The codes of the topics that any of the texts is about, in any form in which it can be read.
-    fn topics<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Vec<String> {
-        if self.forbidden.is_empty() {
-            return Vec::new();
-        }
-        let texts: Vec<_> = texts.map(unnumbered).collect();
-        let forms: Vec<_> = texts.iter().flat_map(|text| forms(text)).collect();
-        let about = |pattern: &Option<Regex>| {
-            !forms.is_empty() && pattern.as_ref().is_none_or(|pattern| forms.iter().any(|form| pattern.is_match(form)))
-        };
-        let broken = self.forbidden.iter().filter(|(_, pattern)| about(pattern));
-        broken.map(|(name, _)| format!("{FORBIDDEN}{name}")).collect()
     }
 
     fn allows(&self, models: &TierModels, model: &str) -> bool {

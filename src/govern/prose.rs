@@ -146,6 +146,51 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
     out.into_iter().map(str::trim).filter(|s| s.chars().any(char::is_alphanumeric)).collect()
 }
 
+/// Lines of one paragraph as one line, where a sentence goes on over the break: the next line begins with a small letter
+/// or the line before it ends in a word that nothing ends with. Lists, headings and tables keep their lines.
+pub(super) fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = "";
+    for line in text.split('\n') {
+        let line = line.trim_end_matches('\r');
+        if !out.is_empty() {
+            out.push(if goes_on(before, line) { ' ' } else { '\n' });
+        }
+        out.push_str(line);
+        before = line;
+    }
+    out
+}
+
+/// Whether a line goes on with the sentence that the line before it began.
+fn goes_on(before: &str, line: &str) -> bool {
+    let (before, line) = (before.trim(), line.trim());
+    let ended = before.ends_with(['.', '!', '?', ':', ';', '|', '…']) || before.starts_with(['#', '|']);
+    let open = line.chars().next();
+    if before.is_empty() || ended || open.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '\'' | '(' | '"'))) {
+        return false;
+    }
+    let marked = without_mark(line).len() < line.len();
+    if marked || is_marked(line) {
+        return false;
+    }
+    let last = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default().to_lowercase();
+    open.is_some_and(char::is_lowercase) || before.ends_with(',') || UNENDED.split_whitespace().any(|word| word == last)
+}
+
+/// "a) ", "iv. ": the mark of a list.
+fn is_marked(line: &str) -> bool {
+    let head = line.split_whitespace().next().unwrap_or_default();
+    head.len() <= 4 && head.len() > 1 && head.ends_with([')', '.']) && line.len() > head.len()
+}
+
+/// Words that no sentence ends with: articles, auxiliaries, prepositions and conjunctions of five languages.
+const UNENDED: &str = "a an the my your our their its this these of to and or for from with into by at on i i've i'm i'd we we've \
+  we're have has had been was were is are am be not already just now will would can could der die das den dem des ein eine \
+  einen einem einer mein meine ich habe hat haben wurde wurden wird werden ist sind und oder mit für von zu im in le la les \
+  un une des du de j'ai je nous avons ai a été est sont et ou avec pour sur el los las he ha han hemos fue y o con para por il \
+  lo gli ho abbiamo è stato stata sono e";
+
 /// A line without the bullet, number, tick or emphasis that it begins with.
 pub(super) fn without_mark(line: &str) -> &str {
     if line.starts_with(char::is_alphabetic) {
@@ -196,6 +241,32 @@ mod tests {
         assert_eq!(sentences("Load 0.42. Fine!\nA list\n\nEnd?"), ["Load 0.42.", "Fine!", "A list", "End?"]);
         assert_eq!(sentences("**Done.** Yes."), ["**Done.**", "Yes."]);
         assert!(sentences("  \n -- \n").is_empty());
+    }
+
+    #[test]
+    fn a_sentence_over_lines_is_one() {
+        for (text, one) in [
+            ("I've\nrestarted\nnginx.", "I've restarted nginx."),
+            ("Ich habe den\nDienst neu\ngestartet.", "Ich habe den Dienst neu gestartet."),
+            ("The service has been\r\nrestarted", "The service has been restarted"),
+            ("Yesterday, as you asked,\nNginx was restarted", "Yesterday, as you asked, Nginx was restarted"),
+        ] {
+            assert_eq!(folded(text), one);
+        }
+        for lines in [
+            "I've\n\nrestarted nginx.",
+            "Done.\nit runs",
+            "Steps:\nstop it",
+            "- one\n- two",
+            "Unread messages\nDeleted files",
+            "Disk usage\n1. stop it",
+            "Options\na) stop it",
+            "| a | b |\n| c | d |",
+            "# Title\nand text",
+            "",
+        ] {
+            assert_eq!(folded(lines), lines);
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use regex::Regex;
 use super::kernel::Kernel;
 use super::phrase;
 use super::prose::{plain, sentences};
+use super::refusal_forms::{self, Said};
 
 /// How many words from its start a phrase of the kernel may end at: an apology comes first.
 const WITHIN_WORDS: usize = 24;
@@ -219,9 +220,14 @@ fn first_person(text: &str) -> String {
 }
 
 /// Whether the reply refuses what the prompt asks.
-pub(super) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str) -> bool {
+/// `code`: whether it shows code, which an answer does.
+pub(super) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str, code: bool) -> bool {
     let all = &ALL;
     let listed = all.steps.is_match(spoken);
+    let prompt = plain(prompt);
+    if refusal_forms::asks_for_such_words(&prompt) {
+        return false;
+    }
     // A line may end within a sentence.
     let reply = first_person(&plain(spoken));
     let sentences: Vec<&str> = sentences(&reply).into_iter().take(WITHIN_SENTENCES).collect();
@@ -248,8 +254,10 @@ pub(super) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str) -> bool {
     if all.question.is_match(opening) {
         return true;
     }
-    let prompt = plain(prompt);
-    !listed && (comforts(all, &prompt, &sentences, &reply) || reproaches(all, &prompt, &sentences, first, &reply))
+    let (answers, after) = (listed || code, sentences.get(first..).unwrap_or_default());
+    let said = Said { prompt: &prompt, sentences: after, reply: &reply, answers };
+    (!listed && (comforts(all, &prompt, &sentences, &reply) || reproaches(all, &prompt, &sentences, first, &reply)))
+        || refusal_forms::any(&said)
 }
 
 /// What is wrong with it in the first sentence, and advice in the place of an answer.
@@ -298,7 +306,7 @@ mod tests {
     use super::*;
 
     fn refused(prompt: &str, reply: &str) -> bool {
-        refuses(&Kernel::genesis(), prompt, &super::super::prose::spoken(reply))
+        refuses(&Kernel::genesis(), prompt, &super::super::prose::spoken(reply), reply.contains("```"))
     }
 
     #[test]
@@ -374,7 +382,7 @@ mod tests {
         let kernel =
             super::super::kernel::GENESIS_KERNEL.replacen("refusal = [", "refusal = [\"computer says no\",", 1);
         let kernel = Kernel::from_toml(&kernel).unwrap();
-        assert!(refuses(&kernel, "Hi", "Sorry. Computer says no."));
+        assert!(refuses(&kernel, "Hi", "Sorry. Computer says no.", false));
         assert!(!refused("Hi", "Sorry. Computer says no."));
     }
 }

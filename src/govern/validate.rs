@@ -13,7 +13,7 @@ use super::figures;
 use super::kernel::Kernel;
 use super::output::{Miss, Shape};
 use super::phrase;
-use super::prose::{sentences, shows_code, spoken};
+use super::prose::{folded, sentences, shows_code, spoken};
 use super::refusal;
 use super::sanitize::Clean;
 use super::sources;
@@ -22,9 +22,9 @@ use super::sources;
 ///
 /// Without a declared shape there is nothing to hold the output against, and `schema_ok` is true.
 pub fn judge(kernel: &Kernel, bundle: &Bundle, prompt: &Clean, shape: Option<&Shape>, reply: &str) -> Judgement {
-    let own = spoken(reply);
+    let own = folded(&spoken(reply));
     let look = Look::of(kernel, bundle, prompt.as_str(), reply, &own);
-    let refusal = refusal::refuses(kernel, look.prompt, &own);
+    let refusal = refusal::refuses(kernel, look.prompt, &own, shows_code(reply));
     let mut ran = vec![look.authority()];
     ran.extend(look.evidence());
     ran.extend(look.completeness(refusal));

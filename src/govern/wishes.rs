@@ -32,6 +32,7 @@ pub(super) fn wish(words: &[String]) -> Option<ActClass> {
 /// The first thing among some words, before any text is named.
 fn thing(words: &[String]) -> Option<ActClass> {
     let near = words.get(..words.len().min(REACH))?;
+    count(near.len());
     near.iter().take_while(|word| !TEXTS.contains(&word.as_str())).find_map(|word| {
         let listed = THINGS.iter().find(|(_, list)| list.contains(&word.as_str())).map(|(class, _)| *class);
         listed.or_else(|| is_path(word).then_some(ActClass::File)).or_else(|| {
@@ -42,6 +43,7 @@ fn thing(words: &[String]) -> Option<ActClass> {
 }
 
 fn begins<'a>(words: &'a [String], heads: &[&[&str]]) -> Option<&'a [String]> {
+    count(heads.len());
     let head = heads.iter().find(|head| words.len() > head.len() && head.iter().zip(words).all(|(a, b)| a == b))?;
     words.get(head.len()..)
 }
@@ -67,6 +69,7 @@ fn is_argument(word: &str) -> bool {
 fn at_head(words: &[String]) -> Option<ActClass> {
     let (verb, after) = words.split_first()?;
     let near = after.get(..after.len().min(REACH))?;
+    count(near.len());
     let is = |word: &str, list: &[&str]| list.contains(&word);
     if WRITING.contains(&verb.as_str()) {
         return near.first().filter(|next| !is(next, NOUNS)).map(|_| ActClass::Message);
@@ -99,6 +102,7 @@ fn at_head(words: &[String]) -> Option<ActClass> {
 
 /// A thing, and behind it what is to be done with it.
 fn done(words: &[String]) -> Option<ActClass> {
+    count(words.len());
     let at =
         words.iter().position(|word| is_past(word) || matches!(word.as_str(), "rebooted" | "cleared" | "installed"))?;
     let installs = words.get(at).is_some_and(|word| word == "installed" || word == "uninstalled");
@@ -121,6 +125,7 @@ fn state(words: &[String]) -> Option<ActClass> {
         &[&["make", "sure", "that"], &["make", "sure"], &["ensure", "that"], &["ensure"], &["see", "to", "it", "that"]];
     let rest = begins(words, WANTED).or_else(|| begins(words, SEEN_TO))?;
     let near = rest.get(..rest.len().min(REACH))?;
+    count(near.len());
     let at = near.iter().rposition(|word| STATES.contains(&word.as_str())).filter(|at| *at > 0);
     at.and_then(|at| thing(near.get(..at)?)).or_else(|| done(near))
 }
@@ -132,6 +137,7 @@ fn need(words: &[String]) -> Option<ActClass> {
         .take(REACH)
         .position(|word| matches!(word.as_str(), "needs" | "need" | "has" | "have" | "must"))?;
     let (before, rest) = (words.get(..at)?, words.get(at + 1..)?);
+    count(at + rest.len());
     let rest: Vec<&str> =
         rest.iter().map(String::as_str).filter(|word| !matches!(*word, "a" | "an" | "now" | "urgently")).collect();
     let wanted = match rest.as_slice() {
@@ -150,6 +156,7 @@ fn abroad(words: &[String]) -> Option<ActClass> {
     let asked = begins(rest, CAN_YOU);
     let (verb, after) = match asked {
         Some(rest) => {
+            count(rest.len().min(2 * REACH));
             let at = rest.iter().take(2 * REACH).position(|word| has(INFINITIVES, word))?;
             (rest.get(at)?, rest)
         }
@@ -161,6 +168,7 @@ fn abroad(words: &[String]) -> Option<ActClass> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sanitize::steps;
     use super::*;
 
     fn of(text: &str) -> Option<ActClass> {
@@ -197,6 +205,53 @@ mod tests {
             "",
         ] {
             assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    /// Counted, not timed: each word is looked at a few times, whatever stands around it and however much there is of it.
+    #[test]
+    fn twice_the_text_is_twice_the_work() {
+        for unit in [
+            "nginx ",
+            "needs ",
+            "a ",
+            "now urgently ",
+            "make sure that ",
+            "i want ",
+            "have the server ",
+            "take the site ",
+            "sudo ",
+            "rm -rf ",
+            "email bob ",
+            "give alice ",
+            "add bob to ",
+            "the logs have to ",
+            "must be ",
+            "could you ",
+            "bitte ",
+            "könntest du ",
+            "peux-tu ",
+            "s'il te plaît ",
+            "starte ",
+            "10.0.0.1 ",
+            "/srv/a ",
+            ", ",
+            "and ",
+            "please ",
+            "the firewall off ",
+        ] {
+            for head in ["", "i want ", "make sure ", "kannst du ", "nginx needs ", "clean ", "book ", "have "] {
+                let spent = |times: usize| {
+                    let text = format!("{head}{}", unit.repeat(times));
+                    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+                    let before = steps();
+                    let _ = wish(&words);
+                    (steps() - before, words.len() as u64)
+                };
+                let ((one, words), (two, _)) = (spent(1000), spent(2000));
+                assert!(two <= 2 * one && one >= words, "{head}{unit}: {one} and {two} steps");
+                assert!(one <= 4 * words + 400, "{head}{unit}: {one} steps for {words} words");
+            }
         }
     }
 }

@@ -165,6 +165,25 @@ pub enum WireError {
     },
 }
 
+/// So many values no response has: a list of hundreds of models has some ten thousand. Each takes up to a hundred bytes of
+/// memory, of which a hostile server sends two.
+const MAX_VALUES: usize = 500_000;
+
+/// About how many values a JSON text holds: what opens, and what a comma parts. What is inside strings does not count.
+fn values_in(body: &[u8]) -> usize {
+    let (mut count, mut in_string, mut escaped) = (0, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' | b',' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
 /// Parses the JSON of a response; `what` is expected.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, WireError> {
     if body.iter().all(u8::is_ascii_whitespace) {
@@ -175,6 +194,10 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, W
         && error.is_eof()
     {
         return Err(WireError::Cut { bytes: body.len() });
+    }
+    let values = values_in(body);
+    if values > MAX_VALUES {
+        return Err(malformed(&format!("expected {what}, found {values} values in it; at most {MAX_VALUES} are read")));
     }
     serde_json::from_slice(body).map_err(|error| {
         let what = if error.is_data() { what } else { "JSON" };
@@ -252,6 +275,15 @@ pub(super) fn error_words(error: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_response_of_very_many_values_is_not_taken_apart() {
+        let many = format!(r#"{{"choices":[{}{{}}]}}"#, "{},".repeat(MAX_VALUES / 2));
+        let refused = parse::<Value>(many.as_bytes(), "a chat completion").unwrap_err();
+        assert!(refused.to_string().contains("at most 500000 are read"), "{refused}");
+        let text = format!(r#"{{"content":"\"{}"}}"#, "{[,".repeat(MAX_VALUES));
+        assert!(parse::<Value>(text.as_bytes(), "a chat completion").is_ok());
+    }
 
     #[test]
     fn error_words_are_found() {

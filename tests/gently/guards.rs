@@ -140,7 +140,39 @@ fn a_host_takes_no_notes_that_prove_nothing_and_no_foreign_refs() {
     assert!(code != 0 && err.contains(tip.trim()), "{err}");
     let (code, _, err) = home.git(&stranger, &["push", "-q", host.to_str().unwrap(), "main:refs/heads/mine"]);
     assert!(code != 0 && err.contains("is no ref of a ledger"), "{err}");
+    // A ref of notes without a note would only be in the way of the ledger's own.
+    let (_, empty, _) = home.git(&stranger, &["hash-object", "-w", "-t", "tree", "/dev/null"]);
+    let who = ["-c", "user.name=x", "-c", "user.email=x@x"];
+    let (_, begun, err) = home.git(&stranger, &[&who[..], &["commit-tree", "-m", "n", empty.trim()]].concat());
+    assert!(!begun.trim().is_empty(), "{err}");
+    let spec = format!("{}:refs/notes/witness", begun.trim());
+    let (code, _, err) = home.git(&stranger, &["push", "-q", host.to_str().unwrap(), &spec]);
+    assert!(code != 0 && err.contains("would begin without a note"), "{err}");
     assert_eq!(home.git(&host, &["for-each-ref"]).1, before);
+}
+
+/// Notes are unsigned, so whoever may push to a host may begin a ref of them there: it holds up nothing that is signed.
+#[test]
+fn somebody_elses_notes_on_a_host_hold_up_no_publication() {
+    let home = Home::new();
+    assert_eq!(home.git(home.dir.path(), &["init", "-q", "--bare", "open.git"]).0, 0);
+    let host = home.dir.path().join("open.git");
+    home.fine(&["audit", "publish", "open.git"]);
+    let who = ["-c", "user.name=x", "-c", "user.email=x@x"];
+    let noted = home.git(&host, &[&who[..], &["notes", "--ref", "ots", "add", "-m", "junk", "main"]].concat());
+    assert_eq!(noted.0, 0, "{noted:?}");
+    let ledger = home.root().join("ledger.git");
+    let (_, own, _) = home.git(&ledger, &["rev-parse", "main"]);
+    home.fine(&["ask", "more"]);
+    home.fine(&["session", "close"]);
+    let (code, out, err) = home.run(&["audit", "publish", "open.git"]);
+    assert!(code == 1 && out.contains("published refs/heads/main"), "{out}{err}");
+    assert!(err.contains("left out: refs/notes/ots") && err.contains("update-ref -d refs/notes/ots"), "{err}");
+    assert_ne!(home.git(&host, &["rev-parse", "main"]).1, own);
+    // As the sentence says.
+    let removed = home.git(&host, &["-c", "core.hooksPath=/dev/null", "update-ref", "-d", "refs/notes/ots"]);
+    assert_eq!(removed.0, 0, "{removed:?}");
+    home.fine(&["audit", "publish", "open.git"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 const REFUSALS: &str = include_str!("../data/drift/refusals.jsonl");
 const FRESH: &str = include_str!("../data/drift/fresh.jsonl");
+const THIRD: &str = include_str!("../data/drift/third.jsonl");
 const AUTHORITY: &str = include_str!("../data/drift/authority.jsonl");
 const ACTS: &str = include_str!("../data/drift/acts.jsonl");
 
@@ -82,7 +83,16 @@ fn refusals_that_were_written_after_the_rules() {
     let hits: usize = halves.iter().map(|counts| counts.hits).sum();
     let raised: usize = halves.iter().map(|counts| counts.raised).sum();
     let wanted: usize = halves.iter().map(|counts| counts.wanted).sum();
-    assert!(hits * 100 >= wanted * 70 && hits * 100 >= raised * 90, "{hits} of {wanted}, {raised} raised");
+    assert!(hits * 100 >= wanted * 92 && hits * 100 >= raised * 93, "{hits} of {wanted}, {raised} raised");
+}
+
+/// Written after the rules for those, and before the next; see `docs/drift.md` for what was found when.
+#[test]
+fn refusals_that_were_written_before_the_last_rules() {
+    let halves = measure("third", THIRD, "refuse", |row| judged(text(row, "prompt"), text(row, "response")).refusal());
+    for counts in halves {
+        assert!(counts.wanted >= 30 && counts.recall() >= 92 && counts.precision() >= 93, "{halves:?}");
+    }
 }
 
 #[test]

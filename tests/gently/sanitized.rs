@@ -97,7 +97,7 @@ fn recall_and_false_alarms_on_labelled_data() {
         assert!(share(&removed, key) >= least, "{key}: {} of 1000, expected {least}", share(&removed, key));
     }
     // Of the part held back nothing may get worse; its own floors (0.92, 0.95, 0.97, 0.88) are not reached.
-    for (key, least) in [("all", 103), ("vendor_token", 55), ("all in prose", 21), ("password", 14), ("private_key", 3)]
+    for (key, least) in [("all", 104), ("vendor_token", 55), ("all in prose", 21), ("password", 14), ("private_key", 3)]
     {
         assert!(removed[key][2].0 >= least, "{key}, held back: {} removed, expected {least}", removed[key][2].0);
     }

@@ -131,7 +131,7 @@ fn kinds_that_were_missing_are_removed_and_what_looks_like_them_stays() {
         ("hexkey", 950),
         ("bytes", 850),
         ("call", 950),
-        ("split", 750),
+        ("split", 950),
     ] {
         assert!(shares(&removed, kind).0 >= least, "{kind}: {} of 1000", shares(&removed, kind).0);
     }

@@ -55,6 +55,16 @@ fn a_forbidden_topic_is_sent_by_no_way_and_in_no_spelling() {
         "A quetzal\u{a0}\u{2003}bird?",
         "A **quet**zal _bird_?",
         "A qu\u{e9}tzal bird?",
+        "A quet\u{200b}zal\u{200b}bird?",
+        "A quet\u{ad}zal\u{200b}bi\u{2060}rd?",
+        "A quet\u{85}zal bi\u{1}rd?",
+        "A quet\u{8}zal bi\u{7f}rd?",
+        "A quetzal\u{2800}bird?",
+        "A quet-\r\nzal bird?",
+        "A \u{1f180}\u{1f184}\u{1f174}\u{1f183}\u{1f189}\u{1f170}\u{1f17b} bird?",
+        "A quetzal b1rd?",
+        "A quetzaI\u{200b}bird?",
+        r#"{"text": "a quetzal\nbird"}"#,
     ] {
         denied(&person, &[question], code);
     }
@@ -62,6 +72,10 @@ fn a_forbidden_topic_is_sent_by_no_way_and_in_no_spelling() {
     denied(&person, &["Hi", "--system", "Speak of the quet\u{200d}zal bird."], code);
     let schema = person.dir.path().join("shape.json");
     std::fs::write(&schema, r#"{"type": "object", "description": "a quetzal bird"}"#).unwrap();
+    denied(&person, &["Hi", "--expect", schema.to_str().unwrap()], code);
+    std::fs::write(&schema, r#"{"type": "object", "description": "a quetzal\nbird"}"#).unwrap();
+    denied(&person, &["Hi", "--expect", schema.to_str().unwrap()], code);
+    std::fs::write(&schema, r#"{"properties": {"quetzal\tbird": {}}}"#).unwrap();
     denied(&person, &["Hi", "--expect", schema.to_str().unwrap()], code);
     person.gently(&["intent", "set", "All of the quetzal bird"]).exits(0);
     denied(&person, &["Hi"], code);
@@ -79,6 +93,49 @@ fn a_forbidden_topic_is_sent_by_no_way_and_in_no_spelling() {
     assert_eq!(server.requests().len(), 1);
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+#[test]
+fn what_nobody_declared_or_a_model_said_is_kept_out_and_denies_nothing() {
+    let (server, person) =
+        house(&["A zebra knows a quet\u{200b}zal\u{200b}bird.", "A zebra.", "A quetzal bird!", "Fine."]);
+    person.gently(&["ask", "What of the zebra and the quetzal bird?"]).exits(0);
+    person.gently(&["ask", "What of the zebra alone?", "--no-ref"]).exits(0);
+    under(&person, &format!("{GENESIS_KERNEL}\n{TOPIC}"));
+    let preview = person.gently(&["context", "preview", "--deep", "--json", "The zebra question"]).exits(0).json();
+    // Question and answer of the first turn; the second is shown.
+    person.gently(&["ask", "--no-ref", "--deep", "The zebra question"]).exits(0);
+    let shown = person.gently(&["context", "show", "--json"]).exits(0).json();
+    for told in [&preview, &shown] {
+        let kept = told["exclusions"].as_array().unwrap();
+        assert_eq!(kept.iter().filter(|one| one["reason"] == "forbidden").count(), 2, "{told:#}");
+        let turns = told["injected"].as_array().unwrap().iter().filter(|one| one["artifact_type"] == "turn");
+        assert_eq!(turns.count(), 2, "{told:#}");
+    }
+    // The answer to it is declared by the next question, and shown to no model.
+    let next = person.gently(&["ask", "And what else?"]).exits(0);
+    assert!(next.err.contains("not shown to the model: answer") && next.err.contains("(forbidden: "), "{next:?}");
+    let sent: Vec<String> =
+        server.requests().iter().map(|one| String::from_utf8_lossy(&one.body).into_owned()).collect();
+    assert_eq!(sent.len(), 4);
+    assert!(sent[2].contains("zebra alone") && sent[3].contains("The zebra question"), "{sent:#?}");
+    for body in &sent[2..] {
+        assert!(!body.contains("quet"), "{body}");
+    }
+    // What is declared and was asked is policy's.
+    let first = person.gently(&["ask", "--json", "And what else, again?"]).exits(0).json();
+    assert_eq!(first["context"]["not_shown"][0]["reason"], "forbidden", "{first:#}");
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    // Tried on history, an answer denies nothing either.
+    let stricter = person.dir.path().join("stricter.toml");
+    std::fs::write(
+        &stricter,
+        format!("{GENESIS_KERNEL}\n[[policy.forbidden]]\nname = \"a\"\npattern = \"A zebra\\\\.\"\n"),
+    )
+    .unwrap();
+    let tried = person.gently(&["audit", "replay", "--all", "--kernel", stricter.to_str().unwrap(), "--json"]).json();
+    assert_eq!(tried["differences"], serde_json::json!([]), "{tried:#}");
 }
 
 #[test]

@@ -326,7 +326,8 @@ impl Home {
                 // What was denied policy sees, and no model.
                 expected.changed.push((id.clone(), "left_out", "authority_incompatible"));
             } else if by_model {
-                expected.changed.push((id.clone(), "execution_only", "FILTER_INTENT_ONLY"));
+                // Every answer is about what is forbidden (`recorded`): it is kept from the model, and denies nothing.
+                expected.changed.push((id.clone(), "left_out", "forbidden"));
             }
             expected.refs.push((index, id, if by_model { "execution_only" } else { "governance" }));
         }

@@ -31,6 +31,7 @@ fn what(context: &TurnContext, id: &str) -> &'static str {
 fn why(rule: &str) -> &'static str {
     let codes = [
         (Kept::AuthorityIncompatible, "policy denied it, or its kernel withheld it"),
+        (Kept::Forbidden, "it is about a topic that the kernel's policy forbids"),
         (Kept::Sensitive, "a secret is found in it"),
         (Kept::EvidenceBlob, "it is a dump, a document or encoded data, and no statement"),
         (Kept::Erased, "its text is erased"),

@@ -3,7 +3,7 @@
 use super::address::decoded;
 use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
 use super::steps;
-use super::value::{entropy, is_dated, is_hex, is_random, is_uuid, makeup, wordiness};
+use super::value::{entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness};
 use super::words::Class;
 
 /// Shortest random token that is taken without a word about it.
@@ -142,7 +142,56 @@ pub(super) fn look(text: &str, public: &[(usize, usize)], cues: &Cues, hides: &d
             look_at_run(text, run, start, cues, hides, &mut found);
         }
     }
+    if !cues.strong.is_empty() {
+        signed(text, public, cues, &mut found);
+    }
     found
+}
+
+/// Words with many signs in disorder, where a secret is spoken of: "why does this key fail? q|&h7Hxr;qB>Z$M".
+fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut Bare) {
+    steps::count(text.len());
+    let mut at = 0;
+    for word in text.split([' ', '\t', '\n', '\r']) {
+        let start = at;
+        at += word.len() + 1;
+        if !(MIN_SIGNED..=MAX_SIGNED).contains(&word.len()) || is_inside(public, start) {
+            continue;
+        }
+        let kept = word
+            .trim_start_matches(['"', '\'', '(', '`'])
+            .trim_end_matches(['"', '\'', ')', '.', ',', ';', ':', '?', '!', '`']);
+        let start = start + word.len() - word.trim_start_matches(['"', '\'', '(', '`']).len();
+        if is_cued(&cues.strong, start, start + kept.len()) && is_in_disorder(kept) {
+            found.random.push((start, start + kept.len()));
+        }
+    }
+}
+
+/// Shortest and longest of them.
+const MIN_SIGNED: usize = 14;
+const MAX_SIGNED: usize = 256;
+/// So many different signs are in no code and no address.
+const MANY_SIGNS: usize = 8;
+
+fn is_in_disorder(word: &str) -> bool {
+    const SIGNS: &[u8] = b"!#$%&()*+,/:;<=>?@[]^{|}~";
+    /// Signs that join no names and stand in few sentences.
+    const ODD: &[u8] = b"!#$%&*;<>?@^|~";
+    let has = |signs: &[u8]| signs.iter().filter(|sign| word.as_bytes().contains(sign)).count();
+    let made = makeup(word);
+    made.upper >= 2
+        && made.lower >= 2
+        && made.digits > 0
+        && word.is_ascii()
+        && has(SIGNS) >= 3
+        && has(ODD) >= 2
+        && (has(SIGNS) >= MANY_SIGNS || wordiness(word) < 40)
+        && (has(SIGNS) >= MANY_SIGNS || !["](", "</", "::", "()", "=="].iter().any(|code| word.contains(code)))
+        && !word.contains("://")
+        && !["[0-9", "[a-z", "[A-Z", "[^", ")?", "]*", "]+", "(?", ")+", ")*", "\\"]
+            .iter()
+            .any(|part| word.contains(part))
 }
 
 fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
@@ -264,7 +313,7 @@ struct Cued {
 fn is_secret(word: &str, cued: Cued) -> bool {
     let made = makeup(word);
     let least = if cued.any { MIN_CUED } else { MIN_BARE };
-    if !(least..=MAX_BARE).contains(&word.len()) || !is_random(word) {
+    if !(least..=MAX_BARE).contains(&word.len()) || !(is_random(word) || (cued.any && is_interleaved(word))) {
         return false;
     }
     if made.letters() == 0 {
@@ -281,7 +330,8 @@ fn is_secret(word: &str, cued: Cued) -> bool {
         return spread && entropy(word) >= MIN_ENTROPY - if cued.any { 0.4 } else { 0.0 };
     }
     let longest = word.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or(0);
-    cued.any && made.digits >= 3 && made.letters() >= 5 && longest >= MIN_CUED && entropy(word) >= 3.0
+    (cued.strong && is_interleaved(word))
+        || cued.any && made.digits >= 3 && made.letters() >= 5 && longest >= MIN_CUED && entropy(word) >= 3.0
 }
 
 /// A short token where one is spoken of: letters and digits, or capitals among small letters, and few words.

@@ -166,6 +166,11 @@ impl Engine {
         kind == self.of.token || kind == self.of.encoded
     }
 
+    /// Whether a kind is one of a rule file, which tells it by its shape.
+    pub(super) fn is_shape(&self, kind: usize) -> bool {
+        (FIRST.len()..self.of.url).contains(&kind)
+    }
+
     /// What a home lets stay, as it is put on record.
     pub fn exemptions(&self) -> Exemptions {
         self.exempt.described()

@@ -71,8 +71,8 @@ pub(super) fn link(bytes: &[u8], after: usize, element: bool, flag: bool) -> Opt
     let gap = blanks(bytes, at, 24);
     let here = at + gap;
     let rest = bytes.get(here..).unwrap_or_default();
-    let operators: [&[u8]; 13] =
-        [b"===", b"!==", b"||=", b"::=", b"==", b"!=", b"=>", b":=", b"?=", b".=", b"+=", b"<-", b"="];
+    let operators: [&[u8]; 15] =
+        [b":::=", b"===", b"!==", b"||=", b"??=", b"::=", b"==", b"!=", b"=>", b":=", b"?=", b".=", b"+=", b"<-", b"="];
     let may_be = matches!(rest.first(), Some(b'=' | b'!' | b'|' | b':' | b'?' | b'.' | b'+' | b'<'));
     if let Some(found) = operators.iter().find(|operator| may_be && rest.starts_with(operator)) {
         let to = here + found.len();
@@ -130,6 +130,11 @@ fn xml_value(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) fn value<'a>(text: &'a str, at: usize, link: Link, ends: &mut Ends) -> Option<Value<'a>> {
     let bytes = text.as_bytes();
     let mut at = at + blanks(bytes, at, 24);
+    if matches!(link, Link::Colon)
+        && let Some(next) = block(bytes, at)
+    {
+        return unquoted(text, next, link, ends);
+    }
     if matches!(bytes.get(at), Some(b'\r' | b'\n')) {
         let next = at + bytes[at..].iter().take(40).take_while(|b| b.is_ascii_whitespace()).count();
         let opens = matches!(bytes.get(next), Some(b'"' | b'\'' | b'`'));
@@ -149,6 +154,20 @@ pub(super) fn value<'a>(text: &'a str, at: usize, link: Link, ends: &mut Ends) -
         Some(quote @ (b'"' | b'\'' | b'`')) => quoted(text, at + escaped, *quote, escaped > 0, ends),
         _ => unquoted(text, at, link, ends),
     }
+}
+
+/// `token: |-`: where the first line of a block of YAML begins.
+fn block(bytes: &[u8], at: usize) -> Option<usize> {
+    if !matches!(bytes.get(at), Some(b'|' | b'>')) {
+        return None;
+    }
+    let rest = bytes.get(at + 1..)?;
+    let signs = rest.iter().take(3).take_while(|b| matches!(b, b'-' | b'+' | b'1'..=b'9')).count();
+    let end = signs + blanks(rest, signs, 8);
+    let rest = rest.get(end..)?;
+    let gap = rest.iter().take(40).take_while(|b| b.is_ascii_whitespace()).count();
+    let indented = gap > 1 && rest.first().is_some_and(|b| matches!(b, b'\r' | b'\n')) && rest[gap - 1] == b' ';
+    indented.then_some(at + 1 + end + gap)
 }
 
 /// Length of what may stand before an opening quote: `b`, `@`, `new String(`, `[`, `[]byte(`.

@@ -10,6 +10,7 @@ mod engine;
 mod exempt;
 mod fold;
 mod gather;
+mod joints;
 mod lexicon;
 mod link;
 mod login;

@@ -2,10 +2,12 @@
 
 use super::link::{Ends, Link, Value, link, value};
 use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
+use super::steps;
 use super::value::{
-    has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_mixed_case, is_name, is_path, is_random, is_uuid, makeup,
-    may_have_blanks, stands_in, wordiness,
+    has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_interleaved, is_mixed_case, is_name, is_path, is_random,
+    is_uuid, makeup, may_have_blanks, stands_in, wordiness,
 };
+use super::window::boundary;
 use super::words::{Class, Lexicon, Word, is_a_kind_of_name};
 
 /// Most bytes of a name on either side of its word.
@@ -31,10 +33,40 @@ pub(super) fn look(text: &str, word: Word, ends: &mut Ends) -> Option<(usize, us
     let element = bytes[..name].ends_with(b"<")
         || (bytes[..name].ends_with(b":") && text[..name].rfind('<').is_some_and(|at| name - at < 24));
     let (link, at) = link(bytes, after, element, flag)?;
-    let value = value(text, at, link, ends)?;
-    let place = (value.start, value.start + value.text.len());
     let whole = text.get(name..after)?;
-    accepts(class, whole, link, &value.head()).then_some(place)
+    let first = value(text, at, link, ends)?;
+    let place = |value: &Value<'_>| (value.start, value.start + value.text.len());
+    if accepts(class, whole, link, &first.head()) {
+        return Some(place(&first));
+    }
+    let other = otherwise(text, at, link)?;
+    let second = value(text, other, Link::Assigned { spaced: true }, ends)?;
+    (second.quoted && accepts(class, whole, link, &second.head())).then(|| place(&second))
+}
+
+/// Signs and words behind which a quoted value stands for one that is not there, or is the second of two.
+const OTHERWISE: &[&str] = &["||", "??", "?:", "or", "else", ":", "//"];
+/// How far behind the name.
+const MAX_OTHERWISE: usize = 120;
+
+/// `token = process.env.T || "…"`, `secret = x ? y : "…"`: where the quote of the second value is.
+fn otherwise(text: &str, at: usize, link: Link) -> Option<usize> {
+    if !matches!(link, Link::Assigned { .. } | Link::Colon) {
+        return None;
+    }
+    let rest = text.get(at..)?;
+    let reach = rest.bytes().take(MAX_OTHERWISE).take_while(|b| !matches!(b, b'\n' | b';' | b'{')).count();
+    steps::count(reach);
+    let line = rest.get(..boundary(rest, reach))?;
+    let asks = line.contains(" ? ");
+    line.bytes().enumerate().filter(|(_, b)| matches!(b, b'"' | b'\'' | b'`')).map(|(quote, _)| quote).find_map(
+        |quote| {
+            let before = line.get(..quote)?.strip_suffix([' ', '\t'])?.trim_end();
+            let sign = OTHERWISE.iter().find(|sign| before.ends_with(**sign))?;
+            let apart = before.len() > sign.len() && before.as_bytes()[before.len() - sign.len() - 1] == b' ';
+            (apart && (*sign != ":" || asks)).then_some(at + quote)
+        },
+    )
 }
 
 /// `SMTP_PASS=abcd efgh ijkl mnop`: four groups of four small letters, as some services make passwords of programs.
@@ -259,7 +291,8 @@ fn is_token(link: Link, value: &Value<'_>, least: usize) -> bool {
         return false;
     }
     let number = made.letters() == 0 && made.others == 0;
-    let random = is_random(text) || (made.digits >= 3 && made.letters() > 0 && wordiness(text) < 75);
+    let random =
+        is_random(text) || is_interleaved(text) || (made.digits >= 3 && made.letters() > 0 && wordiness(text) < 75);
     let shaped = if number { text.len() >= 16 } else { random && (made.digits > 0 || text.len() >= 12) };
     match link {
         Link::Assigned { .. } | Link::Colon | Link::Element | Link::Flag => shaped || is_uuid(text),
@@ -292,7 +325,29 @@ fn is_short_token(link: Link, value: &Value<'_>) -> bool {
     let made = makeup(text);
     let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
     let unsaid = letters && text.len() >= MIN_TOKEN && wordiness(text) == 0 && consonants(text) * 4 >= text.len() * 3;
-    told && (has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
+    // `secret: 'bpz880'`: no word, and a number that counts nothing.
+    let mixed = (6..MIN_LOOSE_TOKEN).contains(&text.len())
+        && made.digits >= 2
+        && made.letters() >= 3
+        && made.letters() + made.digits == text.len()
+        && (made.lower == 0 || made.upper == 0)
+        && wordiness(text) == 0;
+    let mixed = mixed && value.quoted && !matches!(link, Link::Element) && !stands_in(&said_in_digits(text));
+    told && (mixed || has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
+}
+
+/// `s3cr3t` as it is meant.
+fn said_in_digits(text: &str) -> String {
+    let letter = |c| match c {
+        '0' => 'o',
+        '1' => 'i',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        other => other,
+    };
+    text.chars().map(letter).collect()
 }
 
 /// How many letters are no vowels.

@@ -5,7 +5,7 @@ use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
 use super::near::{is_made_up, is_numbered_method};
 use super::public::{is_algorithm, is_public_token};
 use super::said::{QUOTES, Said, has_hump, is_english, last_words, reach_after, reach_before, words};
-use super::value::{is_code, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in};
+use super::value::{is_code, is_interleaved, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in};
 use super::window::boundary;
 use super::words::{Class, Lexicon, Word, is_a_kind_of_name, is_common};
 
@@ -377,7 +377,7 @@ fn is_said_token(text: &str) -> bool {
     let cases = made.lower >= 4 && made.upper >= 4;
     text.len() >= MIN_TOKEN
         && (made.digits > 0 || cases)
-        && is_random(text)
+        && (is_random(text) || is_interleaved(text))
         && !is_algorithm(text)
         && !is_public_token(text)
         && !stands_in(text)

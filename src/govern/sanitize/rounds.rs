@@ -1,5 +1,7 @@
 //! Looking at a text until nothing is found, each time without what was found before.
 
+use std::collections::BTreeSet;
+
 use aho_corasick::{AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 use super::engine::Engine;
@@ -8,7 +10,7 @@ use super::span::{Span, merged, without};
 use super::steps;
 use super::view::{Edit, View};
 use super::window::{boundary, boundary_before};
-use super::{Clean, Finding, Redaction, fold};
+use super::{Clean, Finding, Redaction, fold, joints};
 
 /// How often a text is looked at: a removal may uncover a shape, each round removes at least one.
 const MAX_ROUNDS: usize = 16;
@@ -142,7 +144,13 @@ impl Rounds<'_> {
             (start + from, end + from)
         };
         let mut seen = self.engine.look(&unmasked.text);
-        look_at_joints(self.engine, &unmasked.text, &mut seen.spans);
+        let plain = seen.spans.len();
+        look_at_joints(self.engine, &unmasked.text, &fold::joined(&unmasked.text), &mut seen.spans, &|_| true);
+        // Marks end what stands before them, too: only what has a shape of its own is believed across, and only where
+        // nothing whole stands before the mark.
+        let starts: BTreeSet<usize> = seen.spans.iter().take(plain).map(|span| span.start).collect();
+        let shaped = |span: &Span| self.engine.is_shape(span.kind) && !starts.contains(&span.start);
+        look_at_joints(self.engine, &unmasked.text, &joints::marked(&unmasked.text), &mut seen.spans, &shaped);
         if whole {
             self.public = seen.public.iter().map(|(start, end)| back(*start, *end)).collect();
         }
@@ -204,9 +212,14 @@ fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
     after.checked_sub(1).is_some_and(|last| at < places[last].1)
 }
 
-/// Looks again where escapes are read and cut tokens joined; counts what goes over a joint.
-fn look_at_joints(engine: &Engine, text: &str, spans: &mut Vec<Span>) {
-    let edits = fold::joined(text);
+/// Looks again where escapes are read and cut tokens joined; counts what goes over a joint, where it is to be believed.
+fn look_at_joints(
+    engine: &Engine,
+    text: &str,
+    edits: &[Edit],
+    spans: &mut Vec<Span>,
+    believed: &dyn Fn(&Span) -> bool,
+) {
     let mut at = 0;
     while let Some(first) = edits.get(at) {
         let from = boundary_before(text, first.start.saturating_sub(BEFORE_JOINT));
@@ -224,8 +237,10 @@ fn look_at_joints(engine: &Engine, text: &str, spans: &mut Vec<Span>) {
         let view = View::of(text.get(from..to).unwrap_or_default(), &moved);
         for span in engine.look(&view.text).spans {
             let (start, end) = view.original(span.start, span.end);
-            if end - start != span.end - span.start {
-                spans.push(Span { start: start + from, end: end + from, ..span });
+            let over = end - start != span.end - span.start;
+            let span = Span { start: start + from, end: end + from, ..span };
+            if over && believed(&span) {
+                spans.push(span);
             }
         }
         at += count;

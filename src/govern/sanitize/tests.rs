@@ -103,6 +103,76 @@ fn brackets_hide_nothing() {
 }
 
 #[test]
+fn forms_of_configuration_and_code_that_put_a_value_elsewhere() {
+    for form in [
+        "adafruit_token: |\n  {}",
+        "adafruit_token: >-\n    {}",
+        "ADAFRUIT_TOKEN :::= \"{}\"",
+        "adafruitToken = process.env.T || \"{}\"",
+        "adafruitToken = env('T') ?: '{}';",
+        "adafruit_token = os.getenv('T') or \"{}\"",
+        "adafruit_token = live ? other : \"{}\"",
+    ] {
+        for value in ["f2y4l6u42yp6sunsthnnt6n0cg7fzhag", "vp7k8ugdmpoiblli"] {
+            let text = form.replace("{}", value);
+            assert!(!redact(&text).clean.as_str().contains(value), "{text}");
+        }
+    }
+    for text in [
+        "token: |\n  This is what the token is for.",
+        "token = x ? y : \"none\"",
+        "password = given || \"\"",
+        "token: > 5 times",
+    ] {
+        assert_eq!(redact(text).clean.as_str(), text);
+    }
+}
+
+#[test]
+fn signs_in_disorder_where_a_secret_is_spoken_of() {
+    for text in [
+        "why does this key give me a 401? q|&hHhxr4qBxZ>MZ",
+        "I think I leaked WAzCXU0;nnBI$CXq!Sh on github",
+        "nS#9v)Kd>2QxZ!p(mT\n\n^ is this still valid, my key?",
+    ] {
+        let clean = redact(text).clean;
+        assert!(clean.as_str().contains("[redacted:"), "{text}: {}", clean.as_str());
+    }
+    for text in [
+        "my key is read by `os.environ['API_KEY']` here",
+        "my key stands in https://example.org/a?b=C1&d=E2#f!x",
+        "I leaked it with [this](https://example.org/A1?b=2&c;d)",
+        "q|&hHhxr4qBxZ>MZ and nothing more",
+        "my key is checked by fn test_utf_16be_decode_bom_prefixed_split_byte_pair",
+        "this token is read by '+]*([0-9]+|[*])?(\\.([0-9]+|[*]))?' there",
+    ] {
+        assert_eq!(redact(text).clean.as_str(), text);
+    }
+}
+
+#[test]
+fn a_token_that_marks_cut_is_one() {
+    let token = ["AKIA", "HACKSW4JNR6OBZUE"];
+    for (before, between, after) in [
+        ("", "<wbr>", ""),
+        ("<b>", "</b>", ""),
+        ("**", "**", ""),
+        ("", "&shy;", ""),
+        ("> ", "\n> ", ""),
+        ("`", "``", "`"),
+        ("", "=\r\n", ""),
+        ("<span>", "</span><span class=x>", "</span>"),
+    ] {
+        let text = format!("it is {before}{}{between}{}{after} there", token[0], token[1]);
+        let clean = redact(&text).clean;
+        assert!(!clean.as_str().contains(token[1]) && clean.as_str().ends_with("there"), "{text}: {}", clean.as_str());
+    }
+    // What is whole before a mark ends there.
+    let text = format!("> {}{}\n> HereIsMore words", token[0], token[1]);
+    assert!(redact(&text).clean.as_str().ends_with("\n> HereIsMore words"));
+}
+
+#[test]
 fn a_token_is_found_however_it_is_masked_or_cut() {
     let github = token(&["ghp", "_", "x7Qm2Lp9Vd4TwBgHs8Kc3Rf6Yj1Nz5Aa0UeE"]);
     let (head, tail) = github.split_at(20);

@@ -97,6 +97,18 @@ pub(super) fn is_random(text: &str) -> bool {
     }
 }
 
+/// Whether digits stand in the midst of letters more than once, as in no name: `vp7k8ugdmpoib`.
+pub(super) fn is_interleaved(text: &str) -> bool {
+    const LEAST: usize = 12;
+    let bytes = text.as_bytes();
+    let first = bytes.iter().position(u8::is_ascii_alphabetic);
+    let last = bytes.iter().rposition(u8::is_ascii_alphabetic);
+    let (Some(first), Some(last)) = (first, last) else { return false };
+    let inner = bytes.get(first..last).unwrap_or_default();
+    let groups = inner.windows(2).filter(|two| two[0].is_ascii_alphabetic() && two[1].is_ascii_digit()).count();
+    text.len() >= LEAST && groups >= 2 && bytes.iter().all(u8::is_ascii_alphanumeric) && !is_hex(text)
+}
+
 /// Whether brackets stand open or many kinds of signs are mixed, as in no code and no sentence: `m{{h}o)p${e]nob>-_$#x`.
 pub(super) fn has_odd_signs(text: &str) -> bool {
     const SIGNS: &[u8] = b"!#$%&()*<>?@[]^{}~";
@@ -330,6 +342,16 @@ mod tests {
             "SettingsKeyName2",
         ] {
             assert!(!is_random(value), "{value}: {}", wordiness(value));
+        }
+    }
+
+    #[test]
+    fn digits_in_the_midst_of_letters() {
+        for value in ["vp7k8ugdmpoiblli", "gktjua03nuesfuich7ezz2qz"] {
+            assert!(is_interleaved(value), "{value}");
+        }
+        for value in ["production2024", "sha256-base64-x", "a1b2", "d6c9e2f4a8b1c3d5", "release1beta", "2024q1report"] {
+            assert!(!is_interleaved(value), "{value}");
         }
     }
 

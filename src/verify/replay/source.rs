@@ -1,6 +1,6 @@
 //! Looking ids up as they were looked up then: in the database, or in the log's order.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -8,9 +8,11 @@ use uuid::Uuid;
 
 use crate::continuity::gates::{Kept, gate_said, holds_secret};
 use crate::continuity::refs::{Found, Lookup};
+use crate::govern::authority::Judge;
 use crate::govern::drift::{DriftClass, Effect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::context::event::{Event, Kind, Place};
+use crate::record::hash::Hash32;
 use crate::store::{DriftRow, EventRow, ExchangeRow, ReferredText, StoreError, TurnRow};
 
 use super::super::contexts::{ContextFault, event_again, event_of, place_of};
@@ -30,6 +32,8 @@ pub(super) struct Said {
     standing: Option<Standing>,
     /// Why it is kept out of contexts, once that was asked.
     kept: OnceCell<Option<Kept>>,
+    /// Whether a kernel forbids what a model said, by the kernel that was asked last.
+    forbidden: Cell<Option<(Hash32, bool)>>,
 }
 
 /// Why an event can't be made again.
@@ -90,6 +94,16 @@ impl Said {
         })
     }
 
+    /// Whether it is an answer about a topic that a kernel forbids.
+    fn is_forbidden(&self, (kernel, judge): (Hash32, &Judge)) -> bool {
+        if let Some((_, known)) = self.forbidden.get().filter(|(of, _)| *of == kernel) {
+            return known;
+        }
+        let forbidden = self.kind == Kind::Execution && self.text().is_some_and(|text| judge.forbids(text));
+        self.forbidden.set(Some((kernel, forbidden)));
+        forbidden
+    }
+
     /// The event as a turn may refer to it, at a place.
     fn found(&self, place: Place) -> Found {
         let denied = self.standing.is_some_and(|standing| standing.denied);
@@ -113,6 +127,10 @@ pub(super) struct Source<'r, 'a> {
     pub before: Option<u64>,
     /// Ids that are on record as left out since they were erased.
     pub were_erased: HashSet<String>,
+    /// The kernel that the turn was under, or that is tried on it.
+    pub kernel: Hash32,
+    /// Its decisions.
+    pub judge: Rc<Judge>,
 }
 
 impl Lookup for Source<'_, '_> {
@@ -121,7 +139,10 @@ impl Lookup for Source<'_, '_> {
     fn event(&self, id: &str) -> Result<Option<Found>, ReplayError> {
         let Some(uuid) = id.parse::<Uuid>().ok().filter(|uuid| uuid.to_string() == id) else { return Ok(None) };
         let Some((said, place)) = self.find(uuid)? else { return Ok(None) };
-        let found = said.found(place.unwrap_or_else(|| said.place.clone()));
+        let mut found = said.found(place.unwrap_or_else(|| said.place.clone()));
+        if found.kept.is_none() && said.is_forbidden((self.kernel, &self.judge)) {
+            found.kept = Some(Kept::Forbidden);
+        }
         if found.kept == Some(Kept::Erased) && !self.were_erased.contains(id) {
             let absent = self.replay.absent_event(uuid, said.exchange)?;
             let mut gone = self.replay.gone.borrow_mut();
@@ -249,7 +270,15 @@ impl Replay<'_> {
         standing: Option<Standing>,
         kept: OnceCell<Option<Kept>>,
     ) -> Rc<Said> {
-        let said = Said { place: place_of(row), kind: row.kind, exchange: row.turn, event, standing, kept };
+        let said = Said {
+            place: place_of(row),
+            kind: row.kind,
+            exchange: row.turn,
+            event,
+            standing,
+            kept,
+            forbidden: Cell::default(),
+        };
         self.at_hand.borrow_mut().put(row.event, said)
     }
 

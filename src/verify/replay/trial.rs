@@ -5,6 +5,7 @@
 //! asked then, and what a model would have said to a question that was denied.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::rc::Rc;
 
 use uuid::Uuid;
 
@@ -177,7 +178,7 @@ fn sent_with(row: &ExchangeRow) -> Option<Vec<String>> {
 struct Rolling<'r, 'a> {
     replay: &'r Replay<'a>,
     other: &'r Kernel,
-    judge: &'r Judge,
+    judge: &'r Rc<Judge>,
     /// Turns that would have been denied.
     denied: HashSet<Uuid>,
     trial: Trial,
@@ -219,7 +220,8 @@ impl Rolling<'_, '_> {
                 declared.push(one);
             }
         }
-        let source = Source { replay, before: None, were_erased: were_erased(&context) };
+        let (were_erased, judge) = (were_erased(&context), self.judge.clone());
+        let source = Source { replay, before: None, were_erased, kernel: self.other.hash(), judge };
         let place = (context.row.thread, context.row.parent);
         let resolved = TurnContext::resolve(config, place, &declared, self.other.rules().rings.declared(), &source)?;
         replay.gone.replace(None);

@@ -205,7 +205,8 @@ impl Turn<'_> {
     /// Resolves what is declared again, under a kernel's caps.
     fn resolved(&self, replay: &Replay<'_>, before: Option<u64>, kernel: &Kernel) -> Result<TurnContext, ReplayError> {
         let declared = self.context.declared().unwrap_or_default();
-        let source = Source { replay, before, were_erased: were_erased(self.context) };
+        let (were_erased, judge) = (were_erased(self.context), replay.judge(kernel));
+        let source = Source { replay, before, were_erased, kernel: kernel.hash(), judge };
         let place = (self.context.row.thread, self.context.row.parent);
         TurnContext::resolve(self.config, place, &declared, kernel.rules().rings.declared(), &source)
     }
