@@ -1591,7 +1591,7 @@ class Check:
             if origin == self.origin and ident == key_id(origin, LOG_KEY, key) and self.holds(key, text, signature):
                 covered = size
         # What of it a commit names, by the first line that claims its HASH; read in pieces, as nobody signed it yet.
-        left, rest, at = self.log_size - start, b"", start
+        left, rest, at, dropped = self.log_size - start, b"", start, 0
         while left > 0:
             piece = file.read(min(left, 1 << 20))
             if not piece:
@@ -1599,9 +1599,13 @@ class Check:
             left -= len(piece)
             piece = rest + piece
             whole = piece.rfind(b"\n") + 1
-            rest = piece[whole:]
-            if len(rest) > MAX_SEGMENT:
-                raise CannotLook("%s: no line ends within %d bytes" % (self.log_path, len(rest)))
+            if whole:
+                at, dropped = at + dropped, 0
+            # Of a line that is longer than any may be, the beginning is enough.
+            rest = piece[whole:whole + MAX_LINE + 1]
+            dropped += len(piece) - whole - len(rest)
+            if dropped > MAX_SEGMENT:
+                raise CannotLook("%s: no line ends within %d bytes: this is no log" % (self.log_path, dropped))
             counted = 0
             for match in re.finditer(rb"(?:\A|(?<=\n))([0-9a-f]{64})\|", piece[:whole]):
                 here += piece.count(b"\n", counted, match.start())
@@ -1626,15 +1630,17 @@ class Check:
                 break
             yield line, place
         if torn:
-            self.find("complete", "audit.log line %d" % (here + 1), "a newline at the end", "a torn line of %d bytes" % len(rest))
+            self.find("complete", "audit.log line %d" % (here + 1), "a newline at the end", "a torn line of %d bytes" % (len(rest) + dropped))
 
     @staticmethod
     def pass_to(file, start):
         """Goes behind the first line that begins so; False when there is none."""
         while line := file.readline(MAX_LINE + 2):
-            found = line.startswith(start)
+            found, begun = line.startswith(start), file.tell()
             while line and not line.endswith(b"\n"):
                 line = file.readline(MAX_LINE + 2)
+                if file.tell() - begun > MAX_SEGMENT:
+                    raise CannotLook("the log: no line ends within %d bytes: this is no log" % MAX_SEGMENT)
             if found and line:
                 return True
         return False
