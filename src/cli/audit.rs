@@ -158,7 +158,7 @@ fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write)
         let why = words.as_str().trim_start_matches("gently audit: ").trim_start_matches("gently audit check: ");
         say(out, &format!("{}\n", json!({"error": why.trim_end(), "exit": COULD_NOT_LOOK})), COULD_NOT_LOOK);
     }
-    say(err, words.as_str(), COULD_NOT_LOOK)
+    warn(err, words.as_str(), COULD_NOT_LOOK)
 }
 
 fn run_verify(
