@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::govern::sanitize::{self, Choice, Engine, Finding, OPTIONAL, RuleFault, redact};
+use crate::govern::sanitize::{self, Engine, Finding, HomeRules, OPTIONAL, RuleFault, redact};
 use crate::home::locate;
 use crate::record::hash::Hash32;
 
@@ -44,7 +44,7 @@ pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
 fn engine(config: &Config) -> Result<Engine, RuleFault> {
     let files = config.rules.iter().map(|path| Ok((path.display().to_string(), text_of(path)?)));
     let chosen = OPTIONAL.iter().filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
-    let choice = Choice { allow: config.allow.clone(), optional: chosen.map(|(.., kind)| *kind).collect() };
+    let choice = HomeRules { allow: config.allow.clone(), optional: chosen.map(|(.., kind)| *kind).collect() };
     Engine::with(&files.collect::<Result<Vec<_>, RuleFault>>()?, &choice)
 }
 

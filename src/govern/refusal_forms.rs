@@ -32,7 +32,7 @@ const STEM: usize = 5;
 const SUBJECT_WORDS: usize = 7;
 
 /// Each is compiled when it is first needed. Bare `\b` is ASCII.
-struct Forms {
+struct RefusalForms {
     own_line: LazyLock<Regex>,
     policy: LazyLock<Regex>,
     unwilling: LazyLock<Regex>,
@@ -181,7 +181,7 @@ fn new(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles it")
 }
 
-static ALL: Forms = Forms {
+static ALL: RefusalForms = RefusalForms {
     own_line: LazyLock::new(|| new(OWN_LINE)),
     policy: LazyLock::new(|| new(POLICY)),
     unwilling: LazyLock::new(|| new(UNWILLING)),

@@ -22,11 +22,11 @@ struct Tag {
 
 #[derive(Deserialize)]
 struct Catalogue {
-    data: Vec<Entry>,
+    data: Vec<ModelEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ModelEntry {
     id: String,
 }
 

@@ -6,7 +6,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
 use super::checker::Checker;
-use super::proofs::{Attested, Placed};
+use super::proofs::{AttestedLine, Placed};
 use super::report::{Answer, Question, Verdict, counted};
 
 /// One end of a session's bracket.
@@ -89,7 +89,7 @@ impl Span {
 
 impl Checker<'_> {
     /// The lowest block that attests a line.
-    fn attested(&self, line: u64) -> Option<&Attested> {
+    fn attested(&self, line: u64) -> Option<&AttestedLine> {
         let covering = self.proofs.attested.iter().filter(|proof| proof.line >= line);
         covering.min_by_key(|proof| proof.height)
     }

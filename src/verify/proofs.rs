@@ -63,7 +63,7 @@ pub(super) enum Placed {
 
 /// A head of the log with the lowest block that attests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Attested {
+pub(super) struct AttestedLine {
     /// Number of its line.
     pub line: u64,
     pub height: u32,
@@ -75,7 +75,7 @@ pub(super) struct Attested {
 #[derive(Debug, Default)]
 pub(super) struct Proofs {
     /// Heads that a block attests, in the order of lines.
-    pub attested: Vec<Attested>,
+    pub attested: Vec<AttestedLine>,
     /// Heads that only blocks attest whose headers are not at hand: the lowest height of each, by line.
     pub unchecked: BTreeMap<u64, u32>,
     /// Heads whose proof waits for a block.
@@ -188,7 +188,7 @@ impl Checker<'_> {
 
     /// Holds a proof against the headers of the blocks that it names.
     fn judge(&mut self, claim: &Claim, headers: &Headers) {
-        let mut lowest: Option<Attested> = None;
+        let mut lowest: Option<AttestedLine> = None;
         for (height, message) in &claim.blocks {
             let known = match headers.chain.get(height) {
                 Some(header) => std::slice::from_ref(header),
@@ -199,7 +199,7 @@ impl Checker<'_> {
             match known.iter().find(is_root) {
                 Some(header) if !proven && !self.may_count(claim, *height, header) => {}
                 Some(header) => {
-                    let proof = Attested { line: claim.line, height: *height, time: header.fields().time };
+                    let proof = AttestedLine { line: claim.line, height: *height, time: header.fields().time };
                     lowest = Some(lowest.filter(|low| low.height <= *height).unwrap_or(proof));
                 }
                 None if known.is_empty() => {

@@ -37,7 +37,7 @@ const LAST: [&str; 8] =
 
 /// What a home chooses beside rule files.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct HomeRules {
     /// Findings that stay: exact texts, and expressions between slashes.
     pub allow: Vec<String>,
     /// Kinds that are looked for only where they are asked for.
@@ -93,11 +93,11 @@ pub(super) struct Seen {
 impl Engine {
     /// Our own rules and those of `files`, each given as its name and its text.
     pub fn new(files: &[(String, String)]) -> Result<Self, RuleFault> {
-        Engine::with(files, &Choice::default())
+        Engine::with(files, &HomeRules::default())
     }
 
     /// The same, with what a home chooses.
-    pub fn with(files: &[(String, String)], choice: &Choice) -> Result<Self, RuleFault> {
+    pub fn with(files: &[(String, String)], choice: &HomeRules) -> Result<Self, RuleFault> {
         let exempt = Exempt::read(&choice.allow)?;
         let mut read_files = vec![read_own(OWN_NAME, OWN_RULES)?];
         for (name, text) in files {

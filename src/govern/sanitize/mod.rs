@@ -37,7 +37,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-pub use engine::{Choice, Engine};
+pub use engine::{Engine, HomeRules};
 pub use exempt::{Exemptions, SANITIZE_POLICY};
 pub use optional::{OPTIONAL, Optional};
 pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, unnumbered};

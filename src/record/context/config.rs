@@ -76,7 +76,7 @@ pub struct Normalization {
 /// The whole document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct ConfigDocument {
     schema_version: String,
     context: ContextRules,
     normalization: Normalization,
@@ -85,7 +85,7 @@ struct Document {
 /// A configuration that keeps its rules, with its digest; every turn has one, so copies are cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextConfig {
-    document: Arc<Document>,
+    document: Arc<ConfigDocument>,
     raw: Arc<Value>,
     digest: NamedHash,
 }
@@ -135,7 +135,7 @@ impl ContextConfig {
             fits_schema(&raw)?;
         }
         // The schema can't say that a key stands once, nor that a rule is all of them.
-        let document: Document = serde_json::from_str(text).map_err(shape)?;
+        let document: ConfigDocument = serde_json::from_str(text).map_err(shape)?;
         check(&document)?;
         let digest = json::digest(&raw)?;
         Ok(ContextConfig { document: Arc::new(document), raw: Arc::new(raw), digest })
@@ -185,9 +185,9 @@ fn fits_schema(raw: &Value) -> Result<(), ContextConfigFault> {
     faults.map_or(Ok(()), Err)
 }
 
-fn check(document: &Document) -> Result<(), ContextConfigFault> {
+fn check(document: &ConfigDocument) -> Result<(), ContextConfigFault> {
     let fault = |key, expected, actual: String| Err(ContextConfigFault::Value { key, expected, actual });
-    let Document { schema_version, context, normalization } = document;
+    let ConfigDocument { schema_version, context, normalization } = document;
     if schema_version != "1" {
         return fault("schema_version", "\"1\"", format!("\"{schema_version}\""));
     }

@@ -28,10 +28,10 @@ pub(super) struct Place<'a> {
 }
 
 /// The stamp and the size of its tree, if there is one.
-type Found = Option<(Stamp, u64)>;
+type FoundStamp = Option<(Stamp, u64)>;
 
 /// The stamp, if there is one; and in words which can't be taken along.
-pub(super) fn find(place: &Place<'_>) -> Result<(Found, Vec<String>), Stop> {
+pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop> {
     let all = match noted(place.store, place.repository, NOTES_OTS)? {
         Ok(all) => all,
         Err(why) => return Ok((None, vec![format!("the OpenTimestamps proof: {why}")])),
