@@ -117,9 +117,7 @@ impl ContextBundle {
 
     /// Texts of people that are sent beside the question: `own` is the owner's part of the system message.
     pub fn beside<'a>(&'a self, own: Option<&'a Clean>) -> Vec<&'a str> {
-        let facts = self.bundle.facts.iter().map(|fact| fact.claim.as_str());
-        let intents = self.bundle.intent.iter().filter(|intent| intent.source != "system");
-        own.map(Clean::as_str).into_iter().chain(facts).chain(intents.map(|intent| intent.intent.as_str())).collect()
+        own.map(Clean::as_str).into_iter().chain(self.bundle.texts_of_people()).collect()
     }
 
     /// Canonical JSON.

@@ -324,6 +324,30 @@ impl Bundle {
     pub fn print(&self) -> Result<String, CanonError> {
         canon::print(self)
     }
+
+    /// What is in it that people wrote or named, and not the kernel or this program: claims, the intents that no kernel
+    /// set, and what tools found under names that somebody gave. What policy forbids is looked for in these.
+    pub fn texts_of_people(&self) -> impl Iterator<Item = &str> {
+        let facts = self.facts.iter().map(|fact| fact.claim.as_str());
+        let intents = self.intent.iter().filter(|intent| intent.source != "system").map(|intent| intent.intent.as_str());
+        facts.chain(intents).chain(self.sight.values().flat_map(SightEntry::named_by_people))
+    }
+}
+
+impl SightEntry {
+    /// Texts among the values, and names with a dot: a unit's name has one, and none of the tools' own names has.
+    fn named_by_people(&self) -> impl Iterator<Item = &str> {
+        let (values, unknowns) = match self {
+            SightEntry::Seen { values, unknowns, .. } => (Some(values), unknowns),
+            SightEntry::Unavailable { unknowns, .. } => (None, unknowns),
+        };
+        let texts = values.into_iter().flatten().filter_map(|(_, value)| match value {
+            Reading::Text(text) => Some(text.as_str()),
+            Reading::Count(_) | Reading::Fraction(_) => None,
+        });
+        let names = values.into_iter().flat_map(BTreeMap::keys).chain(unknowns).map(String::as_str);
+        texts.chain(names.filter(|name| name.contains('.')))
+    }
 }
 
 /// One row of `context_artifact_ref`: an artifact that was injected, and why (AEGIS 5.2).

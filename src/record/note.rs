@@ -20,12 +20,12 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::hash::Hash32;
 use super::signature::{PublicKey, Signature};
 use super::tree::{SignedNote, TreeError, note_body, parse_note};
-use super::unseen::is_plain_name;
+use super::unseen::{is_invisible, is_moving};
 
 /// Whether a text may be the name of somebody's key (c2sp signed-note): not empty, no white space, no `+`, and nothing
 /// that is not seen. A ledger's own is narrower, its origin.
 fn key_name_is_valid(name: &str) -> bool {
-    !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+') && is_plain_name(name)
+    !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || is_moving(c) || is_invisible(c) || c == '+')
 }
 
 /// What a signature line starts with: an em dash and a space.

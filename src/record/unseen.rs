@@ -33,9 +33,10 @@ pub fn is_moving(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a text is fit for a name: what is typed again has to be what is seen.
+/// Whether a text is fit for a name: what is typed again has to be what is seen. The empty Braille pattern is a blank that
+/// pictures in text are drawn with, and no part of a name.
 pub fn is_plain_name(text: &str) -> bool {
-    !text.chars().any(|c| is_invisible(c) || is_moving(c))
+    !text.chars().any(|c| is_invisible(c) || is_moving(c) || c == '\u{2800}')
 }
 
 /// The text with everything spelled out that moves, hides or reorders; newline and tab stay.

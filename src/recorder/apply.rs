@@ -99,7 +99,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// Waits until git and log are on the disk.
+    /// Waits until git and log are on the disk. A tree head that replaces another is not waited for.
     pub fn sync(&mut self, watch: &Watch) -> Result<(), RecorderError> {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync().map_err(unapplied("syncing ledger.git"))?;
@@ -110,7 +110,7 @@ impl Written {
         }
         pass(watch, Step::AfterLogSync).map_err(unapplied("syncing audit.checkpoint"))?;
         if let Some(checkpoint) = &self.checkpoint {
-            checkpoint.sync().map_err(unapplied("syncing audit.checkpoint"))?;
+            checkpoint.sync_first().map_err(unapplied("syncing audit.checkpoint"))?;
         }
         Ok(())
     }

@@ -139,6 +139,20 @@ fn what_nobody_declared_or_a_model_said_is_kept_out_and_denies_nothing() {
 }
 
 #[test]
+fn what_sight_found_under_a_name_that_somebody_gave_is_sent_too() {
+    let (server, person) = house(&["Fine."]);
+    let topic = TOPIC.replace("quetzal bird", "quetzal\\\\.service");
+    under(&person, &format!("{GENESIS_KERNEL}\n{topic}"));
+    person.gently(&["ask", "How are the services?"]).exits(0);
+    assert_eq!(server.requests().len(), 1);
+    person.gently(&["config", "set", "sight.units", "[\"quetzal.service\"]"]).exits(0);
+    denied(&person, &["How are the services?"], "policy.forbidden.birds");
+    assert_eq!(server.requests().len(), 1, "nothing more was sent");
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+#[test]
 fn size_and_budget_are_those_of_all_that_is_sent() {
     let (server, person) = house(&["Fine."]);
     let long = "word ".repeat(200);
@@ -163,7 +177,7 @@ fn a_model_that_goes_up_is_allowed_by_no_pattern_and_names_are_what_they_look_li
     for model in ["openai/good-/../m", "openai/good-x/./m", "openai/good-x//m", "openai/good-%2e%2e/%2e%2e/m"] {
         denied(&person, &["Hi", "--model", model], "policy.model_not_allowed");
     }
-    for hidden in ["a\u{200b}b", "a\u{202e}b", "a\u{ad}b", "a\u{e0041}b", "a\u{3164}b", "a\u{feff}b"] {
+    for hidden in ["a\u{200b}b", "a\u{202e}b", "a\u{ad}b", "a\u{e0041}b", "a\u{3164}b", "a\u{feff}b", "a\u{2800}b"] {
         let model = format!("openai/good-{hidden}");
         for args in [
             &["ask", "Hi", "--model", &model][..],

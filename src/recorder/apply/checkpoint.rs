@@ -16,7 +16,7 @@ use super::unapplied;
 /// A tree head has some 200 bytes; of what is no tree head no more than this is read.
 const MOST: u64 = 16 * 1024;
 
-/// A file that was put in its place and waits for its sync.
+/// A file that was put in its place.
 #[derive(Debug)]
 pub(super) struct Replaced {
     file: File,
@@ -26,11 +26,16 @@ pub(super) struct Replaced {
 }
 
 impl Replaced {
-    /// Waits until the file is on the disk; the name of the first one, too. That a later one has taken its place need
-    /// not be: the one before it is as whole, and every start looks.
+    /// Waits until the file and its name are on the disk.
     pub(super) fn sync(&self) -> std::io::Result<()> {
         self.file.sync_data()?;
-        if self.is_first { sync_directory_of(&self.path) } else { Ok(()) }
+        sync_directory_of(&self.path)
+    }
+
+    /// The same for the first one only. A batch does not wait for those that take its place: the database has the
+    /// signature, durably, and every start compares the file with it and writes what a power loss took.
+    pub(super) fn sync_first(&self) -> std::io::Result<()> {
+        if self.is_first { self.sync() } else { Ok(()) }
     }
 }
 

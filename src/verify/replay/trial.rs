@@ -170,8 +170,7 @@ pub(super) fn run(replay: &Replay<'_>, other: &Kernel, only: Option<Uuid>) -> Re
 fn sent_with(row: &ExchangeRow) -> Option<Vec<String>> {
     let bundle = Bundle::parse(row.bundle_json.as_deref()?).ok()?;
     let system = row.params.as_deref().and_then(|text| Params::parse(text).ok()).and_then(|params| params.system);
-    let intents = bundle.intent.into_iter().filter(|intent| intent.source != "system").map(|intent| intent.intent);
-    Some(system.into_iter().chain(bundle.facts.into_iter().map(|fact| fact.claim)).chain(intents).collect())
+    Some(system.into_iter().chain(bundle.texts_of_people().map(str::to_owned)).collect())
 }
 
 /// History up to a line, as it would have been.
