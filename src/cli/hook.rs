@@ -20,7 +20,7 @@ use crate::verify::{Answer, Evidence, Question, Report, verify};
 use super::git::git;
 use super::overlay::Overlay;
 use super::stranger::bounded;
-use super::walk::{is_ancestor, is_ledger_ref, refs};
+use super::walk::{first_parents, is_ancestor, is_ledger_ref, refs};
 use super::{COULD_NOT, FINE, NEGATIVE, print, say, say_finding};
 
 /// What a signature line of a note begins with.
@@ -153,11 +153,27 @@ fn growth(
                     refusals.push(format!("{name} would leave {old} for {new}, which does not continue it"));
                 }
             }
-            (None, Some(_)) => {}
+            (None, Some(new)) => refusals.extend(copied_from_main(repository, known, name, &new)?),
         }
     }
     Ok(refusals)
 }
+
+/// A branch begins with a session's own commit: one that would begin on a commit of `main` is a copy somebody made.
+fn copied_from_main(
+    repository: &Repository,
+    known: &BTreeMap<String, Oid>,
+    name: &str,
+    new: &Oid,
+) -> Result<Option<String>, String> {
+    let Some(main) = known.get(MAIN).filter(|_| name.starts_with(BRANCHES)) else { return Ok(None) };
+    let chain = first_parents(repository, main).map_err(|e| format!("{MAIN} at {main}: {}", e.actual()))?;
+    let copied = chain.iter().any(|(id, _)| id == new);
+    Ok(copied.then(|| format!("{name} would begin at {new}, a commit of main; a branch begins with a session")))
+}
+
+/// How the refs of sessions begin.
+const BRANCHES: &str = "refs/heads/branch-";
 
 /// Whether a "deletion" is `git pack-refs` removing the loose copy of a ref that stays.
 ///

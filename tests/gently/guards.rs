@@ -93,6 +93,21 @@ fn a_ref_does_not_become_an_alias_packed_or_not() {
 }
 
 #[test]
+fn a_branch_begins_with_a_session_and_not_on_a_commit_of_main() {
+    let home = Home::new();
+    let ledger = home.root().join("ledger.git");
+    home.fine(&["hook", "install", ledger.to_str().unwrap()]);
+    let (_, there, _) = home.git(&ledger, &["for-each-ref", "--format=%(refname:short)"]);
+    let free = (1..=7).map(|n| format!("branch-{n}")).find(|name| !there.lines().any(|line| line == name)).unwrap();
+    for commit in ["main", "main~1"] {
+        let (code, _, err) = home.git(&ledger, &["branch", "--no-track", &free, commit]);
+        assert!(code != 0 && err.contains("a commit of main"), "{commit}: {err}");
+    }
+    home.fine(&["ask", "three"]);
+    assert_eq!(home.run(&["audit", "verify"]).0, 0);
+}
+
+#[test]
 fn a_ledger_is_published_by_the_persons_git_and_not_by_its_own_configuration() {
     let home = Home::new();
     let (ledger, marker) = (home.root().join("ledger.git"), home.dir.path().join("ran"));
