@@ -83,7 +83,9 @@ pub fn recall(
     for (item, text) in store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)? {
         found.extend(text.map(|text| candidate(item, text, 0)));
     }
-    for (item, text, relevance) in store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)? {
+    for (item, text, relevance) in
+        store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)?
+    {
         found.push(candidate(item, text, relevance));
     }
     let here = session.unwrap_or_default();
@@ -98,8 +100,20 @@ pub fn recall(
             history.extend(turns.candidate(turn, relevance, "deep")?);
         }
     }
-    let Referred { context, turns: declared, kept, .. } = referred.clone();
-    Ok(Recalled { found, rivals, declared, kept, block: context.block(), deep: history })
+    let Referred {
+        context,
+        turns: declared,
+        kept,
+        ..
+    } = referred.clone();
+    Ok(Recalled {
+        found,
+        rivals,
+        declared,
+        kept,
+        block: context.block(),
+        deep: history,
+    })
 }
 
 fn most(cap: u64) -> u32 {
@@ -132,10 +146,18 @@ fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
 
 /// An open drift event; its summary holds codes, no word of a reply.
 fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
-    let OpenDrift { drift, session, relevance } = open;
+    let OpenDrift {
+        drift,
+        session,
+        relevance,
+    } = open;
     let id = format!("driftwatch:{}", drift.drift_id);
     let issue = format!("{} ({}): {}", drift.class, drift.severity, drift.summary);
-    let entry = OpenItem { id: id.clone(), issue: issue.clone(), status: "open".to_owned() };
+    let entry = OpenItem {
+        id: id.clone(),
+        issue: issue.clone(),
+        status: "open".to_owned(),
+    };
     let hash = canon::digest(&entry);
     Ok(Candidate {
         id,
@@ -148,7 +170,10 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
         counts: true,
         phase: None,
         tier: 1,
-        hash: hash.map_err(|e| StoreError::Sqlite { what: "print a drift event", reason: e.to_string() })?,
+        hash: hash.map_err(|e| StoreError::Sqlite {
+            what: "print a drift event",
+            reason: e.to_string(),
+        })?,
         relevance,
         here: session == here,
     })
@@ -158,7 +183,11 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
 fn rivals(store: &dyn Recall, found: &[Candidate]) -> Result<Vec<Candidate>, StoreError> {
     let mut rivals: Vec<Candidate> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
-    for subject in found.iter().filter(|one| one.counts).filter_map(|one| one.subject.as_deref()) {
+    for subject in found
+        .iter()
+        .filter(|one| one.counts)
+        .filter_map(|one| one.subject.as_deref())
+    {
         if seen.contains(&subject) {
             continue;
         }
@@ -181,7 +210,10 @@ pub(super) struct Turns<'a> {
 impl<'a> Turns<'a> {
     /// Over a store.
     pub(super) fn of(store: &'a dyn Recall) -> Self {
-        Turns { store, gate: Withheld::of(store) }
+        Turns {
+            store,
+            gate: Withheld::of(store),
+        }
     }
 
     /// None for a turn without an exchange: a home that `audit verify` has to look at.
@@ -191,15 +223,23 @@ impl<'a> Turns<'a> {
         relevance: u64,
         name: &str,
     ) -> Result<Option<TurnCandidate>, StoreError> {
-        let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else { return Ok(None) };
+        let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else {
+            return Ok(None);
+        };
         let outcome = exchange.outcome.as_ref();
         let (line, hash) = if row.by_user {
             (Some(exchange.prompt_line), Some(exchange.prompt_commitment))
         } else {
-            (outcome.map(|o| o.outcome_line), outcome.and_then(|o| o.response_commitment))
+            (
+                outcome.map(|o| o.outcome_line),
+                outcome.and_then(|o| o.response_commitment),
+            )
         };
-        let (Some(line), Some(hash)) = (line, hash) else { return Ok(None) };
-        let withheld = exchange.decision == "deny" || (!row.by_user && self.gate.answer_of(&exchange)?);
+        let (Some(line), Some(hash)) = (line, hash) else {
+            return Ok(None);
+        };
+        let withheld =
+            exchange.decision == "deny" || (!row.by_user && self.gate.answer_of(&exchange)?);
         Ok(Some(TurnCandidate {
             turn: row.turn_id,
             by_user: row.by_user,

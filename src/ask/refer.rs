@@ -1,7 +1,9 @@
-//! What a question declares as its context, and what the record has of it: the client's part, and the looking up.
+//! What a question declares as its context, and what the record has of it: the client's part, and
+//! the looking up.
 //!
-//! The client declares ids; the core resolves them and adds none. `last:N` is declared here, as the ids of what was said
-//! in the last N turns before the question, on its way back to the thread's first.
+//! The client declares ids; the core resolves them and adds none. `last:N` is declared here, as the
+//! ids of what was said in the last N turns before the question, on its way back to the thread's
+//! first.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,7 +31,8 @@ use crate::store::{EventRow, Read, Recall, SessionRow, StoreError};
 
 use super::recall::{Declared, Reference, Turns};
 
-/// Where a question stands: as it was asked for, or in its session's own thread, behind the newest turn.
+/// Where a question stands: as it was asked for, or in its session's own thread, behind the newest
+/// turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The thread; none for the session's own.
@@ -47,7 +50,8 @@ pub struct Referred {
     pub turns: Vec<TurnCandidate>,
     /// Ids that were kept out, with the rule.
     pub kept: Vec<(String, String)>,
-    /// How many turns of `last:N` were not declared, as the configuration allows no more references.
+    /// How many turns of `last:N` were not declared, as the configuration allows no more
+    /// references.
     pub unfit: u64,
 }
 
@@ -63,27 +67,67 @@ pub fn refer(
     declared: &Declared,
 ) -> Result<Referred, StoreError> {
     // Without a session there is no thread yet: nothing can be referred to.
-    let own = session.map(|session| thread_id(session.id, 0)).unwrap_or_default();
+    let own = session
+        .map(|session| thread_id(session.id, 0))
+        .unwrap_or_default();
     let thread = standing.thread.unwrap_or(own);
     let parent = match standing.parent {
         Some(parent) => Some(parent),
         None => store.newest_turn(thread)?,
     };
-    let Declaration { ids: labelled, unfit } = declare(store, config, parent, declared)?;
-    let refs: Vec<DeclaredRef> = labelled.iter().map(|(id, _)| DeclaredRef::event(id.clone())).collect();
+    let Declaration {
+        ids: labelled,
+        unfit,
+    } = declare(store, config, parent, declared)?;
+    let refs: Vec<DeclaredRef> = labelled
+        .iter()
+        .map(|(id, _)| DeclaredRef::event(id.clone()))
+        .collect();
     let topics = Topics::of(kernel.policy());
-    let record = Record { turns: RefCell::new(Turns::of(store)), store, topics, found: RefCell::default() };
-    let context = TurnContext::resolve(config, (thread, parent), &refs, kernel.rules().rings.declared(), &record)?;
+    let record = Record {
+        turns: RefCell::new(Turns::of(store)),
+        store,
+        topics,
+        found: RefCell::default(),
+    };
+    let context = TurnContext::resolve(
+        config,
+        (thread, parent),
+        &refs,
+        kernel.rules().rings.declared(),
+        &record,
+    )?;
     let mut found = record.found.into_inner();
     let mut turns = Vec::new();
     for (reference, event) in context.resolved().into_iter().flat_map(Resolved::shown) {
-        let label = labelled.iter().find(|(id, _)| *id == reference.ref_id).map(|(_, label)| label.clone());
-        let candidate = event.place().id.parse().ok().and_then(|id| found.remove(&id));
-        turns.extend(candidate.map(|turn| TurnCandidate { declared: label.unwrap_or_default(), ..turn }));
+        let label = labelled
+            .iter()
+            .find(|(id, _)| *id == reference.ref_id)
+            .map(|(_, label)| label.clone());
+        let candidate = event
+            .place()
+            .id
+            .parse()
+            .ok()
+            .and_then(|id| found.remove(&id));
+        turns.extend(candidate.map(|turn| TurnCandidate {
+            declared: label.unwrap_or_default(),
+            ..turn
+        }));
     }
-    let left = context.transformations().iter().filter(|made| made.effect == Effect::LeftOut);
-    let kept = left.map(|made| (made.ref_id.clone(), made.rule.clone())).collect();
-    Ok(Referred { context, turns, kept, unfit })
+    let left = context
+        .transformations()
+        .iter()
+        .filter(|made| made.effect == Effect::LeftOut);
+    let kept = left
+        .map(|made| (made.ref_id.clone(), made.rule.clone()))
+        .collect();
+    Ok(Referred {
+        context,
+        turns,
+        kept,
+        unfit,
+    })
 }
 
 /// What a question declares.
@@ -97,8 +141,9 @@ struct Declaration {
 /// Longest id that is declared as it was typed, in characters.
 const MOST_TYPED: usize = 200;
 
-/// The ids that are declared. Which they are depends on the turns before and what policy said of them, never on whether or
-/// what a model answered: a turn takes the room of two references, and is declared by two where it was allowed.
+/// The ids that are declared. Which they are depends on the turns before and what policy said of
+/// them, never on whether or what a model answered: a turn takes the room of two references, and is
+/// declared by two where it was allowed.
 fn declare(
     store: &dyn Recall,
     config: &ContextConfig,
@@ -107,13 +152,24 @@ fn declare(
 ) -> Result<Declaration, StoreError> {
     let mut ids: Vec<(String, String)> = Vec::new();
     let rules = config.rules();
-    let expanded = declared.refs.is_empty() && !declared.none && rules.empty_refs_policy == EmptyRefs::Expand;
-    let expansion = [Reference::Last(u32::try_from(rules.expand_last_n).unwrap_or(u32::MAX))];
-    let refs = if expanded { &expansion[..] } else { &declared.refs };
+    let expanded =
+        declared.refs.is_empty() && !declared.none && rules.empty_refs_policy == EmptyRefs::Expand;
+    let expansion = [Reference::Last(
+        u32::try_from(rules.expand_last_n).unwrap_or(u32::MAX),
+    )];
+    let refs = if expanded {
+        &expansion[..]
+    } else {
+        &declared.refs
+    };
     for reference in refs {
         match reference {
             Reference::Last(_) => {}
-            Reference::Exchange(id) => ids.extend(said(store, *id)?.into_iter().map(|id| (id, "exchange".to_owned()))),
+            Reference::Exchange(id) => ids.extend(
+                said(store, *id)?
+                    .into_iter()
+                    .map(|id| (id, "exchange".to_owned())),
+            ),
             // What names nothing is declared as it was typed; it may hold anything.
             Reference::Id(id) => {
                 let typed: String = redact(id).clean.as_str().chars().take(MOST_TYPED).collect();
@@ -121,9 +177,12 @@ fn declare(
             }
         }
     }
-    // What is named one by one comes first; the last turns take the room that is left, two references each.
+    // What is named one by one comes first; the last turns take the room that is left, two
+    // references each.
     let mut unfit = 0;
-    let mut room = rules.max_refs.saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
+    let mut room = rules
+        .max_refs
+        .saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
     for (reference, most) in refs.iter().filter_map(|one| Some((one, one.last()?))) {
         let (last, left) = last(store, parent, most, &mut room)?;
         unfit += left;
@@ -132,21 +191,36 @@ fn declare(
     Ok(Declaration { ids, unfit })
 }
 
-/// What a turn is declared by: its INTENT and its EXECUTION. One that was allowed and has no answer, or none yet, is named
-/// twice, so that no limit tells it from one that has; what was denied never has one. A turn from before threads is
-/// declared by its own id, and the core says that it has no events.
+/// What a turn is declared by: its INTENT and its EXECUTION. One that was allowed and has no
+/// answer, or none yet, is named twice, so that no limit tells it from one that has; what was
+/// denied never has one. A turn from before threads is declared by its own id, and the core says
+/// that it has no events.
 fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
     let events = store.events_of(turn)?;
-    let of = |kind| events.iter().find(|event| event.kind == kind).map(|event| event.event.to_string());
-    let Some(intent) = of(Kind::Intent) else { return Ok(vec![turn.to_string()]) };
-    let denied = store.exchange(turn)?.is_some_and(|exchange| exchange.decision == "deny");
+    let of = |kind| {
+        events
+            .iter()
+            .find(|event| event.kind == kind)
+            .map(|event| event.event.to_string())
+    };
+    let Some(intent) = of(Kind::Intent) else {
+        return Ok(vec![turn.to_string()]);
+    };
+    let denied = store
+        .exchange(turn)?
+        .is_some_and(|exchange| exchange.decision == "deny");
     let answer = of(Kind::Execution).or((!denied).then(|| turn.to_string()));
     Ok([Some(intent), answer].into_iter().flatten().collect())
 }
 
-/// Events of the last `most` turns on the way from a turn back to the first of its thread, as far as there is room for
-/// two references a turn; and how many turns had none.
-fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> Result<(Vec<String>, u64), StoreError> {
+/// Events of the last `most` turns on the way from a turn back to the first of its thread, as far
+/// as there is room for two references a turn; and how many turns had none.
+fn last(
+    store: &dyn Recall,
+    parent: Option<Uuid>,
+    most: u32,
+    room: &mut u64,
+) -> Result<(Vec<String>, u64), StoreError> {
     let most = usize::try_from(most).unwrap_or(usize::MAX).min(MOST_BACK);
     let (mut ids, mut next, mut unfit) = (Vec::new(), parent, 0);
     for _ in 0..most {
@@ -156,11 +230,17 @@ fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> 
             1 => {
                 // The question alone.
                 unfit += 1;
-                let intent = store.events_of(turn)?.into_iter().find(|event| event.kind == Kind::Intent);
+                let intent = store
+                    .events_of(turn)?
+                    .into_iter()
+                    .find(|event| event.kind == Kind::Intent);
                 ids.extend(intent.map(|event| event.event.to_string()));
             }
             _ => {
-                let events = store.events_of(turn)?.into_iter().filter(|event| event.kind != Kind::Decision);
+                let events = store
+                    .events_of(turn)?
+                    .into_iter()
+                    .filter(|event| event.kind != Kind::Decision);
                 ids.extend(events.map(|event| event.event.to_string()));
             }
         }
@@ -171,7 +251,12 @@ fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> 
 }
 
 /// What policy counts at this moment.
-pub fn count(store: &dyn Recall, kernel: &Kernel, context: &TurnContext, now: Seconds) -> Result<Counts, StoreError> {
+pub fn count(
+    store: &dyn Recall,
+    kernel: &Kernel,
+    context: &TurnContext,
+    now: Seconds,
+) -> Result<Counts, StoreError> {
     let as_of = store.head()?.lines;
     counted(store, kernel, context.thread(), as_of, now)
 }
@@ -186,8 +271,14 @@ pub fn counted<R: Read + ?Sized>(
 ) -> Result<Counts, StoreError> {
     let windows = kernel.policy().windows();
     let since = |seconds: u64| at.before(seconds);
-    let recent = windows.rate.map(|seconds| store.intents_since(since(seconds), as_of)).transpose()?;
-    let spent = windows.budget.map(|seconds| store.intents_since(since(seconds), as_of)).transpose()?;
+    let recent = windows
+        .rate
+        .map(|seconds| store.intents_since(since(seconds), as_of))
+        .transpose()?;
+    let spent = windows
+        .budget
+        .map(|seconds| store.intents_since(since(seconds), as_of))
+        .transpose()?;
     Ok(Counts {
         as_of,
         at,
@@ -210,7 +301,9 @@ impl Lookup for Record<'_> {
     type Error = StoreError;
 
     fn event(&self, id: &str) -> Result<Option<Found>, StoreError> {
-        let Ok(uuid) = id.parse::<Uuid>() else { return Ok(None) };
+        let Ok(uuid) = id.parse::<Uuid>() else {
+            return Ok(None);
+        };
         // One id has one spelling.
         if uuid.to_string() != id {
             return Ok(None);
@@ -218,7 +311,11 @@ impl Lookup for Record<'_> {
         let own = self.store.event(uuid)?;
         let row = match own {
             Some(row) => Some(row),
-            None => self.store.events_of(uuid)?.into_iter().find(|event| event.kind == Kind::Intent),
+            None => self
+                .store
+                .events_of(uuid)?
+                .into_iter()
+                .find(|event| event.kind == Kind::Intent),
         };
         row.map(|row| self.found(row)).transpose()
     }
@@ -235,7 +332,10 @@ impl Record<'_> {
         if row.kind == Kind::Decision {
             return Ok(match decision(self.store, &row, place.clone())? {
                 Some(event) => Found::from(event),
-                None => Found { event: Event::without_text(row.kind, place), kept: Some(Kept::Erased) },
+                None => Found {
+                    event: Event::without_text(row.kind, place),
+                    kept: Some(Kept::Erased),
+                },
             });
         }
         let missing = || StoreError::Corrupt {
@@ -244,20 +344,35 @@ impl Record<'_> {
             actual: row.event.to_string(),
         };
         let turn = self.store.turn(row.event)?.ok_or_else(missing)?;
-        let exchange = self.store.exchange_of_turn(row.event)?.ok_or_else(missing)?;
-        let candidate = self.turns.borrow_mut().candidate(turn, 0, "event")?.ok_or_else(missing)?;
-        let kept = gate_turn(&candidate, |text| row.kind == Kind::Execution && self.topics.forbid(text));
+        let exchange = self
+            .store
+            .exchange_of_turn(row.event)?
+            .ok_or_else(missing)?;
+        let candidate = self
+            .turns
+            .borrow_mut()
+            .candidate(turn, 0, "event")?
+            .ok_or_else(missing)?;
+        let kept = gate_turn(&candidate, |text| {
+            row.kind == Kind::Execution && self.topics.forbid(text)
+        });
         let event = match candidate.text.clone() {
             Some(text) => said_event(row.kind, place, text, &exchange.model).map_err(undigested)?,
             None => Event::without_text(row.kind, place),
         };
         self.found.borrow_mut().insert(row.event, candidate);
-        Ok(Found { event: event.with_denied(exchange.decision == "deny"), kept })
+        Ok(Found {
+            event: event.with_denied(exchange.decision == "deny"),
+            kept,
+        })
     }
 }
 
 fn undigested(e: JsonFault) -> StoreError {
-    StoreError::Sqlite { what: "digest an event", reason: e.to_string() }
+    StoreError::Sqlite {
+        what: "digest an event",
+        reason: e.to_string(),
+    }
 }
 
 /// An INTENT or EXECUTION from its text.
@@ -270,22 +385,37 @@ pub fn said_event(kind: Kind, place: Place, text: String, model: &str) -> Result
 
 /// A DECISION from its turn's row; none when its digest is erased.
 fn decision(store: &dyn Recall, row: &EventRow, place: Place) -> Result<Option<Event>, StoreError> {
-    let (Some(turn), Some(exchange)) = (store.thread_turn(row.turn)?, store.exchange(row.turn)?) else {
+    let (Some(turn), Some(exchange)) = (store.thread_turn(row.turn)?, store.exchange(row.turn)?)
+    else {
         return Ok(None);
     };
     let session = store.session_of(exchange.session)?;
-    let (Some(session), Some(_)) = (session, row.digest) else { return Ok(None) };
-    let codes: Vec<String> = serde_json::from_str(&turn.reasons).map_err(|e| StoreError::Corrupt {
-        place: "thread_turn.reasons",
-        expected: "a list",
-        actual: e.to_string(),
-    })?;
-    let normative = Normative {
-        boundary: Boundary { context_config_digest: NamedHash(turn.config_digest) },
-        context_digest: turn.context_digest.map(NamedHash),
-        policy: Policy { policy_id: POLICY.to_owned(), policy_version: NamedHash(session.kernel_hash) },
-        reasons: codes.into_iter().map(|code| Reason { code }).collect(),
-        result: if exchange.decision == "deny" { Verdict::Deny } else { Verdict::Allow },
+    let (Some(session), Some(_)) = (session, row.digest) else {
+        return Ok(None);
     };
-    Ok(Some(Event::Decision(Decision::new(place, &normative).map_err(undigested)?)))
+    let codes: Vec<String> =
+        serde_json::from_str(&turn.reasons).map_err(|e| StoreError::Corrupt {
+            place: "thread_turn.reasons",
+            expected: "a list",
+            actual: e.to_string(),
+        })?;
+    let normative = Normative {
+        boundary: Boundary {
+            context_config_digest: NamedHash(turn.config_digest),
+        },
+        context_digest: turn.context_digest.map(NamedHash),
+        policy: Policy {
+            policy_id: POLICY.to_owned(),
+            policy_version: NamedHash(session.kernel_hash),
+        },
+        reasons: codes.into_iter().map(|code| Reason { code }).collect(),
+        result: if exchange.decision == "deny" {
+            Verdict::Deny
+        } else {
+            Verdict::Allow
+        },
+    };
+    Ok(Some(Event::Decision(
+        Decision::new(place, &normative).map_err(undigested)?,
+    )))
 }

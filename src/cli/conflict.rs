@@ -46,7 +46,10 @@ pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, WireError> 
 /// What is in force on a subject, if it disagrees.
 fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
     let items = store.items_on(subject, MOST_ON_ONE)?;
-    let texts: Vec<(&str, &str)> = items.iter().map(|(item, text)| (item.id.as_str(), text.as_str())).collect();
+    let texts: Vec<(&str, &str)> = items
+        .iter()
+        .map(|(item, text)| (item.id.as_str(), text.as_str()))
+        .collect();
     Ok((!disagreeing(&texts).is_empty()).then_some(items))
 }
 
@@ -59,7 +62,10 @@ fn list(json: bool) -> Result<u8, WireError> {
     }
     if json {
         let list = found.iter().map(|(subject, items)| {
-            let items: Vec<Value> = items.iter().map(|(item, text)| facts(item, Some(text))).collect();
+            let items: Vec<Value> = items
+                .iter()
+                .map(|(item, text)| facts(item, Some(text)))
+                .collect();
             json!({"subject": subject, "items": items})
         });
         return Ok(print(&format!("{}\n", list.collect::<Value>())));
@@ -76,7 +82,10 @@ fn list(json: bool) -> Result<u8, WireError> {
     }
     let printed = print(&out);
     if !found.is_empty() {
-        say(&format!("say which one holds: {} conflict resolve ID", program()));
+        say(&format!(
+            "say which one holds: {} conflict resolve ID",
+            program()
+        ));
     }
     Ok(printed)
 }
@@ -89,11 +98,16 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
         Err(why) => return Ok(could_not(&why, json)),
     };
     let session = session(&opened, key)?;
-    let all: Vec<String> = std::iter::once(&item).chain(&others).map(|item| item.id.clone()).collect();
+    let all: Vec<String> = std::iter::once(&item)
+        .chain(&others)
+        .map(|item| item.id.clone())
+        .collect();
     let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
         for id in &all {
             if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
-                return Ok(Some(format!("{id} is not in force any more: look again with gently conflict list")));
+                return Ok(Some(format!(
+                    "{id} is not in force any more: look again with gently conflict list"
+                )));
             }
         }
         Ok(None)
@@ -102,12 +116,41 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
     let content = vec![
         ("by", Field::Hash(key)),
         ("holds", Field::Word(item.id.clone())),
-        ("reason", reason.map_or(Field::Null, |reason| Field::Text(redact(reason.trim()).clean))),
-        ("subject", item.subject.as_deref().map_or(Field::Null, |subject| Field::Text(redact(subject).clean))),
-        ("superseded", Field::List(superseded.iter().map(|id| Field::Word((*id).to_owned())).collect())),
+        (
+            "reason",
+            reason.map_or(Field::Null, |reason| {
+                Field::Text(redact(reason.trim()).clean)
+            }),
+        ),
+        (
+            "subject",
+            item.subject
+                .as_deref()
+                .map_or(Field::Null, |subject| Field::Text(redact(subject).clean)),
+        ),
+        (
+            "superseded",
+            Field::List(
+                superseded
+                    .iter()
+                    .map(|id| Field::Word((*id).to_owned()))
+                    .collect(),
+            ),
+        ),
     ];
-    let (id, salt, now) = (ArtifactId::Next { prefix: "conflict" }, fresh_salt()?, wire::clock()?);
-    let new = NewArtifact { kind: CONFLICT_RESOLVED, id, content, session, salt, now };
+    let (id, salt, now) = (
+        ArtifactId::Next { prefix: "conflict" },
+        fresh_salt()?,
+        wire::clock()?,
+    );
+    let new = NewArtifact {
+        kind: CONFLICT_RESOLVED,
+        id,
+        content,
+        session,
+        salt,
+        now,
+    };
     let recorded = opened.recorder.artifact(new, allowed).await?;
     if json {
         let facts = json!({
@@ -116,24 +159,42 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
         });
         return Ok(print(&format!("{facts}\n")));
     }
-    Ok(print(&format!("{}  {} holds; superseded: {}\n", recorded.document.id, item.id, superseded.join(", "))))
+    Ok(print(&format!(
+        "{}  {} holds; superseded: {}\n",
+        recorded.document.id,
+        item.id,
+        superseded.join(", ")
+    )))
 }
 
 /// The one that is to hold, and the others on its subject; or why there is nothing to resolve.
 fn sides(store: &dyn Recall, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
     let Some(item) = store.item(holds)? else {
-        return Ok(Err(format!("no {holds} is on record: gently conflict list names what disagrees")));
+        return Ok(Err(format!(
+            "no {holds} is on record: gently conflict list names what disagrees"
+        )));
     };
     if !item.state.in_force() {
-        return Ok(Err(format!("{holds} is {}: only what is in force can hold", item.state)));
+        return Ok(Err(format!(
+            "{holds} is {}: only what is in force can hold",
+            item.state
+        )));
     }
     let Some(subject) = item.subject.as_deref() else {
-        return Ok(Err(format!("{holds} names no subject, so that nothing disagrees with it")));
+        return Ok(Err(format!(
+            "{holds} names no subject, so that nothing disagrees with it"
+        )));
     };
     Ok(match on(store, subject)? {
-        None => Err(format!("nothing in force disagrees with {holds} on '{subject}'")),
+        None => Err(format!(
+            "nothing in force disagrees with {holds} on '{subject}'"
+        )),
         Some(all) => {
-            let others = all.into_iter().map(|(other, _)| other).filter(|other| other.id != item.id).collect();
+            let others = all
+                .into_iter()
+                .map(|(other, _)| other)
+                .filter(|other| other.id != item.id)
+                .collect();
             Ok((item, others))
         }
     })

@@ -76,7 +76,12 @@ struct Check {
 
 impl Check {
     fn new(name: &'static str, state: State, found: impl Into<String>) -> Check {
-        Check { name, state, found: clean(&found.into()), mend: None }
+        Check {
+            name,
+            state,
+            found: clean(&found.into()),
+            mend: None,
+        }
     }
 
     fn ok(name: &'static str, found: impl Into<String>) -> Check {
@@ -84,11 +89,17 @@ impl Check {
     }
 
     fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check { mend: Some(clean(&mend.into())), ..Check::new(name, State::Warn, found) }
+        Check {
+            mend: Some(clean(&mend.into())),
+            ..Check::new(name, State::Warn, found)
+        }
     }
 
     fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check { mend: Some(clean(&mend.into())), ..Check::new(name, State::Fail, found) }
+        Check {
+            mend: Some(clean(&mend.into())),
+            ..Check::new(name, State::Fail, found)
+        }
     }
 
     fn skipped(name: &'static str, why: impl Into<String>) -> Check {
@@ -96,8 +107,17 @@ impl Check {
     }
 
     fn line(&self) -> String {
-        let mend = self.mend.as_ref().map(|mend| format!("\n{:9}{:12}-> {}", "", "", quiet(mend))).unwrap_or_default();
-        format!("{:9}{:12}{}{mend}\n", self.state.word(), self.name, quiet(&self.found))
+        let mend = self
+            .mend
+            .as_ref()
+            .map(|mend| format!("\n{:9}{:12}-> {}", "", "", quiet(mend)))
+            .unwrap_or_default();
+        format!(
+            "{:9}{:12}{}{mend}\n",
+            self.state.word(),
+            self.name,
+            quiet(&self.found)
+        )
     }
 
     fn facts(&self) -> Value {
@@ -108,7 +128,11 @@ impl Check {
 /// A path as a shell takes it.
 fn shell(path: &Path) -> String {
     let text = path.display().to_string();
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b)) {
+    if !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b))
+    {
         return text;
     }
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -136,7 +160,10 @@ pub async fn run(json: bool) -> Result<u8, WireError> {
     let failed = checks.iter().any(|check| check.state == State::Fail);
     let text = if json {
         let list: Vec<Value> = checks.iter().map(Check::facts).collect();
-        format!("{}\n", json!({"home": root.display().to_string(), "ok": !failed, "checks": list}))
+        format!(
+            "{}\n",
+            json!({"home": root.display().to_string(), "ok": !failed, "checks": list})
+        )
     } else {
         checks.iter().map(Check::line).collect()
     };
@@ -149,15 +176,26 @@ fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
     let place = root.display().to_string();
     let (check, there) = match Home::open(root) {
         Ok(Some(_)) => (Check::ok("home", place), true),
-        Ok(None) => (Check::fail("home", format!("there is none at {place}"), "gently init"), false),
+        Ok(None) => (
+            Check::fail("home", format!("there is none at {place}"), "gently init"),
+            false,
+        ),
         Err(HomeError::Incomplete { part, .. }) => {
             let mend = match part {
                 "audit.log" | "ledger.git" => "gently audit rebuild".to_owned(),
-                _ => format!("put {part} back from the backup that has all parts; what is there stays as it is"),
+                _ => format!(
+                    "put {part} back from the backup that has all parts; what is there stays as it is"
+                ),
             };
-            (Check::fail("home", format!("{place} lacks {part}"), mend), true)
+            (
+                Check::fail("home", format!("{place} lacks {part}"), mend),
+                true,
+            )
         }
-        Err(error) => (Check::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"), false),
+        Err(error) => (
+            Check::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"),
+            false,
+        ),
     };
     checks.push(check);
     there
@@ -166,15 +204,25 @@ fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
 fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
     match Config::load(root, &wire::env) {
         Ok(config) => {
-            checks.push(Check::ok("config", "every key of gently.toml and the environment is known and in range"));
+            checks.push(Check::ok(
+                "config",
+                "every key of gently.toml and the environment is known and in range",
+            ));
             checks.push(match sanitize::described(&config) {
                 Ok(words) => Check::ok("sanitizer", words),
-                Err(fault) => Check::fail("sanitizer", fault.to_string(), "gently config get sanitize.rules"),
+                Err(fault) => Check::fail(
+                    "sanitizer",
+                    fault.to_string(),
+                    "gently config get sanitize.rules",
+                ),
             });
             Some(config)
         }
         Err(error) => {
-            let mend = format!("edit {}, or unset the variable that is named", shell(&root.join(crate::config::FILE)));
+            let mend = format!(
+                "edit {}, or unset the variable that is named",
+                shell(&root.join(crate::config::FILE))
+            );
             checks.push(Check::fail("config", error.to_string(), mend));
             None
         }
@@ -185,20 +233,39 @@ fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
 fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: &mut Vec<Check>) {
     let Some(store) = store else {
         let why = "the database can't be read";
-        let names = ["log", "ledger", "writer", "signing key", "auth key", "clock", "calendars", "witnesses"];
+        let names = [
+            "log",
+            "ledger",
+            "writer",
+            "signing key",
+            "auth key",
+            "clock",
+            "calendars",
+            "witnesses",
+        ];
         checks.extend(names.map(|name| Check::skipped(name, why)));
         return;
     };
-    checks.extend(evidence::all(store, &Paths { root: root.to_owned() }));
+    checks.extend(evidence::all(
+        store,
+        &Paths {
+            root: root.to_owned(),
+        },
+    ));
     checks.push(match config {
         Some(config) => secrets::signing(root, store, config.signer),
-        None => Check::skipped("signing key", "the configuration says who signs, and can't be read"),
+        None => Check::skipped(
+            "signing key",
+            "the configuration says who signs, and can't be read",
+        ),
     });
     checks.push(secrets::auth(root, store));
     checks.push(outside::clock(store));
     match config {
         Some(config) => {
-            let paths = Paths { root: root.to_owned() };
+            let paths = Paths {
+                root: root.to_owned(),
+            };
             checks.extend(heads::calendars(store, &paths, config));
             checks.extend(heads::witnesses(store, &paths, config));
         }
@@ -211,8 +278,13 @@ fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: 
 
 async fn outside_of(config: Option<&Config>, store: Option<&Sqlite>, checks: &mut Vec<Check>) {
     match (config, store.and_then(|store| Home::genesis(store).ok())) {
-        (Some(config), Some(genesis)) => checks.push(outside::sources(config, genesis.network).await),
-        _ => checks.push(Check::skipped("sources", "configuration or database can't be read")),
+        (Some(config), Some(genesis)) => {
+            checks.push(outside::sources(config, genesis.network).await)
+        }
+        _ => checks.push(Check::skipped(
+            "sources",
+            "configuration or database can't be read",
+        )),
     }
     checks.push(match config {
         Some(config) => outside::model(config).await,

@@ -50,7 +50,8 @@ pub enum DriftCommand {
     Close(Stated),
     /// Judge replies from standard input, a JSON object a line; records nothing
     Test {
-        /// One `{"id","prompt","reply","bundle"?,"expect"?}` in, one `{"id","refusal","validator","events"}` out, a line each
+        /// One `{"id","prompt","reply","bundle"?,"expect"?}` in, one
+        /// `{"id","refusal","validator","events"}` out, a line each
         #[arg(long, required = true)]
         jsonl: bool,
         /// The kernel to try; else this home's, else the built-in one
@@ -77,13 +78,23 @@ struct Step {
     word: &'static str,
 }
 
-const ACK: Step = Step { kind: "drift_ack", word: "acked" };
-const CLOSE: Step = Step { kind: "drift_close", word: "closed" };
+const ACK: Step = Step {
+    kind: "drift_ack",
+    word: "acked",
+};
+const CLOSE: Step = Step {
+    kind: "drift_close",
+    word: "closed",
+};
 
 /// Runs the command.
 pub async fn run(command: DriftCommand, json: bool) -> Result<u8, WireError> {
     match command {
-        DriftCommand::List { all, number, before } => list(all, number, before.as_deref(), json),
+        DriftCommand::List {
+            all,
+            number,
+            before,
+        } => list(all, number, before.as_deref(), json),
         DriftCommand::Show { event } => show(&event, json),
         DriftCommand::Ack(stated) => step(&stated, ACK, json).await,
         DriftCommand::Close(stated) => step(&stated, CLOSE, json).await,
@@ -101,14 +112,27 @@ struct Placed {
 impl Placed {
     fn of(store: &dyn Find, state: DriftState) -> Result<Placed, WireError> {
         let exchange = store.exchange(state.event.exchange)?;
-        let session = exchange.as_ref().map(|row| store.sessions_like(&row.session.to_string(), 1)).transpose()?;
-        Ok(Placed { state, exchange, session: session.and_then(|mut found| found.pop()) })
+        let session = exchange
+            .as_ref()
+            .map(|row| store.sessions_like(&row.session.to_string(), 1))
+            .transpose()?;
+        Ok(Placed {
+            state,
+            exchange,
+            session: session.and_then(|mut found| found.pop()),
+        })
     }
 
     /// `8923fa34/interaction-3`, as every command takes it.
     fn place(&self) -> String {
-        let turn = self.exchange.as_ref().map(super::session::turn_name).unwrap_or_default();
-        self.session.as_ref().map_or(turn.clone(), |session| format!("{}/{turn}", session.id.short8()))
+        let turn = self
+            .exchange
+            .as_ref()
+            .map(super::session::turn_name)
+            .unwrap_or_default();
+        self.session.as_ref().map_or(turn.clone(), |session| {
+            format!("{}/{turn}", session.id.short8())
+        })
     }
 
     fn facts(&self, now: Seconds) -> Value {
@@ -127,24 +151,46 @@ fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, 
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let before = before.map(|id| find::drift(&store, id)).transpose()?.map(|state| state.number);
+    let before = before
+        .map(|id| find::drift(&store, id))
+        .transpose()?
+        .map(|state| state.number);
     let (mut states, older) = store.drift_states(!all, before, number)?;
     states.reverse();
-    let placed = states.into_iter().map(|state| Placed::of(&store, state)).collect::<Result<Vec<_>, _>>()?;
+    let placed = states
+        .into_iter()
+        .map(|state| Placed::of(&store, state))
+        .collect::<Result<Vec<_>, _>>()?;
     let now = wire::clock()?;
     if let Some(first) = placed.first().filter(|_| older > 0) {
         let flags = if all { " --all" } else { "" };
-        let next = format!("{} drift list{flags} --before {}", super::program(), first.state.id());
+        let next = format!(
+            "{} drift list{flags} --before {}",
+            super::program(),
+            first.state.id()
+        );
         say(&format!("{older} older not listed: {next}"));
     }
     if json {
         let facts: Vec<Value> = placed.iter().map(|event| event.facts(now)).collect();
-        return Ok(print(&format!("{}\n", json!({ "drift": facts, "older_not_listed": older }))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({ "drift": facts, "older_not_listed": older })
+        )));
     }
     if placed.is_empty() {
-        say(if all { "no drift on record" } else { "no open drift; closed ones: gently drift list --all" });
+        say(if all {
+            "no drift on record"
+        } else {
+            "no open drift; closed ones: gently drift list --all"
+        });
     }
-    Ok(print(&placed.iter().map(|event| line(event, now)).collect::<String>()))
+    Ok(print(
+        &placed
+            .iter()
+            .map(|event| line(event, now))
+            .collect::<String>(),
+    ))
 }
 
 fn line(event: &Placed, now: Seconds) -> String {
@@ -152,7 +198,10 @@ fn line(event: &Placed, now: Seconds) -> String {
     let (id, state) = (event.state.id(), event.state.state());
     let what = format!("{} {}", quiet(&row.class), quiet(&row.summary));
     let (severity, age) = (quiet(&row.severity), age(now.since(row.created_at)));
-    format!("{id}  {state:6}  {severity:6}  {what}  {}  {age}\n", event.place())
+    format!(
+        "{id}  {state:6}  {severity:6}  {what}  {}  {age}\n",
+        event.place()
+    )
 }
 
 /// `3 h`: the largest unit of an age.
@@ -171,25 +220,41 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     store.begin_read()?;
     let placed = Placed::of(&store, find::drift(&store, id)?)?;
     let steps = [(ACK, placed.state.acked), (CLOSE, placed.state.closed)];
-    let steps: Vec<(Step, u64)> = steps.into_iter().filter_map(|(step, line)| Some((step, line?))).collect();
+    let steps: Vec<(Step, u64)> = steps
+        .into_iter()
+        .filter_map(|(step, line)| Some((step, line?)))
+        .collect();
     let mut said = Vec::new();
     for (step, line) in steps {
         let document = store.artifact_of_line(line)?.and_then(|row| row.document);
-        let document: Value = document.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let document: Value = document
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
         said.push((step.word, line, document["content"].clone()));
     }
     let mut facts = placed.facts(wire::clock()?);
-    facts["steps"] =
-        said.iter().map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by})).collect();
+    facts["steps"] = said
+        .iter()
+        .map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by}))
+        .collect();
     if json {
         return Ok(print(&format!("{facts}\n")));
     }
     let mut text = String::new();
-    for key in ["id", "drift_id", "kind", "state", "class", "severity", "level", "summary", "exchange", "place"] {
-        text.push_str(&format!("{key:13}  {}\n", quiet(facts[key].as_str().unwrap_or("unknown"))));
+    for key in [
+        "id", "drift_id", "kind", "state", "class", "severity", "level", "summary", "exchange",
+        "place",
+    ] {
+        text.push_str(&format!(
+            "{key:13}  {}\n",
+            quiet(facts[key].as_str().unwrap_or("unknown"))
+        ));
     }
     for key in ["prompt_hash", "response_hash", "created_at"] {
-        text.push_str(&format!("{key:13}  {}\n", facts[key].as_str().unwrap_or_default()));
+        text.push_str(&format!(
+            "{key:13}  {}\n",
+            facts[key].as_str().unwrap_or_default()
+        ));
     }
     for (word, line, by) in &said {
         let field = |key: &str| quiet(by[key].as_str().unwrap_or("-"));
@@ -207,7 +272,11 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
 async fn step(stated: &Stated, step: Step, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
-    let states = stated.events.iter().map(|id| find::drift(&opened.store, id)).collect::<Result<Vec<_>, _>>()?;
+    let states = stated
+        .events
+        .iter()
+        .map(|id| find::drift(&opened.store, id))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut done = Vec::new();
     for state in states {
         let new = artifact(&state, step, key, stated.reason.as_deref(), &opened.store)?;
@@ -224,9 +293,17 @@ async fn step(stated: &Stated, step: Step, json: bool) -> Result<u8, WireError> 
         done.push(state.id());
     }
     if json {
-        return Ok(print(&format!("{}\n", json!({ "state": step.word, "drift": done }))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({ "state": step.word, "drift": done })
+        )));
     }
-    Ok(print(&done.iter().map(|id| format!("{id} {}\n", step.word)).collect::<String>()))
+    Ok(print(
+        &done
+            .iter()
+            .map(|id| format!("{id} {}\n", step.word))
+            .collect::<String>(),
+    ))
 }
 
 /// What is recorded: which event, by whose key, when and why. The artifact has the event's own id.
@@ -239,7 +316,11 @@ fn artifact(
 ) -> Result<NewArtifact, WireError> {
     let mut salt = [0; 32];
     os_random(&mut salt)?;
-    let name = store.auth_keys()?.into_iter().find(|row| row.hash == key).map(|row| row.name);
+    let name = store
+        .auth_keys()?
+        .into_iter()
+        .find(|row| row.hash == key)
+        .map(|row| row.name);
     let now = wire::clock()?;
     Ok(NewArtifact {
         kind: step.kind,
@@ -247,10 +328,16 @@ fn artifact(
         content: vec![
             ("at", Field::Time(now)),
             ("auth_key_hash", Field::Hash(key)),
-            ("by", name.map_or(Field::Null, |name| Field::Text(redact(&name).clean))),
+            (
+                "by",
+                name.map_or(Field::Null, |name| Field::Text(redact(&name).clean)),
+            ),
             ("driftwatch", Field::Word(state.id())),
             ("exchange", Field::Word(state.event.exchange.to_string())),
-            ("reason", reason.map_or(Field::Null, |text| Field::Text(redact(text).clean))),
+            (
+                "reason",
+                reason.map_or(Field::Null, |text| Field::Text(redact(text).clean)),
+            ),
         ],
         session: None,
         salt: Salt::new(salt),

@@ -1,4 +1,5 @@
-//! `gently erase`: text and salt are destroyed, what is committed to them stays, a tombstone says so.
+//! `gently erase`: text and salt are destroyed, what is committed to them stays, a tombstone says
+//! so.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -26,7 +27,10 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
     let opened = Opened::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let reason = redact(args.reason.as_deref().unwrap_or("asked for").trim()).clean;
-    let mut all = Erased { scrubbed: true, ..Erased::default() };
+    let mut all = Erased {
+        scrubbed: true,
+        ..Erased::default()
+    };
     if let Some(id) = &args.id {
         let (exchanges, artifacts) = match id.contains(':') {
             true => (Vec::new(), vec![id.clone()]),
@@ -37,17 +41,34 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
                 }
                 // The name of a thread is a text, too.
                 Err(other) => match find::thread(&opened.store, id) {
-                    Ok(thread) if thread.number > 0 => (Vec::new(), vec![thread.thread.to_string()]),
+                    Ok(thread) if thread.number > 0 => {
+                        (Vec::new(), vec![thread.thread.to_string()])
+                    }
                     _ => return Err(other.into()),
                 },
             },
         };
-        all = erase(&opened, Erasure { exchanges, artifacts, reason }).await?;
+        all = erase(
+            &opened,
+            Erasure {
+                exchanges,
+                artifacts,
+                reason,
+            },
+        )
+        .await?;
         return report(&all, json);
     }
-    let days = if args.due { opened.config.content_days } else { args.older_than };
+    let days = if args.due {
+        opened.config.content_days
+    } else {
+        args.older_than
+    };
     let Some(days) = days else {
-        return Ok(could_not("retention.content_days is not set: gently config set retention.content_days DAYS", json));
+        return Ok(could_not(
+            "retention.content_days is not set: gently config set retention.content_days DAYS",
+            json,
+        ));
     };
     let limit = before(days)?;
     loop {
@@ -55,8 +76,20 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
         if exchanges.is_empty() {
             return report(&all, json);
         }
-        let reason = if args.due { redact(RETENTION).clean } else { reason.clone() };
-        let erased = erase(&opened, Erasure { exchanges, artifacts: Vec::new(), reason }).await?;
+        let reason = if args.due {
+            redact(RETENTION).clean
+        } else {
+            reason.clone()
+        };
+        let erased = erase(
+            &opened,
+            Erasure {
+                exchanges,
+                artifacts: Vec::new(),
+                reason,
+            },
+        )
+        .await?;
         all.exchanges.extend(erased.exchanges);
         all.artifacts.extend(erased.artifacts);
         all.contexts.extend(erased.contexts);
@@ -66,32 +99,54 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
 
 /// Erases some of what the retention is over for; what fails is tried again after the next turn.
 pub async fn some_that_is_due(opened: &Opened) {
-    let Some(days) = opened.config.content_days else { return };
+    let Some(days) = opened.config.content_days else {
+        return;
+    };
     let found = before(days).and_then(|limit| Ok(opened.store.kept_before(limit, AFTER_A_TURN)?));
     let exchanges: Vec<Uuid> = found.unwrap_or_default();
     if exchanges.is_empty() {
         return;
     }
-    let erasure = Erasure { exchanges, artifacts: Vec::new(), reason: redact(RETENTION).clean };
+    let erasure = Erasure {
+        exchanges,
+        artifacts: Vec::new(),
+        reason: redact(RETENTION).clean,
+    };
     match erase(opened, erasure).await {
         Ok(erased) => {
             let count = erased.exchanges.len();
             let exchanges = if count == 1 { "exchange" } else { "exchanges" };
-            say(&format!("erased {count} {exchanges} older than {days} days"));
+            say(&format!(
+                "erased {count} {exchanges} older than {days} days"
+            ));
         }
-        Err(e) => say(&format!("what is older than {days} days could not be erased: {e}")),
+        Err(e) => say(&format!(
+            "what is older than {days} days could not be erased: {e}"
+        )),
     }
 }
 
 /// Which exchange that is, without a word of it.
 fn named(opened: &Opened, exchange: &ExchangeRow) -> Result<String, WireError> {
-    let session = opened.store.sessions_like(&exchange.session.to_string(), 1)?.pop();
-    let session = session.map_or_else(String::new, |row| format!(" of session {}", row.id.short16()));
-    Ok(format!("prompt {}{session}, to {}", exchange.seq, quiet(&exchange.model)))
+    let session = opened
+        .store
+        .sessions_like(&exchange.session.to_string(), 1)?
+        .pop();
+    let session = session.map_or_else(String::new, |row| {
+        format!(" of session {}", row.id.short16())
+    });
+    Ok(format!(
+        "prompt {}{session}, to {}",
+        exchange.seq,
+        quiet(&exchange.model)
+    ))
 }
 
 async fn erase(opened: &Opened, what: Erasure) -> Result<Erased, WireError> {
-    Ok(opened.recorder.erase(what, wire::fresh_salt()?, wire::clock()?).await?)
+    Ok(opened
+        .recorder
+        .erase(what, wire::fresh_salt()?, wire::clock()?)
+        .await?)
 }
 
 /// The time so many days ago.
@@ -104,8 +159,10 @@ fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
     let ids = |list: &[Uuid]| list.iter().map(Uuid::to_string).collect::<Vec<_>>();
     let nothing = erased.exchanges.is_empty() && erased.artifacts.is_empty();
     if !erased.scrubbed {
-        say("another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
-             without it");
+        say(
+            "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
+             without it",
+        );
     }
     if json {
         let facts = json!({
@@ -118,9 +175,21 @@ fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
         say("nothing to erase: it was erased before, was never kept, or nothing is that old");
         return Ok(FINE);
     }
-    let mut lines: Vec<String> = ids(&erased.exchanges).iter().map(|id| format!("erased exchange {id}")).collect();
-    lines.extend(erased.artifacts.iter().map(|id| format!("erased {}", quiet(id))));
-    lines.extend(ids(&erased.contexts).iter().map(|id| format!("its words stood in the prompt of {id}, now gone too")));
+    let mut lines: Vec<String> = ids(&erased.exchanges)
+        .iter()
+        .map(|id| format!("erased exchange {id}"))
+        .collect();
+    lines.extend(
+        erased
+            .artifacts
+            .iter()
+            .map(|id| format!("erased {}", quiet(id))),
+    );
+    lines.extend(
+        ids(&erased.contexts)
+            .iter()
+            .map(|id| format!("its words stood in the prompt of {id}, now gone too")),
+    );
     say("an older backup still holds what it held; so does whoever was sent it");
     Ok(print(&format!("{}\n", lines.join("\n"))))
 }

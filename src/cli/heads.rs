@@ -1,4 +1,5 @@
-//! What becomes of new heads of the log: calendars stamp them and witnesses cosign them, both at once.
+//! What becomes of new heads of the log: calendars stamp them and witnesses cosign them, both at
+//! once.
 
 use futures_util::future::join;
 use serde_json::Value;
@@ -21,7 +22,10 @@ pub struct Words {
 impl Words {
     /// Only that it could not be done.
     pub fn failed(line: String, error: &str) -> Self {
-        Words { lines: vec![line], facts: serde_json::json!({"error": error}) }
+        Words {
+            lines: vec![line],
+            facts: serde_json::json!({"error": error}),
+        }
     }
 }
 
@@ -38,14 +42,26 @@ pub struct Outside {
     pub witnesses: Value,
 }
 
-/// Asks about what is new on `main` since `before`, after a command that may have closed something; says what came of it.
+/// Asks about what is new on `main` since `before`, after a command that may have closed something;
+/// says what came of it.
 ///
-/// One wait for all: calendars have two seconds, witnesses `witness.deadline_ms`. Names that don't resolve and
-/// addresses that refuse are no wait at all. Whatever goes wrong costs lines: what was closed is on record, and
-/// everything is asked again with the next head.
+/// One wait for all: calendars have two seconds, witnesses `witness.deadline_ms`. Names that don't
+/// resolve and addresses that refuse are no wait at all. Whatever goes wrong costs lines: what was
+/// closed is on record, and everything is asked again with the next head.
 pub async fn after(opened: &Opened, before: Option<u64>, told: &Told) -> Outside {
-    // Witnesses first: what they are asked is the longer in the making, and clocks start when a question is sent.
-    let (witnesses, ots) = join(witness::after(&opened.home, &opened.config), stamp::after_close(opened, before)).await;
-    ots.lines.iter().chain(&witnesses.lines).for_each(|line| told.say(line));
-    Outside { ots: ots.facts, witnesses: witnesses.facts }
+    // Witnesses first: what they are asked is the longer in the making, and clocks start when a
+    // question is sent.
+    let (witnesses, ots) = join(
+        witness::after(&opened.home, &opened.config),
+        stamp::after_close(opened, before),
+    )
+    .await;
+    ots.lines
+        .iter()
+        .chain(&witnesses.lines)
+        .for_each(|line| told.say(line));
+    Outside {
+        ots: ots.facts,
+        witnesses: witnesses.facts,
+    }
 }

@@ -46,9 +46,14 @@ impl State {
     /// Without secrets that a server said, or that are in an address.
     fn clean(self) -> State {
         match self {
-            State::Models(names) => State::Models(names.iter().map(|name| super::clean(name)).collect()),
+            State::Models(names) => {
+                State::Models(names.iter().map(|name| super::clean(name)).collect())
+            }
             State::NoKey => State::NoKey,
-            State::Fault { reason, said } => State::Fault { reason, said: super::clean(&said) },
+            State::Fault { reason, said } => State::Fault {
+                reason,
+                said: super::clean(&said),
+            },
         }
     }
 }
@@ -71,7 +76,11 @@ pub async fn run(command: ModelCommand, json: bool) -> Result<u8, WireError> {
     };
     let all = Wire::ALL.map(|wire| ask(wire, &config));
     let servers = futures_util::future::join_all(all).await;
-    let text = if json { format!("{}\n", facts(&servers, &config)) } else { screen(&servers, &config) };
+    let text = if json {
+        format!("{}\n", facts(&servers, &config))
+    } else {
+        screen(&servers, &config)
+    };
     Ok(print(&text))
 }
 
@@ -80,14 +89,21 @@ pub async fn reachable(wire: Wire, config: &Config) -> Result<usize, String> {
     let server = ask(wire, config).await;
     match server.state {
         State::Models(names) => Ok(names.len()),
-        State::NoKey => Err(format!("no key in ${}", server.key_variable.unwrap_or_default())),
+        State::NoKey => Err(format!(
+            "no key in ${}",
+            server.key_variable.unwrap_or_default()
+        )),
         State::Fault { said, .. } => Err(said),
     }
 }
 
 async fn ask(wire: Wire, config: &Config) -> Server {
     let (url, variable) = choose::server(wire, config);
-    let key = if variable.is_empty() { None } else { choose::key(variable) };
+    let key = if variable.is_empty() {
+        None
+    } else {
+        choose::key(variable)
+    };
     let has_key = key.is_some();
     let key_variable = (!variable.is_empty()).then(|| variable.to_owned());
     // Another address than the provider's own may be a server that wants no key.
@@ -100,16 +116,28 @@ async fn ask(wire: Wire, config: &Config) -> Server {
             Ok(Err(fault)) => State::from(&fault),
             Err(_) => State::Fault {
                 reason: "timeout".to_owned(),
-                said: format!("no list of models from {url} within {} s", DEADLINE.as_secs()),
+                said: format!(
+                    "no list of models from {url} within {} s",
+                    DEADLINE.as_secs()
+                ),
             },
         }
     };
     // From here on it is shown, and nobody is asked any more.
-    Server { wire, url: super::clean(&url), key_variable, has_key, state: state.clean() }
+    Server {
+        wire,
+        url: super::clean(&url),
+        key_variable,
+        has_key,
+        state: state.clean(),
+    }
 }
 
 fn screen(servers: &[Server], config: &Config) -> String {
-    let mut lines = vec![format!("{}   built in, no language model: always there", observer::ID)];
+    let mut lines = vec![format!(
+        "{}   built in, no language model: always there",
+        observer::ID
+    )];
     lines.push("replay     answers on record: --model replay, --model replay:EXCHANGE".to_owned());
     for server in servers {
         let name = format!("{}/", server.wire.name());
@@ -120,19 +148,43 @@ fn screen(servers: &[Server], config: &Config) -> String {
         };
         match &server.state {
             State::Models(names) => {
-                lines.push(format!("{name:<10} {}{key}: {}", server.url, count(names.len())));
-                lines.extend(names.iter().take(SHOWN).map(|model| format!("  {name}{model}")));
+                lines.push(format!(
+                    "{name:<10} {}{key}: {}",
+                    server.url,
+                    count(names.len())
+                ));
+                lines.extend(
+                    names
+                        .iter()
+                        .take(SHOWN)
+                        .map(|model| format!("  {name}{model}")),
+                );
                 if names.len() > SHOWN {
-                    lines.push(format!("  and {} more: gently model list --json", names.len() - SHOWN));
+                    lines.push(format!(
+                        "  and {} more: gently model list --json",
+                        names.len() - SHOWN
+                    ));
                 }
             }
             State::NoKey => lines.push(format!("{name:<10} {}{key}: not asked", server.url)),
-            State::Fault { said, .. } => lines.push(format!("{name:<10} {}{key}: {said}", server.url)),
+            State::Fault { said, .. } => {
+                lines.push(format!("{name:<10} {}{key}: {said}", server.url))
+            }
         }
     }
     lines.push("aliases    edit them in [model.alias]: gently config path".to_owned());
-    lines.extend(config.model.named.aliases.iter().map(|(alias, id)| format!("  {alias} = {id}")));
-    lines.push(format!("default    {}", super::clean(&config.model.default)));
+    lines.extend(
+        config
+            .model
+            .named
+            .aliases
+            .iter()
+            .map(|(alias, id)| format!("  {alias} = {id}")),
+    );
+    lines.push(format!(
+        "default    {}",
+        super::clean(&config.model.default)
+    ));
     lines.join("\n") + "\n"
 }
 

@@ -36,12 +36,19 @@ impl Place {
             };
             format!("--receipt {}: {why}", path.display())
         })?;
-        Ok(Place { path: path.to_owned(), file, kept: false })
+        Ok(Place {
+            path: path.to_owned(),
+            file,
+            kept: false,
+        })
     }
 
     fn keep(&mut self, text: &str) -> Result<(), String> {
-        // Not synced: nobody waits for the disk a third time. What a power cut takes is the receipt, never the turn.
-        self.file.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        // Not synced: nobody waits for the disk a third time. What a power cut takes is the
+        // receipt, never the turn.
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(|e| format!("{}: {e}", self.path.display()))?;
         self.kept = true;
         Ok(())
     }
@@ -64,18 +71,32 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Takes the receipt of a turn that is on record, when there is a place for it or a reader of JSON.
+    /// Takes the receipt of a turn that is on record, when there is a place for it or a reader of
+    /// JSON.
     pub fn of(opened: &Opened, turn: &Turn, place: Option<Place>, json: bool) -> Taken {
         if place.is_none() && !json {
-            return Taken { value: Value::Null, told: None };
+            return Taken {
+                value: Value::Null,
+                told: None,
+            };
         }
-        let receipt = opened.recorder.receipt(&opened.store, ids(turn)).map_err(|e| e.to_string());
-        let value = receipt.as_ref().ok().and_then(|receipt| receipt.value().ok()).unwrap_or(Value::Null);
+        let receipt = opened
+            .recorder
+            .receipt(&opened.store, ids(turn))
+            .map_err(|e| e.to_string());
+        let value = receipt
+            .as_ref()
+            .ok()
+            .and_then(|receipt| receipt.value().ok())
+            .unwrap_or(Value::Null);
         let told = match (receipt, place) {
             (Ok(_), None) => None,
             (Err(why), _) => Some(Err(why)),
             (Ok(receipt), Some(mut place)) => {
-                let kept = receipt.print().map_err(|e| e.to_string()).and_then(|text| place.keep(&text));
+                let kept = receipt
+                    .print()
+                    .map_err(|e| e.to_string())
+                    .and_then(|text| place.keep(&text));
                 Some(kept.map(|()| place.path.clone()))
             }
         };
@@ -96,7 +117,9 @@ impl Taken {
                 FINE
             }
             Some(Err(why)) => {
-                say(&format!("no receipt ({why}); the turn is on record all the same"));
+                say(&format!(
+                    "no receipt ({why}); the turn is on record all the same"
+                ));
                 COULD_NOT
             }
         }
@@ -116,7 +139,8 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<KeptReceipt>, String> {
     let one = |path: &PathBuf| {
         let name = path.display().to_string();
         let failed = |why: String| format!("receipt {name}: {why}");
-        let bytes = crate::os::read_regular(path, MAX_RECEIPT as u64).map_err(|e| failed(e.to_string()))?;
+        let bytes =
+            crate::os::read_regular(path, MAX_RECEIPT as u64).map_err(|e| failed(e.to_string()))?;
         let receipt = Receipt::parse(&bytes).map_err(|e| failed(e.to_string()))?;
         Ok(KeptReceipt { name, receipt })
     };

@@ -1,4 +1,5 @@
-//! `gently sanitize`: the pipeline's own function for scripts, hooks and measurements; and which rules are in force.
+//! `gently sanitize`: the pipeline's own function for scripts, hooks and measurements; and which
+//! rules are in force.
 
 use std::io::{BufRead as _, BufWriter, Read as _, Write};
 use std::path::Path;
@@ -30,7 +31,8 @@ pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, WireError> {
     Ok(done.unwrap_or_else(|why| could_not(&why, json)))
 }
 
-/// Puts the rules of a configuration in force; a file that can't be used is an error, before anything else is done.
+/// Puts the rules of a configuration in force; a file that can't be used is an error, before
+/// anything else is done.
 pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
     if config.rules.is_empty() && config.allow.is_empty() && config.optional.is_empty() {
         return Ok(());
@@ -42,9 +44,17 @@ pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
 
 /// The rules of a configuration, ready to be used.
 fn engine(config: &Config) -> Result<Engine, RuleFault> {
-    let files = config.rules.iter().map(|path| Ok((path.display().to_string(), text_of(path)?)));
-    let chosen = OPTIONAL.iter().filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
-    let choice = HomeRules { allow: config.allow.clone(), optional: chosen.map(|(.., kind)| *kind).collect() };
+    let files = config
+        .rules
+        .iter()
+        .map(|path| Ok((path.display().to_string(), text_of(path)?)));
+    let chosen = OPTIONAL
+        .iter()
+        .filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
+    let choice = HomeRules {
+        allow: config.allow.clone(),
+        optional: chosen.map(|(.., kind)| *kind).collect(),
+    };
     Engine::with(&files.collect::<Result<Vec<_>, RuleFault>>()?, &choice)
 }
 
@@ -60,7 +70,11 @@ pub fn described(config: &Config) -> Result<String, RuleFault> {
         words.push_str(&format!("; {name} looked for"));
     }
     for path in &config.rules {
-        words.push_str(&format!("; {} sha256 {}", path.display(), Hash32::digest(text_of(path)?.as_bytes())));
+        words.push_str(&format!(
+            "; {} sha256 {}",
+            path.display(),
+            Hash32::digest(text_of(path)?.as_bytes())
+        ));
     }
     Ok(words)
 }
@@ -77,10 +91,15 @@ fn text_of(path: &Path) -> Result<String, RuleFault> {
 /// One text: all of standard input.
 fn whole(json: bool) -> Result<u8, String> {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes);
+    let read = std::io::stdin()
+        .lock()
+        .take(MAX_INPUT + 1)
+        .read_to_end(&mut bytes);
     read.map_err(|e| format!("reading standard input: {e}"))?;
     if bytes.len() as u64 > MAX_INPUT {
-        return Err(format!("standard input holds more than {MAX_INPUT} bytes; give less at a time"));
+        return Err(format!(
+            "standard input holds more than {MAX_INPUT} bytes; give less at a time"
+        ));
     }
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
@@ -88,14 +107,23 @@ fn whole(json: bool) -> Result<u8, String> {
     })?;
     let redaction = redact(&text);
     for finding in &redaction.found {
-        say(&format!("removed: {} at bytes {} to {}", finding.kind, finding.start, finding.end));
+        say(&format!(
+            "removed: {} at bytes {} to {}",
+            finding.kind, finding.start, finding.end
+        ));
     }
     for finding in &redaction.allowed {
-        say(&format!("left, by [sanitize] allow: {} at bytes {} to {}", finding.kind, finding.start, finding.end));
+        say(&format!(
+            "left, by [sanitize] allow: {} at bytes {} to {}",
+            finding.kind, finding.start, finding.end
+        ));
     }
     let clean = redaction.clean.as_str();
     if json {
-        let facts = told(json!({ "text": clean, "found": facts(&redaction.found) }), &redaction.allowed);
+        let facts = told(
+            json!({ "text": clean, "found": facts(&redaction.found) }),
+            &redaction.allowed,
+        );
         return Ok(print(&format!("{facts}\n")));
     }
     Ok(print(clean))
@@ -140,5 +168,8 @@ fn told(mut facts_of: Value, allowed: &[Finding]) -> Value {
 }
 
 fn facts(found: &[Finding]) -> Value {
-    found.iter().map(|finding| json!({ "kind": finding.kind, "start": finding.start, "end": finding.end })).collect()
+    found
+        .iter()
+        .map(|finding| json!({ "kind": finding.kind, "start": finding.start, "end": finding.end }))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! `gently audit stamp` and `gently audit upgrade`; and what is said of stamping when a session closes.
+//! `gently audit stamp` and `gently audit upgrade`; and what is said of stamping when a session
+//! closes.
 
 use serde_json::{Value, json};
 
@@ -21,8 +22,14 @@ struct Parts {
 impl Parts {
     fn of(opened: &Opened) -> Result<Self, WireError> {
         let addresses = opened.config.calendars();
-        let calendars = addresses.iter().map(|address| Calendar::new(address)).collect::<Result<_, _>>()?;
-        Ok(Parts { calendars, paths: opened.home.paths() })
+        let calendars = addresses
+            .iter()
+            .map(|address| Calendar::new(address))
+            .collect::<Result<_, _>>()?;
+        Ok(Parts {
+            calendars,
+            paths: opened.home.paths(),
+        })
     }
 
     fn stamper<'a>(&'a self, opened: &'a Opened) -> Stamper<'a> {
@@ -41,7 +48,10 @@ impl Parts {
     fn hopeless(&self, opened: &Opened) -> Option<String> {
         let (here, quorum) = (self.calendars.len(), opened.config.ots.quorum);
         if here == 0 {
-            return Some("no calendar is to be asked: ots.calendars is empty, or anchor.mode is off".to_owned());
+            return Some(
+                "no calendar is to be asked: ots.calendars is empty, or anchor.mode is off"
+                    .to_owned(),
+            );
         }
         (here < quorum).then(|| {
             format!(
@@ -68,7 +78,9 @@ pub async fn stamp(json: bool) -> Result<u8, WireError> {
             Ok(done) => done,
             Err(error) => return Ok(could_not(&error.to_string(), json)),
         };
-        keep_answers(&opened, &done).iter().for_each(|line| say(line));
+        keep_answers(&opened, &done)
+            .iter()
+            .for_each(|line| say(line));
         let none_of_these = done.stamped.is_empty();
         stamped.append(&mut done.stamped);
         if none_of_these || done.left == 0 {
@@ -76,7 +88,11 @@ pub async fn stamp(json: bool) -> Result<u8, WireError> {
         }
     };
     let words = stamping_words(&all).unwrap_or_else(|| "every tree head has its proof".to_owned());
-    let told = if json { format!("{}\n", stamping_facts(&all)) } else { format!("{words}\n") };
+    let told = if json {
+        format!("{}\n", stamping_facts(&all))
+    } else {
+        format!("{words}\n")
+    };
     let printed = print(&told);
     Ok(if all.left == 0 { FINE } else { COULD_NOT }.max(printed))
 }
@@ -119,28 +135,49 @@ pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
     if let Some(why) = parts.hopeless(opened) {
         return not_stamped(&why);
     }
-    let Some(AtClose { stamping, upgrading }) = parts.stamper(opened).at_close().await else {
+    let Some(AtClose {
+        stamping,
+        upgrading,
+    }) = parts.stamper(opened).at_close().await
+    else {
         return Words::default();
     };
     // Who takes no new head is named there, once for everything.
-    let is_told = stamping.as_ref().is_ok_and(|done| done.stamped.is_empty() && done.left > 0);
+    let is_told = stamping
+        .as_ref()
+        .is_ok_and(|done| done.stamped.is_empty() && done.left > 0);
     let stamping = match stamping {
         Ok(done) => {
-            let lines = stamping_words(&done).into_iter().chain(keep_answers(opened, &done)).collect();
-            Words { lines, facts: stamping_facts(&done) }
+            let lines = stamping_words(&done)
+                .into_iter()
+                .chain(keep_answers(opened, &done))
+                .collect();
+            Words {
+                lines,
+                facts: stamping_facts(&done),
+            }
         }
         Err(error) => not_stamped(&error.to_string()),
     };
     let upgrading = match upgrading {
         Ok(done) => {
             let unreached = unreached_words(&done).filter(|_| !is_told);
-            let lines = upgrading_words(&done).into_iter().chain(unreached).collect();
-            Words { lines, facts: upgrading_facts(&done) }
+            let lines = upgrading_words(&done)
+                .into_iter()
+                .chain(unreached)
+                .collect();
+            Words {
+                lines,
+                facts: upgrading_facts(&done),
+            }
         }
         Err(error) => not_stamped(&error.to_string()),
     };
     let facts = json!({"stamp": stamping.facts, "upgrade": upgrading.facts});
-    Words { lines: [stamping.lines, upgrading.lines].concat(), facts }
+    Words {
+        lines: [stamping.lines, upgrading.lines].concat(),
+        facts,
+    }
 }
 
 /// Keeps for `doctor` what each calendar said; a line when that can't be done.
@@ -151,20 +188,39 @@ fn keep_answers(opened: &Opened, done: &Stamping) -> Option<String> {
     let said: Vec<(&str, Option<String>)> = done
         .answers
         .iter()
-        .map(|(name, fault)| (name.as_str(), fault.as_ref().map(|fault| clean(&fault.to_string()))))
+        .map(|(name, fault)| {
+            (
+                name.as_str(),
+                fault.as_ref().map(|fault| clean(&fault.to_string())),
+            )
+        })
         .collect();
-    let said: Vec<(&str, Option<&str>)> = said.iter().map(|(name, said)| (*name, said.as_deref())).collect();
+    let said: Vec<(&str, Option<&str>)> = said
+        .iter()
+        .map(|(name, said)| (*name, said.as_deref()))
+        .collect();
     let kept = Sqlite::open(&opened.home.paths().database())
         .and_then(|mut store| store.put_calendar_answers(wire::clock_or_epoch(), &said));
-    kept.err().map(|error| format!("what the calendars said is not kept: {error}"))
+    kept.err()
+        .map(|error| format!("what the calendars said is not kept: {error}"))
 }
 
 /// One line on stamping; none when there was nothing to stamp.
 fn stamping_words(done: &Stamping) -> Option<String> {
     let accepted: Vec<&str> = done.accepted().collect();
-    let heads = |n: usize| if n == 1 { "1 tree head".to_owned() } else { format!("{n} tree heads") };
+    let heads = |n: usize| {
+        if n == 1 {
+            "1 tree head".to_owned()
+        } else {
+            format!("{n} tree heads")
+        }
+    };
     if !done.stamped.is_empty() {
-        let left = if done.left == 0 { String::new() } else { format!("; {} still without a proof", heads(done.left)) };
+        let left = if done.left == 0 {
+            String::new()
+        } else {
+            format!("; {} still without a proof", heads(done.left))
+        };
         return Some(format!(
             "stamped {} at {}; pending until a Bitcoin block has it, some hours: gently audit upgrade{left}",
             heads(done.stamped.len()),
@@ -188,7 +244,11 @@ fn upgrading_words(done: &Upgrading) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(newest) = done.completed.last() {
         let n = done.completed.len();
-        let proofs = if n == 1 { "1 proof is".to_owned() } else { format!("{n} proofs are") };
+        let proofs = if n == 1 {
+            "1 proof is".to_owned()
+        } else {
+            format!("{n} proofs are")
+        };
         lines.push(format!(
             "{proofs} complete: the tree head of commit {} was there before block {}",
             newest.head.commit, newest.height
@@ -197,7 +257,11 @@ fn upgrading_words(done: &Upgrading) -> Vec<String> {
     lines.extend(done.words.iter().cloned());
     if let Some(oldest) = done.late.first() {
         let n = done.late.len();
-        let more = if n == 1 { String::new() } else { format!(" and {} more", n - 1) };
+        let more = if n == 1 {
+            String::new()
+        } else {
+            format!(" and {} more", n - 1)
+        };
         lines.push(format!(
             "pending for more than 48 hours: the proof on commit {}{more}; calendars take some hours. A later proof covers \
              the same lines",
@@ -211,7 +275,10 @@ fn upgrading_words(done: &Upgrading) -> Vec<String> {
 fn unreached_words(done: &Upgrading) -> Option<String> {
     let why: Vec<String> = done.unreached.iter().map(in_short).collect();
     (!why.is_empty()).then(|| {
-        format!("pending as before: {}; asked again at the next close, or: gently audit upgrade", why.join(", "))
+        format!(
+            "pending as before: {}; asked again at the next close, or: gently audit upgrade",
+            why.join(", ")
+        )
     })
 }
 

@@ -1,6 +1,8 @@
-//! `gently session summary`: facts, theories and decisions of a session, by rule from what is on record (AEGIS 12.1).
+//! `gently session summary`: facts, theories and decisions of a session, by rule from what is on
+//! record (AEGIS 12.1).
 //!
-//! Of a session is what was recorded while it was open, and what was put before a model in it. No model is asked.
+//! Of a session is what was recorded while it was open, and what was put before a model in it. No
+//! model is asked.
 
 use serde_json::json;
 
@@ -45,8 +47,16 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
         }
     }
     items.sort_by_key(|(item, _)| item.line);
-    let mut parts = [("facts", "ratified"), ("theories", "unratified"), ("decisions", "explicit")]
-        .map(|(name, label)| Part { name, label, items: Vec::new() });
+    let mut parts = [
+        ("facts", "ratified"),
+        ("theories", "unratified"),
+        ("decisions", "explicit"),
+    ]
+    .map(|(name, label)| Part {
+        name,
+        label,
+        items: Vec::new(),
+    });
     for (item, text) in items {
         if let Some(part) = heading(&item).and_then(|at| parts.get_mut(at)) {
             part.items.push((item, text));
@@ -58,19 +68,35 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
             "prompts": session.prompts, "interactions": session.interactions,
         });
         for part in &parts {
-            told[part.name] = part.items.iter().map(|(item, text)| facts(item, text.as_deref())).collect();
-            told[part.name].as_array_mut().into_iter().flatten().for_each(|fact| fact["label"] = json!(part.label));
+            told[part.name] = part
+                .items
+                .iter()
+                .map(|(item, text)| facts(item, text.as_deref()))
+                .collect();
+            told[part.name]
+                .as_array_mut()
+                .into_iter()
+                .flatten()
+                .for_each(|fact| fact["label"] = json!(part.label));
         }
         return Ok(print(&format!("{told}\n")));
     }
-    let mut out =
-        format!("session {} · {} of {} answered\n", session.id.short16(), session.interactions, session.prompts);
+    let mut out = format!(
+        "session {} · {} of {} answered\n",
+        session.id.short16(),
+        session.interactions,
+        session.prompts
+    );
     for part in &parts {
         out.push_str(&format!("\n{} ({})\n", part.name, part.label));
         if part.items.is_empty() {
             out.push_str("    none\n");
         }
-        out.extend(part.items.iter().map(|(item, text)| format!("    {}\n", line(item, text.as_deref()))));
+        out.extend(
+            part.items
+                .iter()
+                .map(|(item, text)| format!("    {}\n", line(item, text.as_deref()))),
+        );
     }
     Ok(print(&out))
 }
@@ -85,7 +111,9 @@ fn put_before_a_model(store: &dyn Read, session: uuid::Uuid) -> Result<Vec<Strin
     let mut ids: Vec<String> = Vec::new();
     for exchange in exchanges {
         let refs = store.artifact_refs(exchange)?;
-        let of = refs.into_iter().filter(|one| matches!(one.artifact_type.as_str(), "ledger_fact" | "decision"));
+        let of = refs
+            .into_iter()
+            .filter(|one| matches!(one.artifact_type.as_str(), "ledger_fact" | "decision"));
         ids.extend(of.map(|one| one.artifact_id));
     }
     ids.sort();

@@ -63,8 +63,14 @@ fn list(json: bool) -> Result<u8, WireError> {
     for thread in &threads {
         let events = store.next_index(thread.thread)?;
         let turns = store.intents_before(thread.thread, u64::MAX)?;
-        let session = store.session_of(thread.session)?.map(|session| session.id.to_string());
-        let name = thread.name.as_deref().unwrap_or(if thread.number == 0 { "(session's own)" } else { "" });
+        let session = store
+            .session_of(thread.session)?
+            .map(|session| session.id.to_string());
+        let name = thread.name.as_deref().unwrap_or(if thread.number == 0 {
+            "(session's own)"
+        } else {
+            ""
+        });
         lines.push(format!(
             "{}  {}  {}, {}  {}\n",
             thread.thread,
@@ -94,15 +100,25 @@ async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8
     let opened = Opened::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let (told, none) = (Told::default(), CallArgs::default());
-    let chosen = choose::choose(model, &none, &opened.config, &opened.home.paths().database()).await?;
+    let chosen = choose::choose(
+        model,
+        &none,
+        &opened.config,
+        &opened.home.paths().database(),
+    )
+    .await?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(chosen.model.id(), &say_on);
     let session = resume_or_open(&house, key).await?.session;
     let salt = wire::fresh_salt()?;
     let name = name.map(|name| redact(&name).clean);
-    let row = opened.recorder.begin_thread(session.id, name, salt, wire::clock()?).await?;
+    let row = opened
+        .recorder
+        .begin_thread(session.id, name, salt, wire::clock()?)
+        .await?;
     if json {
-        let facts = json!({"thread": row.thread, "name": row.name, "session": session.id.to_string()});
+        let facts =
+            json!({"thread": row.thread, "name": row.name, "session": session.id.to_string()});
         return Ok(print(&format!("{facts}\n")));
     }
     Ok(print(&format!("{}\n", row.thread)))
@@ -140,19 +156,28 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
     });
     each?;
     let gate = Withheld::of(&store);
-    let told = events.iter().map(|event| Shown::of(&store, &gate, event)).collect::<Result<Vec<_>, _>>()?;
+    let told = events
+        .iter()
+        .map(|event| Shown::of(&store, &gate, event))
+        .collect::<Result<Vec<_>, _>>()?;
     if json {
         let events: Vec<Value> = told.iter().map(Shown::facts).collect();
         return Ok(print(&format!("{}\n", facts(&thread, events))));
     }
     if told.is_empty() {
-        say(&format!("nothing was asked in it yet: {} ask --thread {}", program(), thread.thread));
+        say(&format!(
+            "nothing was asked in it yet: {} ask --thread {}",
+            program(),
+            thread.thread
+        ));
     }
     let mut text = format!("thread {}{}\n", thread.thread, named(&thread));
     let mut last: Option<Uuid> = None;
     for event in &told {
         if last != Some(event.row.turn) {
-            let parent = event.parent.map_or("the first".to_owned(), |parent| format!("after {parent}"));
+            let parent = event
+                .parent
+                .map_or("the first".to_owned(), |parent| format!("after {parent}"));
             text.push_str(&format!("\nturn {}  {parent}\n", event.row.turn));
             last = Some(event.row.turn);
         }
@@ -162,7 +187,10 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
 }
 
 fn named(thread: &ThreadRow) -> String {
-    thread.name.as_deref().map_or(String::new(), |name| format!("  {}", quiet(name)))
+    thread
+        .name
+        .as_deref()
+        .map_or(String::new(), |name| format!("  {}", quiet(name)))
 }
 
 fn facts(thread: &ThreadRow, events: Vec<Value>) -> Value {
@@ -188,7 +216,10 @@ impl<'a> Shown<'a> {
         let said = match row.kind {
             Kind::Decision => {
                 let exchange = store.exchange(row.turn)?;
-                let reasons = turn.as_ref().map(|turn| turn.reasons.as_str()).filter(|reasons| *reasons != "[]");
+                let reasons = turn
+                    .as_ref()
+                    .map(|turn| turn.reasons.as_str())
+                    .filter(|reasons| *reasons != "[]");
                 exchange.map(|exchange| match reasons {
                     Some(reasons) => format!("{} {reasons}", exchange.decision),
                     None => exchange.decision,
@@ -198,13 +229,30 @@ impl<'a> Shown<'a> {
         };
         let withheld = row.kind == Kind::Execution && gate.turn(row.event)?;
         let said = said.filter(|_| !withheld);
-        Ok(Shown { row, parent: turn.and_then(|turn| turn.parent), said, withheld })
+        Ok(Shown {
+            row,
+            parent: turn.and_then(|turn| turn.parent),
+            said,
+            withheld,
+        })
     }
 
     fn line(&self) -> String {
-        let gone = if self.withheld { format!("({WITHHELD})") } else { "(erased)".to_owned() };
-        let said = self.said.as_deref().map_or(gone, |said| beginning(said, EXCERPT));
-        format!("{:6}  {:9}  {}  {said}\n", self.row.index, self.row.kind.name(), self.row.event)
+        let gone = if self.withheld {
+            format!("({WITHHELD})")
+        } else {
+            "(erased)".to_owned()
+        };
+        let said = self
+            .said
+            .as_deref()
+            .map_or(gone, |said| beginning(said, EXCERPT));
+        format!(
+            "{:6}  {:9}  {}  {said}\n",
+            self.row.index,
+            self.row.kind.name(),
+            self.row.event
+        )
     }
 
     fn facts(&self) -> Value {

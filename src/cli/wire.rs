@@ -1,4 +1,5 @@
-//! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
+//! The only place that chooses implementations: home, key, kernel, model, sources, clock,
+//! randomness.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -48,7 +49,10 @@ pub fn clock() -> Result<Seconds, WireError> {
 fn seconds_at(now: std::time::SystemTime) -> Result<Seconds, WireError> {
     // Not by a calendar's library: those panic before 1970.
     let since = now.duration_since(std::time::UNIX_EPOCH);
-    since.ok().and_then(|since| Seconds::new(since.as_secs()).ok()).ok_or(WireError::Clock)
+    since
+        .ok()
+        .and_then(|since| Seconds::new(since.as_secs()).ok())
+        .ok_or(WireError::Clock)
 }
 
 /// The clock for places that come after [`clock`] has succeeded once.
@@ -77,7 +81,10 @@ pub fn home_or_new() -> Result<(Home, bool), WireError> {
     let path = home_path()?;
     match Home::open(&path)? {
         Some(home) => Ok((home, false)),
-        None => Ok((Home::init(&path, &InitOptions::default(), &mut os_random, clock()?)?, true)),
+        None => Ok((
+            Home::init(&path, &InitOptions::default(), &mut os_random, clock()?)?,
+            true,
+        )),
     }
 }
 
@@ -108,7 +115,10 @@ impl Opened {
     }
 
     /// The same under a kernel of one's own.
-    pub fn open_under<E>(home: Home, kernel: impl FnOnce(&Sqlite) -> Result<Kernel, E>) -> Result<Self, WireError>
+    pub fn open_under<E>(
+        home: Home,
+        kernel: impl FnOnce(&Sqlite) -> Result<Kernel, E>,
+    ) -> Result<Self, WireError>
     where
         WireError: From<E>,
     {
@@ -119,14 +129,29 @@ impl Opened {
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
         let signer = signer(&home, &config)?;
-        let recorder = Recorder::open_keeping(home.paths(), signer, keeping(&config), clock()?, unwatched())?;
+        let recorder = Recorder::open_keeping(
+            home.paths(),
+            signer,
+            keeping(&config),
+            clock()?,
+            unwatched(),
+        )?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
         let config = config.on_host(kernel.host_role());
         let sources = sources(&config, genesis.network)?;
         let context = home.context()?;
-        Ok(Opened { home, config, store, genesis, kernel, context, recorder, sources })
+        Ok(Opened {
+            home,
+            config,
+            store,
+            genesis,
+            kernel,
+            context,
+            recorder,
+            sources,
+        })
     }
 
     /// The rooms as sessions and turns see them.
@@ -148,25 +173,35 @@ impl Opened {
         }
     }
 
-    /// Checks the auth key in constant time; a wrong or missing one is on record before this returns.
+    /// Checks the auth key in constant time; a wrong or missing one is on record before this
+    /// returns.
     pub async fn authorize(&self) -> Result<Hash32, WireError> {
         let presented = auth_key(&self.home, &self.config);
-        let (usable, revoked): (Vec<_>, Vec<_>) =
-            self.store.auth_keys()?.into_iter().partition(|key| key.revoked_at.is_none());
+        let (usable, revoked): (Vec<_>, Vec<_>) = self
+            .store
+            .auth_keys()?
+            .into_iter()
+            .partition(|key| key.revoked_at.is_none());
         let hashes = |keys: &[AuthKeyRow]| keys.iter().map(|key| key.hash).collect::<Vec<Hash32>>();
         let (known, revoked) = (hashes(&usable), hashes(&revoked));
         let (reason, why) = match presented {
             Ok(key) => match key.find_in(&known) {
                 Some(hash) => return Ok(hash),
-                None if key.find_in(&revoked).is_some() => {
-                    ("revoked_key", "the key was revoked; use another one (gently key list)".to_owned())
-                }
-                None => ("wrong_key", "this home does not know the key; use the one it was made with".to_owned()),
+                None if key.find_in(&revoked).is_some() => (
+                    "revoked_key",
+                    "the key was revoked; use another one (gently key list)".to_owned(),
+                ),
+                None => (
+                    "wrong_key",
+                    "this home does not know the key; use the one it was made with".to_owned(),
+                ),
             },
             Err(e @ KeyError::Missing { .. }) => ("missing_key", e.to_string()),
             Err(e @ KeyError::AuthKey { .. }) => ("malformed_key", e.to_string()),
             Err(e @ KeyError::WrongPassphrase { .. }) => ("wrong_passphrase", e.to_string()),
-            Err(e @ (KeyError::NoPassphrase { .. } | KeyError::Command { .. })) => ("no_passphrase", e.to_string()),
+            Err(e @ (KeyError::NoPassphrase { .. } | KeyError::Command { .. })) => {
+                ("no_passphrase", e.to_string())
+            }
             Err(e @ KeyError::Sealed { .. }) => ("malformed_key", e.to_string()),
             Err(e) => ("unsafe_key_file", e.to_string()),
         };
@@ -176,8 +211,14 @@ impl Opened {
 
     /// A turn's own observations: sight, and a salt.
     pub fn gather(&self) -> Result<Seen, WireError> {
-        let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect::<Result<_, _>>()?;
-        Ok(Seen { sight: sight(&self.home, &self.config, &self.kernel)?, salt: fresh_salt()?, action_salts })
+        let action_salts = (0..2 * MAX_ACTS)
+            .map(|_| fresh_salt())
+            .collect::<Result<_, _>>()?;
+        Ok(Seen {
+            sight: sight(&self.home, &self.config, &self.kernel)?,
+            salt: fresh_salt()?,
+            action_salts,
+        })
     }
 }
 
@@ -201,7 +242,9 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
     let paths = home.paths();
     let (counting, comparing) = (home.clone(), home.clone());
     vec![
-        Arc::new(SysHealth { home: home.root().to_owned() }),
+        Arc::new(SysHealth {
+            home: home.root().to_owned(),
+        }),
         Arc::new(DiskUsage),
         Arc::new(ServiceStatus::new(config.units.clone())),
         Arc::new(IndexStatus {
@@ -210,7 +253,9 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
             ledger: paths.ledger(),
             log: paths.log(),
         }),
-        Arc::new(IndexChanged { compare: Arc::new(move || comparing.compared().map_err(|e| e.to_string())) }),
+        Arc::new(IndexChanged {
+            compare: Arc::new(move || comparing.compared().map_err(|e| e.to_string())),
+        }),
     ]
 }
 
@@ -218,7 +263,9 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
 ///
 /// What fails here costs nobody anything: the next comparison then says that a file changed.
 pub fn note_files() {
-    let home = home_path().ok().and_then(|path| Home::open(&path).ok().flatten());
+    let home = home_path()
+        .ok()
+        .and_then(|path| Home::open(&path).ok().flatten());
     if let (Some(home), Ok(now)) = (home, clock()) {
         let _ = home.note_files(now);
         home.note_log();
@@ -232,14 +279,21 @@ pub fn signer(home: &Home, config: &Config) -> Result<Signer, WireError> {
 }
 
 /// What each observational tool shows now.
-pub fn sight(home: &Home, config: &Config, kernel: &Kernel) -> Result<BTreeMap<String, SightEntry>, WireError> {
+pub fn sight(
+    home: &Home,
+    config: &Config,
+    kernel: &Kernel,
+) -> Result<BTreeMap<String, SightEntry>, WireError> {
     Ok(observe_all(&tools(home, config), kernel.tools(), clock()?))
 }
 
-/// Puts the next signing key in place, when a rotation is on record whose process died before it did.
+/// Puts the next signing key in place, when a rotation is on record whose process died before it
+/// did.
 pub fn finish_rotation(home: &Home) -> Result<(), WireError> {
     if home.rotation_is_begun() {
-        let in_force = Sqlite::open_read_only(&home.paths().database())?.head()?.signer;
+        let in_force = Sqlite::open_read_only(&home.paths().database())?
+            .head()?
+            .signer;
         home.finish_rotation(&in_force)?;
     }
     Ok(())
@@ -248,18 +302,27 @@ pub fn finish_rotation(home: &Home) -> Result<(), WireError> {
 /// Fails on a read-only disk, which the database itself tells only as "unable to open".
 fn writable(database: &Path) -> Result<(), WireError> {
     let opened = std::fs::OpenOptions::new().write(true).open(database);
-    opened.map(drop).map_err(|e| WireError::ReadOnly { path: database.to_owned(), reason: e.to_string() })
+    opened.map(drop).map_err(|e| WireError::ReadOnly {
+        path: database.to_owned(),
+        reason: e.to_string(),
+    })
 }
 
 /// How block sources have to agree.
 pub fn policy(config: &Config) -> Policy {
-    Policy { quorum: config.anchor.quorum.map_or(Quorum::All, Quorum::Of), deadline: config.anchor.deadline }
+    Policy {
+        quorum: config.anchor.quorum.map_or(Quorum::All, Quorum::Of),
+        deadline: config.anchor.deadline,
+    }
 }
 
 /// How the configured nodes know us: by their cookie file, or by a user and a variable's password.
 fn node_auth(config: &Config, address: &str) -> Result<Auth, WireError> {
     let anchor = &config.anchor;
-    let fault = |why: String| WireError::NodeAuth { address: address.to_owned(), why };
+    let fault = |why: String| WireError::NodeAuth {
+        address: address.to_owned(),
+        why,
+    };
     match (&anchor.bitcoind_cookie, &anchor.bitcoind_user) {
         (Some(path), None) => Ok(Auth::CookieFile(path.clone())),
         (None, Some(user)) => {
@@ -300,13 +363,24 @@ pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSou
 
 /// The nodes of a configuration, whatever its mode.
 pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, WireError> {
-    let node = |address: &String| Ok(Bitcoind::new(address, network, node_auth(config, address)?)?);
+    let node = |address: &String| {
+        Ok(Bitcoind::new(
+            address,
+            network,
+            node_auth(config, address)?,
+        )?)
+    };
     config.anchor.bitcoind.iter().map(node).collect()
 }
 
 /// The explorers of a configuration, whatever its mode.
 pub fn explorers(config: &Config, network: Network) -> Result<Vec<Esplora>, WireError> {
-    config.anchor.esplora.iter().map(|address| Ok(Esplora::new(address, network)?)).collect()
+    config
+        .anchor
+        .esplora
+        .iter()
+        .map(|address| Ok(Esplora::new(address, network)?))
+        .collect()
 }
 
 #[cfg(test)]
@@ -318,9 +392,21 @@ mod tests {
     #[test]
     fn a_clock_outside_the_format_is_refused_and_nothing_panics() {
         let year_10000 = UNIX_EPOCH + Duration::from_secs(253_402_300_800);
-        assert_eq!(seconds_at(year_10000 - Duration::from_secs(1)).unwrap().to_string(), "9999-12-31T23:59:59Z");
-        for wrong in [UNIX_EPOCH - Duration::from_nanos(1), UNIX_EPOCH - Duration::from_secs(1 << 33), year_10000] {
-            assert!(matches!(seconds_at(wrong), Err(WireError::Clock)), "{wrong:?}");
+        assert_eq!(
+            seconds_at(year_10000 - Duration::from_secs(1))
+                .unwrap()
+                .to_string(),
+            "9999-12-31T23:59:59Z"
+        );
+        for wrong in [
+            UNIX_EPOCH - Duration::from_nanos(1),
+            UNIX_EPOCH - Duration::from_secs(1 << 33),
+            year_10000,
+        ] {
+            assert!(
+                matches!(seconds_at(wrong), Err(WireError::Clock)),
+                "{wrong:?}"
+            );
         }
     }
 }

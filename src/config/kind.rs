@@ -25,14 +25,20 @@ impl Kind {
     /// What is accepted, in words.
     pub fn describe(&self) -> String {
         match self {
-            Kind::Choice(choices) => {
-                choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
-            }
+            Kind::Choice(choices) => choices
+                .iter()
+                .map(|choice| format!("\"{choice}\""))
+                .collect::<Vec<_>>()
+                .join(" or "),
             Kind::Text(rule) => format!("a string: {}", rule.says),
-            Kind::Prose(most) => format!("a text of at most {most} bytes, without control characters"),
+            Kind::Prose(most) => {
+                format!("a text of at most {most} bytes, without control characters")
+            }
             Kind::List(rule) => format!("a list of at most {MAX_LIST} strings, each {}", rule.says),
             Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
-            Kind::WordOrNumber(word, least, most) => format!("\"{word}\", or a whole number from {least} to {most}"),
+            Kind::WordOrNumber(word, least, most) => {
+                format!("\"{word}\", or a whole number from {least} to {most}")
+            }
             Kind::Flag => "true or false".to_owned(),
         }
     }
@@ -48,7 +54,9 @@ impl Key {
     /// Takes a TOML value if its type and content are right for this key.
     pub fn accept(&self, toml: &Toml, place: &str) -> Result<Value, ConfigError> {
         let value = match (&self.kind, toml) {
-            (Kind::Choice(choices), Toml::String(text)) if choices.contains(&text.value().as_str()) => {
+            (Kind::Choice(choices), Toml::String(text))
+                if choices.contains(&text.value().as_str()) =>
+            {
                 Some(Value::Text(text.value().clone()))
             }
             (Kind::Text(rule), Toml::String(text)) if rule.takes(text.value()) => {
@@ -58,18 +66,23 @@ impl Key {
                 Some(Value::Text(text.value().clone()))
             }
             (Kind::List(rule), Toml::Array(list)) if list.len() <= MAX_LIST => {
-                let texts = list.iter().map(|item| item.as_str().filter(|text| rule.takes(text)).map(str::to_owned));
+                let texts = list.iter().map(|item| {
+                    item.as_str()
+                        .filter(|text| rule.takes(text))
+                        .map(str::to_owned)
+                });
                 texts.collect::<Option<Vec<_>>>().map(Value::List)
             }
             (Kind::WordOrNumber(word, ..), Toml::String(text)) if text.value() == word => {
                 Some(Value::Text(text.value().clone()))
             }
-            (Kind::Number(least, most) | Kind::WordOrNumber(_, least, most), Toml::Integer(number)) => {
-                u64::try_from(*number.value())
-                    .ok()
-                    .filter(|number| (*least..=*most).contains(number))
-                    .map(Value::Number)
-            }
+            (
+                Kind::Number(least, most) | Kind::WordOrNumber(_, least, most),
+                Toml::Integer(number),
+            ) => u64::try_from(*number.value())
+                .ok()
+                .filter(|number| (*least..=*most).contains(number))
+                .map(Value::Number),
             (Kind::Flag, Toml::Boolean(flag)) => Some(Value::Flag(*flag.value())),
             _ => None,
         };
@@ -87,7 +100,9 @@ impl Key {
         if literal {
             return self.accept(&Toml::from(text), place);
         }
-        let toml = text.parse::<Toml>().map_err(|_| self.wrong(place, shown(&Toml::from(text), self.kind.shows())))?;
+        let toml = text
+            .parse::<Toml>()
+            .map_err(|_| self.wrong(place, shown(&Toml::from(text), self.kind.shows())))?;
         self.accept(&toml, place)
     }
 

@@ -56,7 +56,13 @@ impl Settings {
         for key in KEYS {
             let variable = key.variable();
             if let Some(value) = environment(&variable) {
-                values.insert(key.name, (from_environment(key, &variable, value)?, Source::Environment));
+                values.insert(
+                    key.name,
+                    (
+                        from_environment(key, &variable, value)?,
+                        Source::Environment,
+                    ),
+                );
             }
         }
         Ok(Settings { values, named })
@@ -64,7 +70,9 @@ impl Settings {
 
     /// A key's value, if it has one, and where it is from.
     pub fn get(&self, name: &str) -> Option<(&Value, Source)> {
-        self.values.get(name).map(|(value, source)| (value, *source))
+        self.values
+            .get(name)
+            .map(|(value, source)| (value, *source))
     }
 
     /// What people have given names to: models, prices, witnesses.
@@ -102,9 +110,14 @@ impl Settings {
 }
 
 /// The keys that a file sets; everything else in it is refused.
-pub(super) fn parse_file(text: &str, file: &str) -> Result<(BTreeMap<&'static str, Value>, Named), ConfigError> {
-    let document = Document::parse(text)
-        .map_err(|e| ConfigError::Syntax { place: place(text, file, e.span()), reason: e.message().to_owned() })?;
+pub(super) fn parse_file(
+    text: &str,
+    file: &str,
+) -> Result<(BTreeMap<&'static str, Value>, Named), ConfigError> {
+    let document = Document::parse(text).map_err(|e| ConfigError::Syntax {
+        place: place(text, file, e.span()),
+        reason: e.message().to_owned(),
+    })?;
     let (mut values, mut named) = (BTreeMap::new(), Named::default());
     for (section, item) in document.as_table().iter() {
         let at = place(text, file, span_of(document.as_table(), section));
@@ -115,7 +128,9 @@ pub(super) fn parse_file(text: &str, file: &str) -> Result<(BTreeMap<&'static st
         let known = KEYS.iter().any(|key| key.parts().0 == section);
         match item.as_table_like() {
             Some(table) => {
-                read_section(section, table, (&mut values, &mut named), &|span| place(text, file, span))?;
+                read_section(section, table, (&mut values, &mut named), &|span| {
+                    place(text, file, span)
+                })?;
             }
             None if known => {
                 return Err(ConfigError::Wrong {
@@ -162,7 +177,9 @@ fn read_section(
 
 fn from_environment(key: &Key, variable: &str, value: OsString) -> Result<Value, ConfigError> {
     let place = format!("environment variable {variable}");
-    let text = value.into_string().map_err(|_| key.wrong(&place, "bytes that are not UTF-8".to_owned()))?;
+    let text = value
+        .into_string()
+        .map_err(|_| key.wrong(&place, "bytes that are not UTF-8".to_owned()))?;
     key.accept_typed(&text, &place)
 }
 
@@ -173,5 +190,8 @@ fn span_of(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
 /// `FILE line N`, or the file alone where the parser does not say.
 fn place(text: &str, file: &str, span: Option<Range<usize>>) -> String {
     let before = span.and_then(|span| text.get(..span.start));
-    before.map_or_else(|| file.to_owned(), |before| format!("{file} line {}", before.matches('\n').count() + 1))
+    before.map_or_else(
+        || file.to_owned(),
+        |before| format!("{file} line {}", before.matches('\n').count() + 1),
+    )
 }

@@ -1,7 +1,9 @@
 //! The one table of configuration keys; it drives parsing, `get`, `set` and every error message.
 
 use super::ConfigError;
-use super::rules::{COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE};
+use super::rules::{
+    COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE,
+};
 pub use super::value::Value;
 use super::words::nearest;
 
@@ -342,23 +344,33 @@ impl Key {
     /// A key that would hold a password is refused by name, with the way that a password can go.
     pub fn find(name: &str, place: &str) -> Result<&'static Key, ConfigError> {
         if PASSWORDS.contains(&name) {
-            return Err(ConfigError::Password { place: place.to_owned(), key: name.to_owned() });
+            return Err(ConfigError::Password {
+                place: place.to_owned(),
+                key: name.to_owned(),
+            });
         }
-        KEYS.iter().find(|key| key.name == name).ok_or_else(|| ConfigError::Unknown {
-            place: place.to_owned(),
-            key: name.to_owned(),
-            nearest: nearest(name),
-        })
+        KEYS.iter()
+            .find(|key| key.name == name)
+            .ok_or_else(|| ConfigError::Unknown {
+                place: place.to_owned(),
+                key: name.to_owned(),
+                nearest: nearest(name),
+            })
     }
 
     /// The environment variable that wins over the file: `anchor.mode` is `GENTLY_ANCHOR_MODE`.
     pub fn variable(&self) -> String {
-        format!("GENTLY_{}", self.name.to_ascii_uppercase().replace('.', "_"))
+        format!(
+            "GENTLY_{}",
+            self.name.to_ascii_uppercase().replace('.', "_")
+        )
     }
 
     /// Section and name apart.
     pub fn parts(&self) -> (&'static str, &'static str) {
-        self.name.split_once('.').expect("every name of the table has a dot, held by a test")
+        self.name
+            .split_once('.')
+            .expect("every name of the table has a dot, held by a test")
     }
 
     /// The default, if there is one.
@@ -366,7 +378,9 @@ impl Key {
         match self.default {
             Default::Unset => None,
             Default::Text(text) => Some(Value::Text(text.to_owned())),
-            Default::List(list) => Some(Value::List(list.iter().map(|text| (*text).to_owned()).collect())),
+            Default::List(list) => Some(Value::List(
+                list.iter().map(|text| (*text).to_owned()).collect(),
+            )),
             Default::Number(number) => Some(Value::Number(number)),
             Default::Flag(flag) => Some(Value::Flag(flag)),
         }
@@ -381,10 +395,25 @@ mod tests {
     fn the_table_holds_together() {
         for key in KEYS {
             assert_eq!(key.name.matches('.').count(), 1, "{}", key.name);
-            assert_eq!(KEYS.iter().filter(|other| other.name == key.name).count(), 1, "{}", key.name);
+            assert_eq!(
+                KEYS.iter().filter(|other| other.name == key.name).count(),
+                1,
+                "{}",
+                key.name
+            );
             if let Some(value) = key.default_value() {
-                assert_eq!(key.accept(&value.to_toml(), "table").unwrap(), value, "{}", key.name);
-                assert_eq!(key.accept_typed(&value.to_string(), "table").unwrap(), value, "{}", key.name);
+                assert_eq!(
+                    key.accept(&value.to_toml(), "table").unwrap(),
+                    value,
+                    "{}",
+                    key.name
+                );
+                assert_eq!(
+                    key.accept_typed(&value.to_string(), "table").unwrap(),
+                    value,
+                    "{}",
+                    key.name
+                );
             }
         }
     }
@@ -414,7 +443,11 @@ mod tests {
             ("session.host_role", "my brain", text("my brain")),
             ("session.host_role", "42", text("42")),
             ("anchor.headers", "/a b.csv", text("/a b.csv")),
-            ("model.default", "openai/smollm2:135m", text("openai/smollm2:135m")),
+            (
+                "model.default",
+                "openai/smollm2:135m",
+                text("openai/smollm2:135m"),
+            ),
             ("model.default", "auto", text("auto")),
             ("model.default", "sonnet", text("sonnet")),
             (
@@ -430,10 +463,22 @@ mod tests {
             ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
             ("anchor.esplora", "[]", Value::List(Vec::new())),
-            ("sight.units", "['getty@tty1.service']", Value::List(vec!["getty@tty1.service".to_owned()])),
-            ("anchor.esplora", "['http://127.0.0.1:3000']", Value::List(vec!["http://127.0.0.1:3000".to_owned()])),
+            (
+                "sight.units",
+                "['getty@tty1.service']",
+                Value::List(vec!["getty@tty1.service".to_owned()]),
+            ),
+            (
+                "anchor.esplora",
+                "['http://127.0.0.1:3000']",
+                Value::List(vec!["http://127.0.0.1:3000".to_owned()]),
+            ),
         ] {
-            assert_eq!(key(name).accept_typed(typed, "t").unwrap(), expected, "{name} {typed}");
+            assert_eq!(
+                key(name).accept_typed(typed, "t").unwrap(),
+                expected,
+                "{name} {typed}"
+            );
         }
         for (name, typed) in [
             ("anchor.quorum", "0"),
@@ -485,17 +530,29 @@ mod tests {
         ] {
             let error = key(name).accept_typed(typed, "t").unwrap_err();
             let said = error.to_string();
-            assert!(matches!(error, ConfigError::Wrong { .. }) && said.contains(name), "{said}");
+            assert!(
+                matches!(error, ConfigError::Wrong { .. }) && said.contains(name),
+                "{said}"
+            );
         }
-        let pasted = key("model.api_key_env").accept_typed("sk-proj-0123", "t").unwrap_err().to_string();
-        assert!(!pasted.contains("sk-proj") && !pasted.contains("0123"), "{pasted}");
+        let pasted = key("model.api_key_env")
+            .accept_typed("sk-proj-0123", "t")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            !pasted.contains("sk-proj") && !pasted.contains("0123"),
+            "{pasted}"
+        );
         for (name, typed) in [
             ("anchor.bitcoind", "['http://u:hunter2@127.0.0.1:8332']"),
             ("anchor.esplora", "['https://u:hunter2@example.org']"),
             ("anchor.bitcoind_user", "u:hunter2"),
         ] {
             let said = key(name).accept_typed(typed, "t").unwrap_err().to_string();
-            assert!(!said.contains("hunter2") && said.contains("password"), "{said}");
+            assert!(
+                !said.contains("hunter2") && said.contains("password"),
+                "{said}"
+            );
         }
     }
 }

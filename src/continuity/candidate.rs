@@ -1,4 +1,5 @@
-//! What could be put before a model, as it was found on record: inputs of a compile, not yet judged.
+//! What could be put before a model, as it was found on record: inputs of a compile, not yet
+//! judged.
 
 use uuid::Uuid;
 
@@ -127,7 +128,8 @@ pub struct Recalled {
     pub found: Vec<Candidate>,
     /// What is in force on the subjects of those, and not among them.
     pub rivals: Vec<Candidate>,
-    /// Turns that the client declared and that were resolved, by `event_index`; what they say stands in `block`.
+    /// Turns that the client declared and that were resolved, by `event_index`; what they say
+    /// stands in `block`.
     pub declared: Vec<TurnCandidate>,
     /// Ids of declared events that were kept out, each with the rule.
     pub kept: Vec<(String, String)>,

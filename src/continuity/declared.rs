@@ -1,4 +1,5 @@
-//! What one turn declared and what that came to: all of its context but the id that the record gives the turn.
+//! What one turn declared and what that came to: all of its context but the id that the record
+//! gives the turn.
 
 use uuid::Uuid;
 
@@ -9,7 +10,8 @@ use crate::record::context::config::ContextConfig;
 use crate::record::context::event::Intent;
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation, context_digest,
+    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation,
+    context_digest,
 };
 use crate::record::context::turn::CHAT_MESSAGE;
 
@@ -35,12 +37,27 @@ impl TurnContext {
         events: &L,
     ) -> Result<Self, L::Error> {
         let resolved = resolve(declared, &thread.to_string(), config, caps, events)?;
-        Ok(TurnContext { config: config.clone(), thread, parent, declared: sorted(declared), resolved })
+        Ok(TurnContext {
+            config: config.clone(),
+            thread,
+            parent,
+            declared: sorted(declared),
+            resolved,
+        })
     }
 
     /// A turn that refers to nothing.
     pub fn alone(config: &ContextConfig, thread: Uuid, parent: Option<Uuid>) -> Self {
-        let Ok(context) = Self::resolve(config, (thread, parent), &[], RingCaps { items: 0, tokens: 0 }, &Nothing);
+        let Ok(context) = Self::resolve(
+            config,
+            (thread, parent),
+            &[],
+            RingCaps {
+                items: 0,
+                tokens: 0,
+            },
+            &Nothing,
+        );
         context
     }
 
@@ -71,7 +88,9 @@ impl TurnContext {
 
     /// What the rules changed.
     pub fn transformations(&self) -> &[Transformation] {
-        self.resolved.as_ref().map_or(&[], |resolved| &resolved.transformations)
+        self.resolved
+            .as_ref()
+            .map_or(&[], |resolved| &resolved.transformations)
     }
 
     /// What policy may see: every INTENT that was resolved, each once, by `event_index`.
@@ -81,7 +100,10 @@ impl TurnContext {
 
     /// The context block as it is sent; none when nothing is referred to.
     pub fn block(&self) -> Option<String> {
-        self.resolved.as_ref().ok().and_then(|resolved| context_block(resolved, Form::Sent))
+        self.resolved
+            .as_ref()
+            .ok()
+            .and_then(|resolved| context_block(resolved, Form::Sent))
     }
 
     /// The specification; none when it could not be resolved.
@@ -92,12 +114,21 @@ impl TurnContext {
             turn_id: turn.to_string(),
         };
         let resolved = self.resolved.as_ref().ok()?;
-        Some(ContextSpec::new(&self.config, identity, CHAT_MESSAGE, text, resolved))
+        Some(ContextSpec::new(
+            &self.config,
+            identity,
+            CHAT_MESSAGE,
+            text,
+            resolved,
+        ))
     }
 
     /// The assembled context in one of its forms; none when it could not be resolved.
     pub fn assembled(&self, text: &str, form: Form) -> Option<AssembledContext> {
-        self.resolved.as_ref().ok().map(|resolved| AssembledContext::new(text, resolved, form))
+        self.resolved
+            .as_ref()
+            .ok()
+            .map(|resolved| AssembledContext::new(text, resolved, form))
     }
 
     /// `context_digest`; none when it could not be resolved.

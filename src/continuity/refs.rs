@@ -1,11 +1,14 @@
-//! Resolving what a client declared: pure, and never more than was declared (DBL, declared references).
+//! Resolving what a client declared: pure, and never more than was declared (DBL, declared
+//! references).
 
 use std::collections::BTreeMap;
 
 use crate::govern::kernel::RingCaps;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
 use crate::record::context::event::{Event, Intent, Kind};
-use crate::record::context::spec::{AdmittedFor, DeclaredRef, Effect, RefType, Resolved, ResolvedRef, Transformation};
+use crate::record::context::spec::{
+    AdmittedFor, DeclaredRef, Effect, RefType, Resolved, ResolvedRef, Transformation,
+};
 
 use super::gates::Kept;
 use super::select::Room;
@@ -14,7 +17,9 @@ use super::select::Room;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefFault {
     /// No event and no turn has this id, in any thread.
-    #[error("REF_NOT_FOUND: nothing on record is called {id}; `gently thread show` lists what can be referred to")]
+    #[error(
+        "REF_NOT_FOUND: nothing on record is called {id}; `gently thread show` lists what can be referred to"
+    )]
     NotFound {
         /// As declared.
         id: String,
@@ -51,7 +56,12 @@ pub enum RefFault {
 }
 
 /// The document's codes of what can't be resolved.
-pub const CODES: [&str; 4] = ["REF_NOT_FOUND", "CROSS_THREAD_REF", "MAX_REFS_EXCEEDED", "EMPTY_REFS_DENIED"];
+pub const CODES: [&str; 4] = [
+    "REF_NOT_FOUND",
+    "CROSS_THREAD_REF",
+    "MAX_REFS_EXCEEDED",
+    "EMPTY_REFS_DENIED",
+];
 
 impl RefFault {
     /// The document's code.
@@ -85,13 +95,18 @@ impl RefFault {
     /// What whoever asked can do.
     pub fn remedy(&self) -> String {
         match self {
-            RefFault::NotFound { .. } => "gently thread show lists what can be referred to".to_owned(),
+            RefFault::NotFound { .. } => {
+                "gently thread show lists what can be referred to".to_owned()
+            }
             RefFault::CrossThread { actual, .. } => {
                 format!("ask in its thread (--thread {actual}), or quote it in the question")
             }
-            RefFault::TooMany { .. } => "declare fewer, or raise context.max_refs in context.json".to_owned(),
+            RefFault::TooMany { .. } => {
+                "declare fewer, or raise context.max_refs in context.json".to_owned()
+            }
             RefFault::Empty => {
-                "name one (--ref ID, --ref last:1), or set context.empty_refs_policy to ALLOW".to_owned()
+                "name one (--ref ID, --ref last:1), or set context.empty_refs_policy to ALLOW"
+                    .to_owned()
             }
         }
     }
@@ -112,7 +127,8 @@ impl RefFault {
 pub struct Found {
     /// It.
     pub event: Event,
-    /// Why no model is shown it, if none is: erased, denied, withheld, a dump. Policy sees an INTENT all the same.
+    /// Why no model is shown it, if none is: erased, denied, withheld, a dump. Policy sees an
+    /// INTENT all the same.
     pub kept: Option<Kept>,
 }
 
@@ -154,9 +170,10 @@ struct Resolving<'a> {
 
 /// Resolves the references of a turn in `thread`; `caps` are those of the kernel on declared turns.
 ///
-/// The outer error is the look-up's. The order of `declared` makes no difference; each of its entries counts, and is
-/// resolved. What is resolved is what policy sees: gates and caps keep something from the model alone, which is on
-/// record as a transformation. Beyond the caps it is the oldest.
+/// The outer error is the look-up's. The order of `declared` makes no difference; each of its
+/// entries counts, and is resolved. What is resolved is what policy sees: gates and caps keep
+/// something from the model alone, which is on record as a transformation. Beyond the caps it is
+/// the oldest.
 pub fn resolve<L: Lookup>(
     declared: &[DeclaredRef],
     thread: &str,
@@ -165,15 +182,26 @@ pub fn resolve<L: Lookup>(
     events: &L,
 ) -> Result<Result<Resolved, RefFault>, L::Error> {
     let declared = sorted(declared);
-    let (actual, rules) = (u64::try_from(declared.len()).unwrap_or(u64::MAX), config.rules());
+    let (actual, rules) = (
+        u64::try_from(declared.len()).unwrap_or(u64::MAX),
+        config.rules(),
+    );
     if actual > rules.max_refs {
-        return Ok(Err(RefFault::TooMany { limit: rules.max_refs, actual }));
+        return Ok(Err(RefFault::TooMany {
+            limit: rules.max_refs,
+            actual,
+        }));
     }
     if declared.is_empty() && rules.empty_refs_policy == EmptyRefs::Deny {
         return Ok(Err(RefFault::Empty));
     }
-    let mut resolving =
-        Resolving { thread, config, refs: Vec::new(), met: BTreeMap::new(), transformations: Vec::new() };
+    let mut resolving = Resolving {
+        thread,
+        config,
+        refs: Vec::new(),
+        met: BTreeMap::new(),
+        transformations: Vec::new(),
+    };
     for DeclaredRef { ref_id: id, .. } in &declared {
         let taken = match events.event(id)? {
             Some(found) => resolving.take(id, found),
@@ -184,7 +212,11 @@ pub fn resolve<L: Lookup>(
         }
     }
     let (refs, transformations) = resolving.within(caps);
-    Ok(Ok(Resolved { declared, refs, transformations }))
+    Ok(Ok(Resolved {
+        declared,
+        refs,
+        transformations,
+    }))
 }
 
 /// References in the order of their ids; one that is declared twice stands there twice.
@@ -200,10 +232,15 @@ impl Resolving<'_> {
         let (place, kind) = (event.place(), event.kind());
         if place.thread_id != self.thread {
             let (expected, actual) = (self.thread.to_owned(), place.thread_id.clone());
-            return Err(RefFault::CrossThread { id: id.to_owned(), expected, actual });
+            return Err(RefFault::CrossThread {
+                id: id.to_owned(),
+                expected,
+                actual,
+            });
         }
         if kind == Kind::Execution && !self.config.rules().allow_execution_refs_for_prompt {
-            self.transformations.push(made(Effect::LeftOut, id, "allow_execution_refs_for_prompt"));
+            self.transformations
+                .push(made(Effect::LeftOut, id, "allow_execution_refs_for_prompt"));
             return Ok(());
         }
         let event_index = place.index;
@@ -216,9 +253,12 @@ impl Resolving<'_> {
             self.met.insert(event_index, kept);
         }
         match (is_first, admitted_for) {
-            (false, _) => self.transformations.push(made(Effect::NamedTwice, id, "SORT_CANONICAL")),
+            (false, _) => self
+                .transformations
+                .push(made(Effect::NamedTwice, id, "SORT_CANONICAL")),
             (true, AdmittedFor::ExecutionOnly) => {
-                self.transformations.push(made(Effect::ExecutionOnly, id, "FILTER_INTENT_ONLY"));
+                self.transformations
+                    .push(made(Effect::ExecutionOnly, id, "FILTER_INTENT_ONLY"));
             }
             (true, AdmittedFor::Governance) => {}
         }
@@ -233,16 +273,19 @@ impl Resolving<'_> {
         Ok(())
     }
 
-    /// The same by `event_index`, with what no model is shown: what is kept out, and what there is no room for, from the
-    /// newest on.
+    /// The same by `event_index`, with what no model is shown: what is kept out, and what there is
+    /// no room for, from the newest on.
     fn within(mut self, caps: RingCaps) -> (Vec<(ResolvedRef, Event)>, Vec<Transformation>) {
-        let by_place = |(reference, _): &(ResolvedRef, Event)| (reference.event_index, reference.ref_id.clone());
+        let by_place = |(reference, _): &(ResolvedRef, Event)| {
+            (reference.event_index, reference.ref_id.clone())
+        };
         self.refs.sort_by_key(by_place);
         let mut room = Room::of(caps);
         let mut left = Vec::new();
         for (at, (reference, event)) in self.refs.iter().enumerate().rev() {
             let before = at.checked_sub(1).and_then(|at| self.refs.get(at));
-            // An event is shown under the first of its ids; a DECISION takes no room, as it says nothing.
+            // An event is shown under the first of its ids; a DECISION takes no room, as it says
+            // nothing.
             if before.is_some_and(|(other, _)| other.event_index == reference.event_index) {
                 continue;
             }
@@ -254,16 +297,22 @@ impl Resolving<'_> {
             left.extend(kept.map(|kept| made(Effect::LeftOut, &reference.ref_id, kept.code())));
         }
         for one in left {
-            self.transformations.retain(|t| t.ref_id != one.ref_id || t.effect == Effect::NamedTwice);
+            self.transformations
+                .retain(|t| t.ref_id != one.ref_id || t.effect == Effect::NamedTwice);
             self.transformations.push(one);
         }
-        self.transformations.sort_by(|a, b| (&a.ref_id, a.effect).cmp(&(&b.ref_id, b.effect)));
+        self.transformations
+            .sort_by(|a, b| (&a.ref_id, a.effect).cmp(&(&b.ref_id, b.effect)));
         (self.refs, self.transformations)
     }
 }
 
 fn made(effect: Effect, id: &str, rule: &str) -> Transformation {
-    Transformation { effect, ref_id: id.to_owned(), rule: rule.to_owned() }
+    Transformation {
+        effect,
+        ref_id: id.to_owned(),
+        rule: rule.to_owned(),
+    }
 }
 
 /// What policy may see of the references: INTENTs, each once, by `event_index`.

@@ -1,4 +1,5 @@
-//! How much an artifact is worth for a question, in whole numbers (AEGIS 6.5). Selects; never overrides a gate.
+//! How much an artifact is worth for a question, in whole numbers (AEGIS 6.5). Selects; never
+//! overrides a gate.
 //!
 //! ```text
 //! total = relevance + recency + authority + utility - risk
@@ -31,7 +32,13 @@ const NAMES: [&str; 5] = ["relevance", "recency", "authority", "risk", "utility"
 impl Parts {
     /// The parts under their names, in the order of the document.
     pub fn named(&self) -> [(&'static str, u64); 5] {
-        let values = [self.relevance, self.recency, self.authority, self.risk, self.utility];
+        let values = [
+            self.relevance,
+            self.recency,
+            self.authority,
+            self.risk,
+            self.utility,
+        ];
         std::array::from_fn(|i| (NAMES[i], values[i]))
     }
 
@@ -39,12 +46,19 @@ impl Parts {
     pub fn total(&self) -> i64 {
         let whole = |part: u64| i64::try_from(part).unwrap_or(i64::MAX);
         let gains = [self.relevance, self.recency, self.authority, self.utility];
-        gains.into_iter().fold(0_i64, |sum, part| sum.saturating_add(whole(part))).saturating_sub(whole(self.risk))
+        gains
+            .into_iter()
+            .fold(0_i64, |sum, part| sum.saturating_add(whole(part)))
+            .saturating_sub(whole(self.risk))
     }
 
     /// How they stand on record, behind why the artifact was let in.
     pub fn code(&self, why: &str) -> String {
-        self.named().iter().fold(why.to_owned(), |code, (name, value)| format!("{code}.{name}:{value}"))
+        self.named()
+            .iter()
+            .fold(why.to_owned(), |code, (name, value)| {
+                format!("{code}.{name}:{value}")
+            })
     }
 
     /// Reads them back, with why the artifact was let in; none for a reason without a score.
@@ -54,10 +68,21 @@ impl Parts {
         let mut pieces = rest.split('.');
         let mut values = [0; 5];
         for (name, value) in NAMES.iter().zip(values.iter_mut()) {
-            *value = pieces.next()?.strip_prefix(name)?.strip_prefix(':')?.parse().ok()?;
+            *value = pieces
+                .next()?
+                .strip_prefix(name)?
+                .strip_prefix(':')?
+                .parse()
+                .ok()?;
         }
         let [relevance, recency, authority, risk, utility] = values;
-        let parts = Parts { relevance, recency, authority, risk, utility };
+        let parts = Parts {
+            relevance,
+            recency,
+            authority,
+            risk,
+            utility,
+        };
         (pieces.next().is_none() && parts.code(why) == code).then_some((why, parts))
     }
 }
@@ -68,14 +93,20 @@ pub fn score(candidate: &Candidate, question: &[String], now: Seconds, disputed:
         relevance: candidate.relevance,
         recency: recency(now.since(candidate.observed_at)),
         authority: authority(candidate.class, candidate.confidence),
-        risk: risk(candidate.confidence, now.since(candidate.observed_at), disputed),
+        risk: risk(
+            candidate.confidence,
+            now.since(candidate.observed_at),
+            disputed,
+        ),
         utility: utility(candidate, question, disputed),
     }
 }
 
 /// Scores one turn of deep history.
 pub fn score_turn(turn: &TurnCandidate, question: &[String], now: Seconds) -> Parts {
-    let adds = words(turn.text.as_deref().unwrap_or_default()).iter().any(|word| !question.contains(word));
+    let adds = words(turn.text.as_deref().unwrap_or_default())
+        .iter()
+        .any(|word| !question.contains(word));
     Parts {
         relevance: turn.relevance,
         recency: recency(now.since(turn.at)),
@@ -91,13 +122,20 @@ const YEAR: u64 = 365 * DAY;
 
 /// By age in seconds.
 pub fn recency(age: u64) -> u64 {
-    [(HOUR, 100), (DAY, 80), (7 * DAY, 60), (30 * DAY, 40), (YEAR, 20)]
-        .into_iter()
-        .find(|(oldest, _)| age <= *oldest)
-        .map_or(0, |(_, worth)| worth)
+    [
+        (HOUR, 100),
+        (DAY, 80),
+        (7 * DAY, 60),
+        (30 * DAY, 40),
+        (YEAR, 20),
+    ]
+    .into_iter()
+    .find(|(oldest, _)| age <= *oldest)
+    .map_or(0, |(_, worth)| worth)
 }
 
-/// By what stands behind it: a person's decision, a person's ratification and confidence, a check, a mere note.
+/// By what stands behind it: a person's decision, a person's ratification and confidence, a check,
+/// a mere note.
 pub fn authority(class: Class, confidence: Confidence) -> u64 {
     match (class, confidence) {
         (Class::Intent, _) | (Class::Fact, Confidence::High) => 100,
@@ -140,12 +178,26 @@ mod tests {
 
     #[test]
     fn parts_are_read_as_they_are_written() {
-        let parts = Parts { relevance: 812, recency: 40, authority: 100, risk: 60, utility: 80 };
+        let parts = Parts {
+            relevance: 812,
+            recency: 40,
+            authority: 100,
+            risk: 60,
+            utility: 80,
+        };
         let code = parts.code("ring1");
-        assert_eq!(code, "ring1.relevance:812.recency:40.authority:100.risk:60.utility:80");
-        assert_eq!((Parts::read(&code), parts.total()), (Some(("ring1", parts)), 972));
         assert_eq!(
-            Parts::read("ring2.conflict.relevance:0.recency:0.authority:0.risk:0.utility:0").unwrap().0,
+            code,
+            "ring1.relevance:812.recency:40.authority:100.risk:60.utility:80"
+        );
+        assert_eq!(
+            (Parts::read(&code), parts.total()),
+            (Some(("ring1", parts)), 972)
+        );
+        assert_eq!(
+            Parts::read("ring2.conflict.relevance:0.recency:0.authority:0.risk:0.utility:0")
+                .unwrap()
+                .0,
             "ring2.conflict"
         );
         for wrong in [
@@ -159,8 +211,23 @@ mod tests {
         ] {
             assert_eq!(Parts::read(wrong), None, "{wrong}");
         }
-        assert_eq!(Parts { risk: 100, ..Parts::default() }.total(), -100);
-        assert_eq!(Parts { relevance: u64::MAX, recency: 1, ..Parts::default() }.total(), i64::MAX);
+        assert_eq!(
+            Parts {
+                risk: 100,
+                ..Parts::default()
+            }
+            .total(),
+            -100
+        );
+        assert_eq!(
+            Parts {
+                relevance: u64::MAX,
+                recency: 1,
+                ..Parts::default()
+            }
+            .total(),
+            i64::MAX
+        );
     }
 
     #[test]
@@ -195,7 +262,11 @@ mod tests {
             (Class::Drift, High, 60),
             (Class::Note, High, 30),
         ] {
-            assert_eq!(authority(class, confidence), expected, "{class:?} {confidence:?}");
+            assert_eq!(
+                authority(class, confidence),
+                expected,
+                "{class:?} {confidence:?}"
+            );
         }
         for (confidence, age, disputed, expected) in [
             (High, 0, false, 0),
@@ -205,7 +276,11 @@ mod tests {
             (High, 0, true, 60),
             (Low, u64::MAX, true, 100),
         ] {
-            assert_eq!(risk(confidence, age, disputed), expected, "{confidence:?} {age} {disputed}");
+            assert_eq!(
+                risk(confidence, age, disputed),
+                expected,
+                "{confidence:?} {age} {disputed}"
+            );
         }
     }
 
@@ -233,11 +308,37 @@ mod tests {
             (fact("It runs at two.", Some("backup")), false, 80),
             (fact("It runs at two.", Some("backup host")), false, 40),
             (fact("backup night", None), true, 100),
-            (Candidate { class: Class::Intent, ..fact("backup", None) }, false, 100),
-            (Candidate { class: Class::Drift, ..fact("backup", None) }, false, 60),
-            (Candidate { class: Class::Drift, here: false, ..fact("backup", None) }, false, 0),
+            (
+                Candidate {
+                    class: Class::Intent,
+                    ..fact("backup", None)
+                },
+                false,
+                100,
+            ),
+            (
+                Candidate {
+                    class: Class::Drift,
+                    ..fact("backup", None)
+                },
+                false,
+                60,
+            ),
+            (
+                Candidate {
+                    class: Class::Drift,
+                    here: false,
+                    ..fact("backup", None)
+                },
+                false,
+                0,
+            ),
         ] {
-            assert_eq!(score(&candidate, &question, Seconds::ZERO, disputed).utility, expected, "{candidate:?}");
+            assert_eq!(
+                score(&candidate, &question, Seconds::ZERO, disputed).utility,
+                expected,
+                "{candidate:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! From what was found to what is put before the model: gates, scores, rings, caps, disputes (AEGIS 6.2 to 6.5).
+//! From what was found to what is put before the model: gates, scores, rings, caps, disputes (AEGIS
+//! 6.2 to 6.5).
 
 use std::cmp::Reverse;
 
@@ -52,7 +53,10 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn of(caps: RingCaps) -> Room {
-        Room { items: caps.items, tokens: caps.tokens }
+        Room {
+            items: caps.items,
+            tokens: caps.tokens,
+        }
     }
 
     /// Takes room for something that is printed in so many bytes; why not, if there is none.
@@ -82,17 +86,35 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
     let found = chosen.passing(kernel, &recalled.found);
     let rivals = chosen.passing(kernel, &recalled.rivals);
     let disputes = conflict::disputes(&found.iter().chain(&rivals).copied().collect::<Vec<_>>());
-    let scored =
-        |candidate: &'_ Candidate| score(candidate, &question, now, conflict::is_disputed(&disputes, &candidate.id));
-    let mut ring1: Vec<Eligible<'_>> =
-        found.into_iter().map(|candidate| Eligible { candidate, parts: scored(candidate) }).collect();
+    let scored = |candidate: &'_ Candidate| {
+        score(
+            candidate,
+            &question,
+            now,
+            conflict::is_disputed(&disputes, &candidate.id),
+        )
+    };
+    let mut ring1: Vec<Eligible<'_>> = found
+        .into_iter()
+        .map(|candidate| Eligible {
+            candidate,
+            parts: scored(candidate),
+        })
+        .collect();
     ring1.sort_by(|a, b| order(a).cmp(&order(b)));
     let left = chosen.fill(ring1, Room::of(kernel.rules().rings.ring1), &disputes, now);
-    let shown: Vec<&Dispute> = disputes.iter().filter(|dispute| chosen.shows_one_of(&dispute.ids)).collect();
+    let shown: Vec<&Dispute> = disputes
+        .iter()
+        .filter(|dispute| chosen.shows_one_of(&dispute.ids))
+        .collect();
     let needed = |id: &String| shown.iter().any(|dispute| dispute.ids.contains(id));
     let mut deep = Room::of(kernel.rules().rings.ring2);
     for (one, kept) in left {
-        let kept = if needed(&one.candidate.id) { deep.take(printed(one.candidate)).err() } else { Some(kept) };
+        let kept = if needed(&one.candidate.id) {
+            deep.take(printed(one.candidate)).err()
+        } else {
+            Some(kept)
+        };
         match kept {
             None => chosen.put(&one, FOR_A_CONFLICT, &disputes, now),
             Some(kept) => chosen.exclude(&one.candidate.id, kept),
@@ -101,19 +123,41 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
     // A rival of nothing that is shown was not looked for by the question.
     for candidate in rivals.into_iter().filter(|rival| needed(&rival.id)) {
         match deep.take(printed(candidate)) {
-            Ok(()) => chosen.put(&Eligible { candidate, parts: scored(candidate) }, FOR_A_CONFLICT, &disputes, now),
+            Ok(()) => chosen.put(
+                &Eligible {
+                    candidate,
+                    parts: scored(candidate),
+                },
+                FOR_A_CONFLICT,
+                &disputes,
+                now,
+            ),
             Err(kept) => chosen.exclude(&candidate.id, kept),
         }
     }
-    chosen.open_items.extend(shown.into_iter().map(Dispute::open_item));
-    turns::choose((&question, &Topics::of(kernel.policy())), recalled, now, deep, &mut chosen);
+    chosen
+        .open_items
+        .extend(shown.into_iter().map(Dispute::open_item));
+    turns::choose(
+        (&question, &Topics::of(kernel.policy())),
+        recalled,
+        now,
+        deep,
+        &mut chosen,
+    );
     chosen
 }
 
-/// Intents first, then the highest score; of two alike the newer. Open drift comes last: it tells of answers, and what a
-/// person put on record, which policy sees as it is sent, must not give way to it.
+/// Intents first, then the highest score; of two alike the newer. Open drift comes last: it tells
+/// of answers, and what a person put on record, which policy sees as it is sent, must not give way
+/// to it.
 fn order<'a>(one: &Eligible<'a>) -> (u8, Reverse<(i64, Seconds, &'a str)>) {
-    let Candidate { class, observed_at, id, .. } = one.candidate;
+    let Candidate {
+        class,
+        observed_at,
+        id,
+        ..
+    } = one.candidate;
     let group = match class {
         Class::Intent => 0,
         Class::Fact | Class::Note | Class::Decision => 1,
@@ -147,11 +191,18 @@ fn fact(candidate: &Candidate) -> Fact {
 }
 
 fn open_item(candidate: &Candidate) -> OpenItem {
-    OpenItem { id: candidate.id.clone(), issue: candidate.text.clone(), status: "open".to_owned() }
+    OpenItem {
+        id: candidate.id.clone(),
+        issue: candidate.text.clone(),
+        status: "open".to_owned(),
+    }
 }
 
 fn intent(candidate: &Candidate) -> Intent {
-    Intent { intent: candidate.text.clone(), source: "user".to_owned() }
+    Intent {
+        intent: candidate.text.clone(),
+        source: "user".to_owned(),
+    }
 }
 
 impl Selection {
@@ -186,11 +237,16 @@ impl Selection {
     }
 
     fn shows_one_of(&self, ids: &[String]) -> bool {
-        self.refs.iter().any(|shown| ids.contains(&shown.artifact_id))
+        self.refs
+            .iter()
+            .any(|shown| ids.contains(&shown.artifact_id))
     }
 
     pub(super) fn exclude(&mut self, artifact: &str, kept: Kept) {
-        self.exclusions.push(Exclusion { artifact: artifact.to_owned(), reason: kept.code().to_owned() });
+        self.exclusions.push(Exclusion {
+            artifact: artifact.to_owned(),
+            reason: kept.code().to_owned(),
+        });
     }
 
     fn put(&mut self, one: &Eligible<'_>, why: &str, disputes: &[Dispute], now: Seconds) {

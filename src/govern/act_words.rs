@@ -12,7 +12,8 @@ pub(super) struct Rule {
 }
 
 pub(super) const MACHINES: &[&str] = &[
-    "machine", "computer", "host", "system", "server", "servers", "box", "laptop", "vm", "node", "instance", "router",
+    "machine", "computer", "host", "system", "server", "servers", "box", "laptop", "vm", "node",
+    "instance", "router",
 ];
 pub(super) const SERVICES: &[&str] = &[
     "service",
@@ -78,8 +79,15 @@ pub(super) const PROGRAMS: &[&str] = &[
     "ollama",
 ];
 pub(super) const PROCESSES: &[&str] = &["process", "processes", "pid", "job", "jobs"];
-pub(super) const PACKAGES: &[&str] =
-    &["package", "packages", "software", "os", "kernel", "dependencies", "distribution"];
+pub(super) const PACKAGES: &[&str] = &[
+    "package",
+    "packages",
+    "software",
+    "os",
+    "kernel",
+    "dependencies",
+    "distribution",
+];
 pub(super) const FILES: &[&str] = &[
     "file",
     "files",
@@ -122,7 +130,9 @@ pub(super) const SETTINGS: &[&str] = &[
     "accounts",
     "sysctl",
 ];
-pub(super) const NETWORK: &[&str] = &["port", "ports", "firewall", "traffic", "iptables", "nftables", "ufw", "ip"];
+pub(super) const NETWORK: &[&str] = &[
+    "port", "ports", "firewall", "traffic", "iptables", "nftables", "ufw", "ip",
+];
 pub(super) const COMMANDS: &[&str] = &[
     "command",
     "commands",
@@ -147,9 +157,29 @@ pub(super) const COMMANDS: &[&str] = &[
     "ansible",
     "terraform",
 ];
-pub(super) const DEPLOYED: &[&str] =
-    &["app", "application", "release", "build", "branch", "site", "website", "production", "staging", "prod", "stack"];
-const REPOSITORIES: &[&str] = &["branch", "main", "master", "origin", "remote", "repo", "repository", "upstream"];
+pub(super) const DEPLOYED: &[&str] = &[
+    "app",
+    "application",
+    "release",
+    "build",
+    "branch",
+    "site",
+    "website",
+    "production",
+    "staging",
+    "prod",
+    "stack",
+];
+const REPOSITORIES: &[&str] = &[
+    "branch",
+    "main",
+    "master",
+    "origin",
+    "remote",
+    "repo",
+    "repository",
+    "upstream",
+];
 pub(super) const MESSAGES: &[&str] = &[
     "email",
     "emails",
@@ -172,10 +202,17 @@ pub(super) const RULES: &[Rule] = &[
         things: &[MACHINES],
         paths: false,
     },
-    Rule { class: ActClass::Power, verbs: &["restart", "shut", "power", "turn"], things: &[MACHINES], paths: false },
+    Rule {
+        class: ActClass::Power,
+        verbs: &["restart", "shut", "power", "turn"],
+        things: &[MACHINES],
+        paths: false,
+    },
     Rule {
         class: ActClass::Service,
-        verbs: &["restart", "reload", "start", "stop", "enable", "disable", "mask", "unmask", "kill"],
+        verbs: &[
+            "restart", "reload", "start", "stop", "enable", "disable", "mask", "unmask", "kill",
+        ],
         things: &[SERVICES, PROGRAMS],
         paths: false,
     },
@@ -187,7 +224,16 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         class: ActClass::Package,
-        verbs: &["install", "uninstall", "reinstall", "upgrade", "downgrade", "update", "purge", "remove"],
+        verbs: &[
+            "install",
+            "uninstall",
+            "reinstall",
+            "upgrade",
+            "downgrade",
+            "update",
+            "purge",
+            "remove",
+        ],
         things: &[PACKAGES, MACHINES, PROGRAMS],
         paths: false,
     },
@@ -220,7 +266,12 @@ pub(super) const RULES: &[Rule] = &[
         things: &[FILES],
         paths: true,
     },
-    Rule { class: ActClass::File, verbs: &["create", "make", "touch", "mkdir"], things: &[], paths: true },
+    Rule {
+        class: ActClass::File,
+        verbs: &["create", "make", "touch", "mkdir"],
+        things: &[],
+        paths: true,
+    },
     Rule {
         class: ActClass::Configuration,
         verbs: &[
@@ -247,19 +298,37 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         class: ActClass::Firewall,
-        verbs: &["open", "close", "block", "unblock", "allow", "ban", "unban", "forward", "disable", "enable", "drop"],
+        verbs: &[
+            "open", "close", "block", "unblock", "allow", "ban", "unban", "forward", "disable",
+            "enable", "drop",
+        ],
         things: &[NETWORK],
         paths: false,
     },
-    Rule { class: ActClass::Command, verbs: &["run", "execute", "exec"], things: &[COMMANDS], paths: true },
+    Rule {
+        class: ActClass::Command,
+        verbs: &["run", "execute", "exec"],
+        things: &[COMMANDS],
+        paths: true,
+    },
     Rule {
         class: ActClass::Command,
         verbs: &["deploy", "roll", "rollback"],
         things: &[DEPLOYED, SERVICES, MACHINES],
         paths: true,
     },
-    Rule { class: ActClass::Command, verbs: &["push", "merge", "rebase"], things: &[REPOSITORIES], paths: false },
-    Rule { class: ActClass::Message, verbs: &["send", "forward", "post"], things: &[MESSAGES], paths: false },
+    Rule {
+        class: ActClass::Command,
+        verbs: &["push", "merge", "rebase"],
+        things: &[REPOSITORIES],
+        paths: false,
+    },
+    Rule {
+        class: ActClass::Message,
+        verbs: &["send", "forward", "post"],
+        things: &[MESSAGES],
+        paths: false,
+    },
 ];
 
 /// What is made or changed in a text: an act on one of these is none on the machine.
@@ -318,8 +387,10 @@ pub(super) const TEXTS: &[&str] = &[
     "steps",
 ];
 /// Words at which another clause begins: what follows is no object of the verb.
-pub(super) const BORDERS: &[&str] =
-    &["that", "which", "who", "if", "because", "when", "while", "so", "like", "how", "why", "what", "unless", "until"];
+pub(super) const BORDERS: &[&str] = &[
+    "that", "which", "who", "if", "because", "when", "while", "so", "like", "how", "why", "what",
+    "unless", "until",
+];
 /// Verbs that take whatever they name: "install htop".
 pub(super) const INSTALLS: &[&str] = &["install", "uninstall", "reinstall"];
 

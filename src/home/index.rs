@@ -15,7 +15,8 @@ use crate::store::{HomeFile, Read, StoreError};
 
 use super::{Home, HomeError};
 
-/// Files that are no evidence and that nobody but gently and its owner changes; those of [`KEYS`] are others.
+/// Files that are no evidence and that nobody but gently and its owner changes; those of [`KEYS`]
+/// are others.
 const FILES: [&str; 2] = [config::FILE, super::CONTEXT];
 /// The folder of keys: every file in it is looked at.
 const KEYS: &str = "keys";
@@ -44,7 +45,8 @@ impl Home {
         })
     }
 
-    /// Compares log, ledger, kernel and files with what the database knows of them; changes nothing.
+    /// Compares log, ledger, kernel and files with what the database knows of them; changes
+    /// nothing.
     pub fn compared(&self) -> Result<Compared, HomeError> {
         let store = Sqlite::open_read_only(&self.paths().database())?;
         let (log, ledger) = self.compare_evidence(&store)?;
@@ -55,10 +57,23 @@ impl Home {
             Some(true) => Part::Changed,
             None => Part::Unknown,
         };
-        let kernel = if kernel_is_committed(&store)? { Part::Same } else { Part::Changed };
-        let config = [part(config::FILE), part(super::CONTEXT)].into_iter().find(|p| *p != Part::Same);
+        let kernel = if kernel_is_committed(&store)? {
+            Part::Same
+        } else {
+            Part::Changed
+        };
+        let config = [part(config::FILE), part(super::CONTEXT)]
+            .into_iter()
+            .find(|p| *p != Part::Same);
         let config = config.unwrap_or(Part::Same);
-        Ok(Compared { log, ledger, kernel, config, keys: part("keys/"), noted_at })
+        Ok(Compared {
+            log,
+            ledger,
+            kernel,
+            config,
+            keys: part("keys/"),
+            noted_at,
+        })
     }
 
     /// Log and ledger, while nobody writes: the head is the same before and after.
@@ -88,8 +103,16 @@ impl Home {
 }
 
 fn files_now(root: &Path) -> Vec<HomeFile> {
-    let file = |name: &String| Some(HomeFile { name: name.clone(), sha256: digest(&root.join(name))? });
-    let names = FILES.iter().map(|name| (*name).to_owned()).chain(keys(root).into_iter().flatten());
+    let file = |name: &String| {
+        Some(HomeFile {
+            name: name.clone(),
+            sha256: digest(&root.join(name))?,
+        })
+    };
+    let names = FILES
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(keys(root).into_iter().flatten());
     let mut files: Vec<HomeFile> = names.collect::<Vec<_>>().iter().filter_map(file).collect();
     files.sort();
     files
@@ -103,7 +126,10 @@ fn keys(root: &Path) -> Option<Vec<String>> {
         folder => folder.ok()?,
     };
     for entry in folder {
-        names.push(format!("{KEYS}/{}", entry.ok()?.file_name().to_string_lossy()));
+        names.push(format!(
+            "{KEYS}/{}",
+            entry.ok()?.file_name().to_string_lossy()
+        ));
     }
     (names.len() <= MOST_KEYS).then_some(names)
 }
@@ -111,31 +137,52 @@ fn keys(root: &Path) -> Option<Vec<String>> {
 /// What a file holds; none when it is not there, can't be read, or is no file.
 fn digest(path: &Path) -> Option<Hash32> {
     let length = path.metadata().ok().filter(|found| found.is_file())?.len();
-    let bytes = if length > MOST_BYTES { length.to_be_bytes().to_vec() } else { std::fs::read(path).ok()? };
+    let bytes = if length > MOST_BYTES {
+        length.to_be_bytes().to_vec()
+    } else {
+        std::fs::read(path).ok()?
+    };
     Some(Hash32::digest(&bytes))
 }
 
-/// Whether the files under a prefix are not what was noted; none when one is there and can't be read.
+/// Whether the files under a prefix are not what was noted; none when one is there and can't be
+/// read.
 fn files_changed(root: &Path, noted: &[HomeFile], prefix: &str) -> Option<bool> {
-    let names = if prefix.starts_with(KEYS) { keys(root)? } else { vec![prefix.to_owned()] };
-    if names.iter().any(|name| root.join(name).is_file() && std::fs::File::open(root.join(name)).is_err()) {
+    let names = if prefix.starts_with(KEYS) {
+        keys(root)?
+    } else {
+        vec![prefix.to_owned()]
+    };
+    if names
+        .iter()
+        .any(|name| root.join(name).is_file() && std::fs::File::open(root.join(name)).is_err())
+    {
         return None;
     }
     let under = |files: &[HomeFile]| -> Vec<HomeFile> {
-        files.iter().filter(|file| file.name.starts_with(prefix)).cloned().collect()
+        files
+            .iter()
+            .filter(|file| file.name.starts_with(prefix))
+            .cloned()
+            .collect()
     };
     Some(under(&files_now(root)) != under(noted))
 }
 
 /// Which of the two is not where the database knows it. The log is looked at first.
 fn evidence_parts(found: Result<(), RecorderError>) -> (Part, Part) {
-    let Err(error) = found else { return (Part::Same, Part::Same) };
+    let Err(error) = found else {
+        return (Part::Same, Part::Same);
+    };
     let names = |part: &str| match &error {
         RecorderError::Disagree { ahead, behind, .. } => *ahead == part || *behind == part,
         RecorderError::Unapplied { what, .. } => what.contains(part),
         _ => false,
     };
-    match (names("audit.log") || names("audit.checkpoint"), names("ledger.git")) {
+    match (
+        names("audit.log") || names("audit.checkpoint"),
+        names("ledger.git"),
+    ) {
         (true, _) => (Part::Changed, Part::Unknown),
         (false, true) => (Part::Same, Part::Changed),
         (false, false) => (Part::Unknown, Part::Unknown),
@@ -145,10 +192,21 @@ fn evidence_parts(found: Result<(), RecorderError>) -> (Part, Part) {
 /// Whether the newest kernel opens its commitment, and its line carries that commitment.
 fn kernel_is_committed(store: &Sqlite) -> Result<bool, HomeError> {
     let scheme: Scheme = Home::genesis(store)?.commitments;
-    let Some(row) = store.newest_artifact("kernel")? else { return Ok(false) };
-    let (Some(document), Some(salt)) = (&row.document, &row.salt) else { return Ok(false) };
-    let line = store.lines(row.line, row.line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
-    let event = Event::Artifact { kind: row.kind.clone(), id: row.id.clone(), hash: row.commitment };
+    let Some(row) = store.newest_artifact("kernel")? else {
+        return Ok(false);
+    };
+    let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
+        return Ok(false);
+    };
+    let line = store
+        .lines(row.line, row.line + 1)?
+        .first()
+        .and_then(|line| Line::parse(line.as_bytes()).ok());
+    let event = Event::Artifact {
+        kind: row.kind.clone(),
+        id: row.id.clone(),
+        hash: row.commitment,
+    };
     let opens = commit(scheme, salt, Role::Artifact, document.as_bytes()) == row.commitment;
     Ok(opens && line.is_some_and(|line| line.event == event))
 }

@@ -1,8 +1,9 @@
-//! How much of a repository may be inflated, and kept in memory: what somebody's few bytes can make of work and room.
+//! How much of a repository may be inflated, and kept in memory: what somebody's few bytes can make
+//! of work and room.
 //!
-//! Objects are stored compressed, and as differences to others: some kilobytes can name thousands of objects of 64 MiB.
-//! An honest ledger is hashes and signatures, which do not compress, so what its objects are together is a small
-//! multiple of what is on the disk.
+//! Objects are stored compressed, and as differences to others: some kilobytes can name thousands
+//! of objects of 64 MiB. An honest ledger is hashes and signatures, which do not compress, so what
+//! its objects are together is a small multiple of what is on the disk.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +42,13 @@ impl Budget {
     /// For a repository with these folders of objects.
     pub(super) fn new(objects: Vec<PathBuf>) -> Self {
         let (inflated, kept) = (AtomicU64::new(0), AtomicU64::new(0));
-        Budget(Arc::new(Spent { objects, inflated, kept, allowed: OnceLock::new(), refused: OnceLock::new() }))
+        Budget(Arc::new(Spent {
+            objects,
+            inflated,
+            kept,
+            allowed: OnceLock::new(),
+            refused: OnceLock::new(),
+        }))
     }
 
     /// How many bytes of objects are on the disk.
@@ -56,12 +63,17 @@ impl Budget {
 
     /// Refuses when nothing more may be read.
     pub(super) fn check(&self) -> Result<(), ObjectFault> {
-        self.refused().map_or(Ok(()), |refusal| Err(ObjectFault::Refused(refusal.clone())))
+        self.refused()
+            .map_or(Ok(()), |refusal| Err(ObjectFault::Refused(refusal.clone())))
     }
 
     /// Takes what an object had.
     pub(super) fn spend(&self, id: &Oid, bytes: u64) -> Result<(), ObjectFault> {
-        let inflated = self.0.inflated.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let inflated = self
+            .0
+            .inflated
+            .fetch_add(bytes, Ordering::Relaxed)
+            .saturating_add(bytes);
         if inflated <= limits::INFLATED || inflated <= self.allowed() {
             return Ok(());
         }
@@ -76,10 +88,17 @@ impl Budget {
 
     /// Takes what is kept in memory of something, beyond what an answer takes.
     pub fn keep(&self, place: impl FnOnce() -> String, bytes: u64) {
-        let kept = self.0.kept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let kept = self
+            .0
+            .kept
+            .fetch_add(bytes, Ordering::Relaxed)
+            .saturating_add(bytes);
         if kept > limits::HELD {
             let most = limits::HELD >> 20;
-            self.refuse(place(), format!("checking it would keep more than {most} MiB in memory"));
+            self.refuse(
+                place(),
+                format!("checking it would keep more than {most} MiB in memory"),
+            );
         }
     }
 
@@ -90,6 +109,9 @@ impl Budget {
 
     fn allowed(&self) -> u64 {
         let sum = || folder::bytes_of(&self.0.objects).saturating_mul(limits::PER_BYTE);
-        *self.0.allowed.get_or_init(|| limits::INFLATED.saturating_add(sum()))
+        *self
+            .0
+            .allowed
+            .get_or_init(|| limits::INFLATED.saturating_add(sum()))
     }
 }

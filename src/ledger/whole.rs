@@ -1,4 +1,5 @@
-//! What of a ledger is here whole, and what a stored commit is: looked at before anything is mended.
+//! What of a ledger is here whole, and what a stored commit is: looked at before anything is
+//! mended.
 //!
 //! Nothing here writes, and nothing asks a key.
 
@@ -28,7 +29,9 @@ impl Ledger {
     pub fn holds(&self, commit: &[u8], files: &Files) -> bool {
         self.holds_object(Kind::Commit, commit)
             && self.holds_object(Kind::Tree, &tree_bytes(files))
-            && files.values().all(|bytes| self.holds_object(Kind::Blob, bytes))
+            && files
+                .values()
+                .all(|bytes| self.holds_object(Kind::Blob, bytes))
     }
 
     fn holds_object(&self, kind: Kind, data: &[u8]) -> bool {
@@ -42,7 +45,9 @@ impl Ledger {
         let mut buffer = Vec::new();
         let found = self.known.try_find(&id.to_gix(), &mut buffer);
         found.is_ok_and(|found| {
-            found.is_some_and(|found| found.kind == Kind::Commit && id_of(Kind::Commit, found.data) == id.to_gix())
+            found.is_some_and(|found| {
+                found.kind == Kind::Commit && id_of(Kind::Commit, found.data) == id.to_gix()
+            })
         })
     }
 }

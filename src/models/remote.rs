@@ -40,7 +40,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults for a model: the provider's own address, no key, [`CONNECT_TIMEOUT`], [`TOTAL_TIMEOUT`].
+    /// The defaults for a model: the provider's own address, no key, [`CONNECT_TIMEOUT`],
+    /// [`TOTAL_TIMEOUT`].
     pub fn new(wire: Wire, model: impl Into<String>) -> Self {
         Self {
             wire,
@@ -66,7 +67,10 @@ pub struct Remote {
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("id", &self.id).field("link", &self.link).finish()
+        f.debug_struct("Remote")
+            .field("id", &self.id)
+            .field("link", &self.link)
+            .finish()
     }
 }
 
@@ -87,7 +91,13 @@ impl Remote {
             total_timeout: config.total_timeout,
         })?;
         let id = format!("{}/{}", config.wire.name(), config.model);
-        Ok(Self { id, wire: config.wire, model: config.model, params: config.params, link })
+        Ok(Self {
+            id,
+            wire: config.wire,
+            model: config.model,
+            params: config.params,
+            link,
+        })
     }
 
     /// One line for the person when prompts and answers can be read on the way.
@@ -96,9 +106,14 @@ impl Remote {
     }
 
     async fn ask(&self, request: Request<'_>) -> Result<Answer, ModelFault> {
-        let wire_request = self.wire.request_body(&self.model, request, &self.params, self.link.host());
+        let wire_request =
+            self.wire
+                .request_body(&self.model, request, &self.params, self.link.host());
         let wire_response = self.link.post(&wire_request).await?;
-        let read = self.wire.read_completion(&wire_response).map_err(|error| self.link.wire_fault(error))?;
+        let read = self
+            .wire
+            .read_completion(&wire_response)
+            .map_err(|error| self.link.wire_fault(error))?;
         Ok(Answer {
             text: read.text,
             usage: read.usage,
@@ -121,7 +136,11 @@ impl Backend for Remote {
 }
 
 fn check_name(name: &str) -> Result<(), ModelFault> {
-    let bad = |detail: &str| Err(ModelFault::BadName { detail: detail.to_owned() });
+    let bad = |detail: &str| {
+        Err(ModelFault::BadName {
+            detail: detail.to_owned(),
+        })
+    };
     match name {
         "" => bad("empty"),
         _ if name.len() > MAX_NAME => bad(&format!("{} bytes long", name.len())),

@@ -13,8 +13,8 @@ use super::hash::Hash32;
 use super::time::Seconds;
 use super::violation::{Findings, Rule};
 
-/// How many missing prompt numbers are remembered as lost: a larger jump is no lost line but nonsense,
-/// and must not make a reader allocate what a hostile number says.
+/// How many missing prompt numbers are remembered as lost: a larger jump is no lost line but
+/// nonsense, and must not make a reader allocate what a hostile number says.
 const MAX_LOST: u64 = 1024;
 
 /// What became of a prompt.
@@ -49,7 +49,9 @@ impl Turn {
 
     /// The classes of its `drift` lines.
     pub fn drift(self) -> impl Iterator<Item = DriftClass> {
-        DriftClass::ALL.into_iter().filter(move |class| self.drifted(*class))
+        DriftClass::ALL
+            .into_iter()
+            .filter(move |class| self.drifted(*class))
     }
 }
 
@@ -98,9 +100,19 @@ pub struct Start {
 }
 
 impl Start {
-    /// What a line with this number says behind the line with HASH `prev_log`; none for any other event.
+    /// What a line with this number says behind the line with HASH `prev_log`; none for any other
+    /// event.
     pub fn of(line: &Line, number: u64, prev_log: Hash32) -> Option<Self> {
-        let Event::SessionStart { btc, branch, block, auth, record } = &line.event else { return None };
+        let Event::SessionStart {
+            btc,
+            branch,
+            block,
+            auth,
+            record,
+        } = &line.event
+        else {
+            return None;
+        };
         Some(Start {
             line: number,
             log: line.hash,
@@ -200,10 +212,16 @@ impl Session {
         self.last_time = line.time;
         match &line.event {
             Event::Prompt { hash, seq } => {
-                let prompt = OpenPrompt { line: found.line(), time: line.time, hash: *hash };
+                let prompt = OpenPrompt {
+                    line: found.line(),
+                    time: line.time,
+                    hash: *hash,
+                };
                 self.take_prompt(*seq, prompt, found);
             }
-            Event::Response { hash, seq, chain, .. } => self.take_response(*seq, *hash, *chain, line.time, found),
+            Event::Response {
+                hash, seq, chain, ..
+            } => self.take_response(*seq, *hash, *chain, line.time, found),
             Event::ResponseFail { seq, reason, .. } => {
                 self.resolve(*seq, Outcome::Failed, found);
                 if is_failed_compile(reason) {
@@ -215,7 +233,9 @@ impl Session {
                 self.check_direct(*seq, before, line, found);
             }
             Event::Drift { class, seq, .. } => self.take_drift(*seq, *class, found),
-            Event::BtcAnchor { btc, block, header } => self.take_anchor((*btc, *block), header, line.time, found),
+            Event::BtcAnchor { btc, block, header } => {
+                self.take_anchor((*btc, *block), header, line.time, found)
+            }
             Event::SessionEnd { .. } => self.take_end(line, found),
             _ => {}
         }
@@ -230,13 +250,26 @@ impl Session {
             return;
         }
         for _ in next..seq {
-            self.turns.push(Turn { outcome: Outcome::Lost, drift: 0 });
+            self.turns.push(Turn {
+                outcome: Outcome::Lost,
+                drift: 0,
+            });
         }
-        self.turns.push(Turn { outcome: Outcome::Unanswered, drift: 0 });
+        self.turns.push(Turn {
+            outcome: Outcome::Unanswered,
+            drift: 0,
+        });
         self.unanswered.insert(seq, prompt);
     }
 
-    fn take_response(&mut self, seq: u64, hash: Hash32, chain: Hash32, time: Seconds, found: &mut Findings) {
+    fn take_response(
+        &mut self,
+        seq: u64,
+        hash: Hash32,
+        chain: Hash32,
+        time: Seconds,
+        found: &mut Findings,
+    ) {
         if let Some(prompt) = self.resolve(seq, Outcome::Answered, found) {
             let expected = chain_entry(self.last_chain.unwrap_or(self.id), prompt.hash, hash, time);
             found.same(Rule::ChainEntry, expected, chain);
@@ -250,15 +283,25 @@ impl Session {
     fn resolve(&mut self, seq: u64, outcome: Outcome, found: &mut Findings) -> Option<OpenPrompt> {
         let prompt = self.unanswered.remove(&seq);
         let last = self.turns.len();
-        let place = seq.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+        let place = seq
+            .checked_sub(1)
+            .and_then(|place| usize::try_from(place).ok());
         let turn = place.and_then(|place| self.turns.get_mut(place));
         match (turn, &prompt) {
             (Some(turn), Some(_)) => turn.outcome = outcome,
             (Some(turn), None) if turn.outcome == Outcome::Lost => {
                 turn.outcome = outcome;
-                found.note(Rule::OutcomeWithoutPrompt, format!("a prompt line with seq {seq} before"), "none");
+                found.note(
+                    Rule::OutcomeWithoutPrompt,
+                    format!("a prompt line with seq {seq} before"),
+                    "none",
+                );
             }
-            (Some(_), None) => found.note(Rule::SecondOutcome, "one outcome", format!("another for seq {seq}")),
+            (Some(_), None) => found.note(
+                Rule::SecondOutcome,
+                "one outcome",
+                format!("another for seq {seq}"),
+            ),
             (None, _) => {
                 let expected = format!("one of the {last} prompts of the session");
                 found.note(Rule::OutcomeWithoutPrompt, expected, format!("seq {seq}"));
@@ -269,44 +312,84 @@ impl Session {
 
     fn check_direct(&self, seq: u64, before: Before, line: &Line, found: &mut Findings) {
         let direct = match before {
-            Before::Prompt { session, seq: asked } => session == self.id && asked == seq,
+            Before::Prompt {
+                session,
+                seq: asked,
+            } => session == self.id && asked == seq,
             Before::Unreadable => true,
             Before::Other => false,
         };
         if !direct {
             let expected = format!("the prompt with seq {seq} on the line before");
-            found.note(Rule::NotDirect, expected, format!("'{}' after another line", line.event.name()));
+            found.note(
+                Rule::NotDirect,
+                expected,
+                format!("'{}' after another line", line.event.name()),
+            );
         }
     }
 
     fn take_drift(&mut self, seq: u64, class: DriftClass, found: &mut Findings) {
-        let place = seq.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+        let place = seq
+            .checked_sub(1)
+            .and_then(|place| usize::try_from(place).ok());
         match place.and_then(|place| self.turns.get_mut(place)) {
             Some(turn) if turn.outcome == Outcome::Answered => turn.drift |= bit(class),
-            _ => found.note(Rule::DriftUnanswered, "the seq of a response before", format!("seq {seq}")),
+            _ => found.note(
+                Rule::DriftUnanswered,
+                "the seq of a response before",
+                format!("seq {seq}"),
+            ),
         }
     }
 
-    fn take_anchor(&mut self, (btc, block): (u32, Hash32), header: &Header, time: Seconds, found: &mut Findings) {
+    fn take_anchor(
+        &mut self,
+        (btc, block): (u32, Hash32),
+        header: &Header,
+        time: Seconds,
+        found: &mut Findings,
+    ) {
         if btc <= self.height {
             found.note(Rule::AnchorNotHigher, format!("above {}", self.height), btc);
         }
         found.same(Rule::AnchorHeader, block, block_hash(header));
         let mined = header.fields().time;
         if !line_fits(time, mined) {
-            found.note(Rule::AnchorTime, format!("TIMESTAMP at most 2 hours before the block's {mined}"), time);
+            found.note(
+                Rule::AnchorTime,
+                format!("TIMESTAMP at most 2 hours before the block's {mined}"),
+                time,
+            );
         }
         self.height = btc;
     }
 
     fn take_end(&mut self, line: &Line, found: &mut Findings) {
-        let Event::SessionEnd { btc, interactions, block, close, record } = &line.event else { return };
+        let Event::SessionEnd {
+            btc,
+            interactions,
+            block,
+            close,
+            record,
+        } = &line.event
+        else {
+            return;
+        };
         check_local(*btc, *block, found);
         found.same(Rule::Interactions, self.answered, *interactions);
         let expected = session_close_hash(self.id, &block.to_string(), self.last_chain);
         found.same(Rule::CloseHash, expected, *close);
         let (block, close, record) = (*block, *close, *record);
-        self.end = Some(End { line: found.line(), log: line.hash, time: line.time, btc: *btc, block, close, record });
+        self.end = Some(End {
+            line: found.line(),
+            log: line.hash,
+            time: line.time,
+            btc: *btc,
+            block,
+            close,
+            record,
+        });
         self.turns.shrink_to_fit();
     }
 }
@@ -322,17 +405,27 @@ pub(crate) enum Before {
     Unreadable,
 }
 
-/// Whether a `response_fail` says that no prompt could be compiled: CODE `compile`, or one that begins
-/// with `compile.` or `compile_`.
+/// Whether a `response_fail` says that no prompt could be compiled: CODE `compile`, or one that
+/// begins with `compile.` or `compile_`.
 pub fn is_failed_compile(reason: &str) -> bool {
-    reason.strip_prefix("compile").is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
+    reason
+        .strip_prefix("compile")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
 }
 
 /// Height 0 says "no block", the zero hash says so too (format, section 4).
 pub(crate) fn check_local(btc: u32, block: Hash32, found: &mut Findings) {
     if (btc == 0) != (block == Hash32::ZERO) {
-        let expected = if btc == 0 { "the zero hash at height 0" } else { "a block hash other than zero" };
-        found.note(Rule::LocalBlock, expected, format!("height {btc}, block {block}"));
+        let expected = if btc == 0 {
+            "the zero hash at height 0"
+        } else {
+            "a block hash other than zero"
+        };
+        found.note(
+            Rule::LocalBlock,
+            expected,
+            format!("height {btc}, block {block}"),
+        );
     }
 }
 

@@ -1,7 +1,8 @@
 //! Going on with a log behind a line that was judged before.
 //!
-//! What later lines are held against is little: head, time and heights, and the sessions that are open. A
-//! [`Replay`] makes the latter again out of the lines of a stretch of the log, which its chain binds to the head.
+//! What later lines are held against is little: head, time and heights, and the sessions that are
+//! open. A [`Replay`] makes the latter again out of the lines of a stretch of the log, which its
+//! chain binds to the head.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,14 +76,25 @@ pub struct Replay {
 impl Replay {
     /// Begins behind line number `count` with this HASH.
     pub fn behind(count: u64, head: Hash32) -> Self {
-        Replay { head, count, last_time: None, highest: None, named: 0, last_branch: None, open: BTreeMap::new() }
+        Replay {
+            head,
+            count,
+            last_time: None,
+            highest: None,
+            named: 0,
+            last_branch: None,
+            open: BTreeMap::new(),
+        }
     }
 
     /// Takes the next line, given without its newline.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), ReplayError> {
         self.count += 1;
         let number = self.count;
-        let line = Line::parse(bytes).map_err(|source| ReplayError::Line { line: number, source })?;
+        let line = Line::parse(bytes).map_err(|source| ReplayError::Line {
+            line: number,
+            source,
+        })?;
         if line_hash(self.head, bytes.get(65..).unwrap_or_default()) != line.hash {
             return Err(ReplayError::Chain { line: number });
         }
@@ -95,7 +107,9 @@ impl Replay {
 
     fn take_height(&mut self, line: &Line) {
         match line.event {
-            Event::SessionStart { btc, .. } | Event::BtcAnchor { btc, .. } | Event::SessionEnd { btc, .. } => {
+            Event::SessionStart { btc, .. }
+            | Event::BtcAnchor { btc, .. }
+            | Event::SessionEnd { btc, .. } => {
                 self.named = self.named.max(btc);
                 self.highest = self.highest.map(|highest| highest.max(btc));
             }
@@ -105,13 +119,17 @@ impl Replay {
     }
 
     fn take_session(&mut self, line: &Line) -> Result<(), Violation> {
-        let Some(id) = line.session else { return Ok(()) };
+        let Some(id) = line.session else {
+            return Ok(());
+        };
         if let Some(start) = Start::of(line, self.count, self.head) {
             self.last_branch = Some(start.branch.clone());
             self.open.insert(id, Session::new(id, start));
             return Ok(());
         }
-        let Some(session) = self.open.get_mut(&id) else { return Ok(()) };
+        let Some(session) = self.open.get_mut(&id) else {
+            return Ok(());
+        };
         let mut found = Findings::of_line(self.count);
         // Whether an outcome follows its prompt directly was judged before.
         session.take(line, Before::Unreadable, &mut found);
@@ -129,8 +147,9 @@ mod tests {
 
     const VALID: &str = include_str!("../../tests/vectors/audit_log/valid.log");
 
-    /// From wherever it begins and to wherever it goes: the open sessions that start in the stretch are those
-    /// of a reader who has read everything, and a state that is made of them judges the rest alike.
+    /// From wherever it begins and to wherever it goes: the open sessions that start in the stretch
+    /// are those of a reader who has read everything, and a state that is made of them judges the
+    /// rest alike.
     #[test]
     fn a_stretch_gives_the_sessions_that_the_whole_log_gives() {
         let lines: Vec<&str> = VALID.lines().collect();
@@ -148,7 +167,11 @@ mod tests {
                 let started_here = |session: &&Session| session.start.line > begun.count();
                 let expected: Vec<&Session> = whole.open_sessions().filter(started_here).collect();
                 assert_eq!(replay.open.values().collect::<Vec<_>>(), expected);
-                assert!(replay.highest.is_none_or(|highest| highest == whole.highest()));
+                assert!(
+                    replay
+                        .highest
+                        .is_none_or(|highest| highest == whole.highest())
+                );
             }
         }
     }
@@ -158,7 +181,10 @@ mod tests {
         let mut lines: Vec<String> = VALID.lines().map(str::to_owned).collect();
         lines[4] = lines[4].replacen("|20", "|21", 1);
         let mut replay = Replay::behind(0, Hash32::GENESIS);
-        let taken: Result<Vec<()>, ReplayError> = lines.iter().map(|text| replay.take(text.as_bytes())).collect();
+        let taken: Result<Vec<()>, ReplayError> = lines
+            .iter()
+            .map(|text| replay.take(text.as_bytes()))
+            .collect();
         assert_eq!(taken, Err(ReplayError::Chain { line: 5 }));
     }
 }

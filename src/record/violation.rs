@@ -18,7 +18,8 @@ pub enum Rule {
     Record,
     /// BTC_HEIGHT is the line's own `btc`, else that of its session, else the highest before.
     Height,
-    /// Right after `session_start` stand its branch line, where it has one, and its `auth_ok`; nowhere else.
+    /// Right after `session_start` stand its branch line, where it has one, and its `auth_ok`;
+    /// nowhere else.
     Opening,
     /// A line of a session stands after its `session_start`.
     NoSession,
@@ -68,7 +69,9 @@ impl Rule {
             Rule::ClockSet => "TIMESTAMP of 'clock_set' is not its own 'to'",
             Rule::Record => "'record' stands on an earlier line already",
             Rule::Height => "BTC_HEIGHT is not the one in force",
-            Rule::Opening => "'session_start' is followed at once by its branch line, if it has one, and 'auth_ok'",
+            Rule::Opening => {
+                "'session_start' is followed at once by its branch line, if it has one, and 'auth_ok'"
+            }
             Rule::NoSession => "the session has no 'session_start' before this line",
             Rule::SessionTwice => "the session was started before",
             Rule::SessionEnded => "the session goes on after its 'session_end'",
@@ -107,8 +110,17 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Violation { line, rule, expected, actual } = self;
-        write!(f, "line {line}: {}: expected {expected}, found {actual}", rule.words())
+        let Violation {
+            line,
+            rule,
+            expected,
+            actual,
+        } = self;
+        write!(
+            f,
+            "line {line}: {}: expected {expected}, found {actual}",
+            rule.words()
+        )
     }
 }
 
@@ -130,10 +142,20 @@ impl Findings {
         self.line
     }
 
-    pub(crate) fn note(&mut self, rule: Rule, expected: impl fmt::Display, actual: impl fmt::Display) {
+    pub(crate) fn note(
+        &mut self,
+        rule: Rule,
+        expected: impl fmt::Display,
+        actual: impl fmt::Display,
+    ) {
         if self.first.is_none() {
             let (expected, actual) = (expected.to_string(), actual.to_string());
-            self.first = Some(Violation { line: self.line, rule, expected, actual });
+            self.first = Some(Violation {
+                line: self.line,
+                rule,
+                expected,
+                actual,
+            });
         }
     }
 

@@ -1,4 +1,5 @@
-//! Actuation intents on record: what somebody wanted to have done (AEGIS 7.1). Nothing executes them.
+//! Actuation intents on record: what somebody wanted to have done (AEGIS 7.1). Nothing executes
+//! them.
 
 use crate::govern::actuation::{ActClass, Acts};
 use crate::govern::sanitize::redact;
@@ -31,7 +32,8 @@ pub struct Action {
     pub source: &'static str,
 }
 
-/// Records the intents of a text, in the batch that records the text: `source` is `prompt` or `reply`.
+/// Records the intents of a text, in the batch that records the text: `source` is `prompt` or
+/// `reply`.
 ///
 /// `salts` is fresh randomness, and gives up one for each.
 pub(super) fn record(
@@ -56,7 +58,10 @@ pub(super) fn record(
             content: vec![
                 ("class", Field::Word(act.class.name().to_owned())),
                 ("exchange", Field::Word(ids.exchange.to_string())),
-                ("more_in_text", Field::Number(u64::try_from(found.more).unwrap_or(u64::MAX))),
+                (
+                    "more_in_text",
+                    Field::Number(u64::try_from(found.more).unwrap_or(u64::MAX)),
+                ),
                 ("seq", Field::Number(ids.seq)),
                 ("source", Field::Word(source.to_owned())),
                 ("state", Field::Word(AWAITING.to_owned())),
@@ -66,7 +71,12 @@ pub(super) fn record(
             salt,
             now,
         };
-        recorded.push(Action { id: put(draft, new)?.document.id, class: act.class, what: text, source });
+        recorded.push(Action {
+            id: put(draft, new)?.document.id,
+            class: act.class,
+            what: text,
+            source,
+        });
     }
     Ok(recorded)
 }

@@ -1,7 +1,9 @@
-//! A second thread behind the door: applies batches to git and log while the next ones are committed.
+//! A second thread behind the door: applies batches to git and log while the next ones are
+//! committed.
 //!
-//! Under company only; who is alone is served by the writer's thread from end to end. What is applied, and the code
-//! that does it, are the same. The writer's lock is held by the writer until everything that was handed on has landed.
+//! Under company only; who is alone is served by the writer's thread from end to end. What is
+//! applied, and the code that does it, are the same. The writer's lock is held by the writer until
+//! everything that was handed on has landed.
 
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -21,7 +23,8 @@ pub enum Landed {
     Durable(Applied),
     /// In git and log; a later batch, which landed together with it, says how far all is durable.
     Together,
-    /// Not applied, or not known to be durable: nothing more may be handed on before the writer has caught up.
+    /// Not applied, or not known to be durable: nothing more may be handed on before the writer has
+    /// caught up.
     Unsound,
 }
 
@@ -59,24 +62,50 @@ pub struct Applier {
 
 impl Applier {
     /// Starts the thread, with a connection of its own to the database, which it only reads.
-    pub fn start(paths: &Paths, watch: &Watch, tell: mpsc::Sender<Message>) -> Result<Self, RecorderError> {
+    pub fn start(
+        paths: &Paths,
+        watch: &Watch,
+        tell: mpsc::Sender<Message>,
+    ) -> Result<Self, RecorderError> {
         let store = Sqlite::open_read_only(&paths.database())?;
         let (loads, queue) = mpsc::channel();
-        let work = Work { store, paths: paths.clone(), watch: watch.clone(), broken: None, behind: None };
+        let work = Work {
+            store,
+            paths: paths.clone(),
+            watch: watch.clone(),
+            broken: None,
+            behind: None,
+        };
         let thread = std::thread::Builder::new()
             .name("applier".to_owned())
             .spawn(move || work.run(&queue))
-            .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
-        Ok(Applier { loads: Some(loads), thread: Some(thread), tell })
+            .map_err(|e| RecorderError::Lock {
+                path: paths.lock(),
+                reason: format!("no thread: {e}"),
+            })?;
+        Ok(Applier {
+            loads: Some(loads),
+            thread: Some(thread),
+            tell,
+        })
     }
 
-    /// Hands a committed batch on. Its jobs are answered when it is in git and log, or can't be; then, after the sync,
-    /// [`Message::Landed`] comes. False when the thread has died: then all of that has happened already, and another
-    /// one has to be started.
+    /// Hands a committed batch on. Its jobs are answered when it is in git and log, or can't be;
+    /// then, after the sync, [`Message::Landed`] comes. False when the thread has died: then all of
+    /// that has happened already, and another one has to be started.
     #[must_use = "a thread that has died takes nothing more"]
     pub fn hand(&self, jobs: Vec<Box<dyn Job>>, head: Head, from: Applied, is_first: bool) -> bool {
-        let report = Report { landed: Landed::Unsound, tell: self.tell.clone() };
-        let load = Load { jobs, head, from, is_first, report };
+        let report = Report {
+            landed: Landed::Unsound,
+            tell: self.tell.clone(),
+        };
+        let load = Load {
+            jobs,
+            head,
+            from,
+            is_first,
+            report,
+        };
         let sent = match &self.loads {
             Some(loads) => loads.send(load),
             None => Err(mpsc::SendError(load)),
@@ -85,7 +114,10 @@ impl Applier {
             Ok(()) => true,
             // What is committed is applied by the writer, or by the next start.
             Err(mpsc::SendError(load)) => {
-                finish_all(load.jobs, Err(BatchFault::Unapplied(Arc::new(RecorderError::Stopped))));
+                finish_all(
+                    load.jobs,
+                    Err(BatchFault::Unapplied(Arc::new(RecorderError::Stopped))),
+                );
                 false
             }
         }
@@ -107,7 +139,8 @@ struct Work {
     store: Sqlite,
     paths: Paths,
     watch: Watch,
-    /// Why a batch could not be applied: those after it can't be, either, until the writer has caught up.
+    /// Why a batch could not be applied: those after it can't be, either, until the writer has
+    /// caught up.
     broken: Option<Arc<RecorderError>>,
     /// Where what is applied, and not known to be durable, begins: a sync failed.
     behind: Option<Applied>,
@@ -123,13 +156,21 @@ impl Work {
     }
 
     fn land(&mut self, mut loads: Vec<Load>) {
-        let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return };
+        let (Some(first), Some(last)) = (loads.first(), loads.last()) else {
+            return;
+        };
         if first.is_first {
             (self.broken, self.behind) = (None, None);
         }
         let from = self.behind.unwrap_or(first.from);
-        let head = Head { applied: from, ..last.head.clone() };
-        let jobs: Vec<_> = loads.iter_mut().flat_map(|load| std::mem::take(&mut load.jobs)).collect();
+        let head = Head {
+            applied: from,
+            ..last.head.clone()
+        };
+        let jobs: Vec<_> = loads
+            .iter_mut()
+            .flat_map(|load| std::mem::take(&mut load.jobs))
+            .collect();
         let mut written = match self.apply(&head) {
             Ok(written) => written,
             Err(cause) => {
@@ -144,11 +185,14 @@ impl Work {
         }
         self.behind = None;
         let landed = std::iter::repeat_n(Landed::Together, loads.len() - 1);
-        for (load, landed) in loads.iter_mut().zip(landed.chain([Landed::Durable(apply::all_applied(&head))])) {
+        for (load, landed) in loads
+            .iter_mut()
+            .zip(landed.chain([Landed::Durable(apply::all_applied(&head))]))
+        {
             load.report.landed = landed;
         }
-        // Before it is told: whoever heals or writes next, here or in another process, must meet no pack that is half
-        // there. Those who ask have their answers.
+        // Before it is told: whoever heals or writes next, here or in another process, must meet no
+        // pack that is half there. Those who ask have their answers.
         written.tidy();
         drop(loads);
     }
@@ -157,7 +201,11 @@ impl Work {
         match &self.broken {
             Some(cause) => Err(cause.clone()),
             None => {
-                let from = if self.behind.is_none() { From::Mark } else { From::Anywhere };
+                let from = if self.behind.is_none() {
+                    From::Mark
+                } else {
+                    From::Anywhere
+                };
                 let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), from);
                 self.store.reading(apply).map_err(Arc::new)
             }

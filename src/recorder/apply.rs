@@ -1,7 +1,7 @@
 //! Applying the database to git and log: the normal path and the recovery path are this one.
 //!
-//! Order: objects, refs, lines, the tree head over them; then one sync of all; then the mark. Every step may be done
-//! twice.
+//! Order: objects, refs, lines, the tree head over them; then one sync of all; then the mark. Every
+//! step may be done twice.
 
 mod checkpoint;
 mod git;
@@ -99,7 +99,8 @@ pub struct Written {
 }
 
 impl Written {
-    /// Waits until git and log are on the disk. A tree head that replaces another is not waited for.
+    /// Waits until git and log are on the disk. A tree head that replaces another is not waited
+    /// for.
     pub fn sync(&mut self, watch: &Watch) -> Result<(), RecorderError> {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync().map_err(unapplied("syncing ledger.git"))?;
@@ -110,12 +111,15 @@ impl Written {
         }
         pass(watch, Step::AfterLogSync).map_err(unapplied("syncing audit.checkpoint"))?;
         if let Some(checkpoint) = &self.checkpoint {
-            checkpoint.sync_first().map_err(unapplied("syncing audit.checkpoint"))?;
+            checkpoint
+                .sync_first()
+                .map_err(unapplied("syncing audit.checkpoint"))?;
         }
         Ok(())
     }
 
-    /// Merges packs when they have become many; nobody waits for it, and what fails is tried again next time.
+    /// Merges packs when they have become many; nobody waits for it, and what fails is tried again
+    /// next time.
     pub fn tidy(mut self) {
         if let Some(ledger) = &mut self.ledger {
             let _ = ledger.tidy();
@@ -124,7 +128,10 @@ impl Written {
 }
 
 pub(super) fn unapplied<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> RecorderError {
-    move |e| RecorderError::Unapplied { what, reason: e.to_string() }
+    move |e| RecorderError::Unapplied {
+        what,
+        reason: e.to_string(),
+    }
 }
 
 /// What is known of git before something is applied.
@@ -154,16 +161,30 @@ pub fn apply<R: Read + ?Sized>(
     pass(watch, Step::AfterRefs).map_err(unapplied("moving refs"))?;
     let (log, added) = apply_lines(&paths.log(), &pending, log_state)?;
     pass(watch, Step::AfterLog).map_err(unapplied("appending to audit.log"))?;
-    let checkpoint = if is_newest { None } else { checkpoint::replace(head, &paths.checkpoint())? };
+    let checkpoint = if is_newest {
+        None
+    } else {
+        checkpoint::replace(head, &paths.checkpoint())?
+    };
     pass(watch, Step::AfterCheckpoint).map_err(unapplied("writing audit.checkpoint"))?;
-    Ok(Written { ledger, log, checkpoint, missing: missing.max(added) })
+    Ok(Written {
+        ledger,
+        log,
+        checkpoint,
+        missing: missing.max(added),
+    })
 }
 
 /// Refuses when log or git are not where the mark says, without writing anything.
 ///
-/// False when a ref file is torn although nothing is pending, or the tree head beside the log is not the newest: no
-/// history is lost by that, and [`apply`] sets the ref to the tip that the database knows, and writes the tree head.
-pub fn is_in_place<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<bool, RecorderError> {
+/// False when a ref file is torn although nothing is pending, or the tree head beside the log is
+/// not the newest: no history is lost by that, and [`apply`] sets the ref to the tip that the
+/// database knows, and writes the tree head.
+pub fn is_in_place<R: Read + ?Sized>(
+    store: &R,
+    head: &Head,
+    paths: &Paths,
+) -> Result<bool, RecorderError> {
     let pending = Pending::of(store, head)?;
     let is_newest = checkpoint::look(head, &paths.checkpoint())?;
     look_at_log(store, head, &paths.log(), &pending)?;
@@ -185,17 +206,25 @@ pub fn checkpoint_is_newest(head: &Head, paths: &Paths) -> Result<bool, Recorder
 
 /// Puts the database's tree head beside the log. Durable on return.
 pub fn put_checkpoint(head: &Head, paths: &Paths) -> Result<(), RecorderError> {
-    let Some(placed) = checkpoint::replace(head, &paths.checkpoint())? else { return Ok(()) };
+    let Some(placed) = checkpoint::replace(head, &paths.checkpoint())? else {
+        return Ok(());
+    };
     placed.sync().map_err(unapplied("syncing audit.checkpoint"))
 }
 
 /// Sets aside what a power loss tore in git, so that [`apply`] writes it anew.
 pub fn set_aside_torn(paths: &Paths) -> Result<(), RecorderError> {
     let aside = git::open_ledger(paths)?.set_aside_torn_packs();
-    aside.map(|_| ()).map_err(unapplied("reading the packs of ledger.git"))
+    aside
+        .map(|_| ())
+        .map_err(unapplied("reading the packs of ledger.git"))
 }
 
 /// The mark once everything up to the head is durable.
 pub fn all_applied(head: &Head) -> Applied {
-    Applied { lines: head.lines, bytes: head.bytes, commits: head.commits }
+    Applied {
+        lines: head.lines,
+        bytes: head.bytes,
+        commits: head.commits,
+    }
 }

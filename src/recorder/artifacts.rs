@@ -1,6 +1,8 @@
-//! Artifacts on record: everything beside the exchanges that must not change silently (format, section 3).
+//! Artifacts on record: everything beside the exchanges that must not change silently (format,
+//! section 3).
 //!
-//! A later state of something is a new artifact with the same id and another kind; the rows never change.
+//! A later state of something is a new artifact with the same id and another kind; the rows never
+//! change.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -60,7 +62,8 @@ impl Field {
 /// What an artifact is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactId {
-    /// The next number under a prefix, of six digits or more: `ledger:000183`. Numbers run per kind.
+    /// The next number under a prefix, of six digits or more: `ledger:000183`. Numbers run per
+    /// kind.
     Next {
         /// Before the colon.
         prefix: &'static str,
@@ -102,8 +105,8 @@ pub struct RecordedArtifact {
 impl Recorder {
     /// Puts an artifact on record: its line in the log, its document and salt in the database.
     ///
-    /// `allowed` sees the database under the writer's lock, with everything recorded before: it says in
-    /// a sentence why the artifact must not be recorded, and then nothing is
+    /// `allowed` sees the database under the writer's lock, with everything recorded before: it
+    /// says in a sentence why the artifact must not be recorded, and then nothing is
     /// ([`RecorderError::NotAllowed`]).
     pub async fn artifact(
         &self,
@@ -119,7 +122,8 @@ impl Recorder {
         .await
     }
 
-    /// The same for an artifact of an open session whose texts were redacted with the session's numbers.
+    /// The same for an artifact of an open session whose texts were redacted with the session's
+    /// numbers.
     ///
     /// [`RecorderError::NumbersTaken`] when another turn was first.
     pub async fn artifact_numbered(
@@ -142,34 +146,65 @@ pub fn always(_: &dyn Read) -> Result<Option<String>, RecorderError> {
 }
 
 /// Records one artifact as part of a batch.
-pub(super) fn put(draft: &mut Draft<'_>, new: NewArtifact) -> Result<RecordedArtifact, RecorderError> {
+pub(super) fn put(
+    draft: &mut Draft<'_>,
+    new: NewArtifact,
+) -> Result<RecordedArtifact, RecorderError> {
     let session = match new.session {
         None => None,
         Some(id) => Some((id, draft.open_session(id)?.anchor.block.height)),
     };
     let id = match new.id {
         ArtifactId::Of(id) => id,
-        ArtifactId::Next { prefix } => format!("{prefix}:{:06}", next_number(&*draft.tx, new.kind, prefix)?),
+        ArtifactId::Next { prefix } => {
+            format!("{prefix}:{:06}", next_number(&*draft.tx, new.kind, prefix)?)
+        }
     };
     let keeping = settle(draft, new.now)?;
     let value = |field| keeping.field(new.kind, field).value();
-    let content: Map<String, Value> =
-        new.content.into_iter().map(|(key, field)| (key.to_owned(), value(field))).collect();
-    let document = ArtifactDoc { content: Value::Object(content), format: Format, id, kind: new.kind.to_owned() };
+    let content: Map<String, Value> = new
+        .content
+        .into_iter()
+        .map(|(key, field)| (key.to_owned(), value(field)))
+        .collect();
+    let document = ArtifactDoc {
+        content: Value::Object(content),
+        format: Format,
+        id,
+        kind: new.kind.to_owned(),
+    };
     let is_kept = keeping.keeps_document(new.kind);
     // The salt of a document that is kept is kept with it: it opens codes, and no text.
     let kept = (is_kept, is_kept || keeping.keeps_openings());
     let line = draft.artifact_kept(new.now, session, &document, new.salt, kept)?;
-    Ok(RecordedArtifact { line: line.n, time: line.time, document, is_kept })
+    Ok(RecordedArtifact {
+        line: line.n,
+        time: line.time,
+        document,
+        is_kept,
+    })
 }
 
 /// One more than the newest of the kind; 1 for the first.
-fn next_number<R: Read + ?Sized>(store: &R, kind: &str, prefix: &str) -> Result<u64, RecorderError> {
-    let Some(newest) = store.newest_artifact(kind)? else { return Ok(1) };
-    let number = newest.id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(':')).and_then(|n| n.parse().ok());
+fn next_number<R: Read + ?Sized>(
+    store: &R,
+    kind: &str,
+    prefix: &str,
+) -> Result<u64, RecorderError> {
+    let Some(newest) = store.newest_artifact(kind)? else {
+        return Ok(1);
+    };
+    let number = newest
+        .id
+        .strip_prefix(prefix)
+        .and_then(|rest| rest.strip_prefix(':'))
+        .and_then(|n| n.parse().ok());
     let number: u64 = number.ok_or_else(|| RecorderError::Unrecordable {
         what: "the next number",
-        reason: format!("the newest {kind} is called {}, expected {prefix}: and a number", newest.id),
+        reason: format!(
+            "the newest {kind} is called {}, expected {prefix}: and a number",
+            newest.id
+        ),
     })?;
     Ok(number + 1)
 }

@@ -45,7 +45,8 @@ pub struct Draft<'a> {
     pub told: &'a Told,
     key: &'a Signer,
     frontier: Frontier,
-    /// The tree head that was signed last, with its size: a batch that ends in a commit on `main` has one signature.
+    /// The tree head that was signed last, with its size: a batch that ends in a commit on `main`
+    /// has one signature.
     signed: Option<(u64, String)>,
     begun: Head,
     /// Open sessions of this transaction's records, as their rows are.
@@ -84,12 +85,20 @@ pub struct NewCommit<'a> {
 }
 
 fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
-    move |e| RecorderError::Unrecordable { what, reason: e.to_string() }
+    move |e| RecorderError::Unrecordable {
+        what,
+        reason: e.to_string(),
+    }
 }
 
 /// Prints a document and hashes it.
-pub fn document<T: serde::Serialize>(what: &'static str, value: &T) -> Result<(Vec<u8>, Hash32), RecorderError> {
-    let bytes = canon::print(value).map_err(unrecordable(what))?.into_bytes();
+pub fn document<T: serde::Serialize>(
+    what: &'static str,
+    value: &T,
+) -> Result<(Vec<u8>, Hash32), RecorderError> {
+    let bytes = canon::print(value)
+        .map_err(unrecordable(what))?
+        .into_bytes();
     let hash = Hash32::digest(&bytes);
     Ok((bytes, hash))
 }
@@ -103,10 +112,23 @@ impl<'a> Draft<'a> {
         key: &'a Signer,
         told: &'a Told,
     ) -> Result<Self, RecorderError> {
-        let frontier = Frontier::from_bytes(&head.frontier)
-            .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
+        let frontier =
+            Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
+                what: "head.frontier",
+                reason: e.to_string(),
+            })?;
         let (begun, sessions) = (head.clone(), BTreeMap::new());
-        Ok(Draft { tx, begun, head, genesis, told, key, frontier, signed: None, sessions })
+        Ok(Draft {
+            tx,
+            begun,
+            head,
+            genesis,
+            told,
+            key,
+            frontier,
+            signed: None,
+            sessions,
+        })
     }
 
     /// What a failed job returns to.
@@ -124,8 +146,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Moves the head by compare-and-swap from where the draft began, with the signed tree head over its lines; without
-    /// new lines, and with those there signed, there is nothing to move.
+    /// Moves the head by compare-and-swap from where the draft began, with the signed tree head
+    /// over its lines; without new lines, and with those there signed, there is nothing to move.
     pub fn finish(mut self) -> Result<Head, RecorderError> {
         self.head.frontier = self.frontier.to_bytes();
         if !is_signed(&self.head) {
@@ -137,10 +159,14 @@ impl<'a> Draft<'a> {
         Ok(self.head)
     }
 
-    /// The time of a line written now: never before the last line's, and not with a clock that is far behind.
+    /// The time of a line written now: never before the last line's, and not with a clock that is
+    /// far behind.
     pub fn line_time(&self, now: Seconds) -> Result<Seconds, RecorderError> {
         if self.head.time.since(now) > AHEAD_LIMIT {
-            return Err(RecorderError::ClockBehind { last: self.head.time, now });
+            return Err(RecorderError::ClockBehind {
+                last: self.head.time,
+                now,
+            });
         }
         Ok(self.head.time.max(now))
     }
@@ -170,14 +196,21 @@ impl<'a> Draft<'a> {
             let (expected, actual) = (self.head.signer.to_string(), self.key.public().to_string());
             return Err(RecorderError::WrongSigner { expected, actual });
         }
-        let wrong = |e: EntryError| RecorderError::Unrecordable { what: "a log line", reason: e.to_string() };
+        let wrong = |e: EntryError| RecorderError::Unrecordable {
+            what: "a log line",
+            reason: e.to_string(),
+        };
         let text = line.checked_text().map_err(wrong)?;
         let n = append(self.tx, &mut self.head, &mut self.frontier, &line, &text)?;
-        Ok(Appended { n, hash: line.hash, time })
+        Ok(Appended {
+            n,
+            hash: line.hash,
+            time,
+        })
     }
 
-    /// Whether the key at hand is the one in force: not behind a rotation of the same transaction, whose own line is the
-    /// last that the old key signs.
+    /// Whether the key at hand is the one in force: not behind a rotation of the same transaction,
+    /// whose own line is the last that the old key signs.
     pub fn may_sign(&self) -> bool {
         self.head.signer == self.key.public()
     }
@@ -209,17 +242,33 @@ impl<'a> Draft<'a> {
 
     /// The tip of `main`, which every ledger has.
     pub fn main_tip(&self) -> Result<CommitRow, RecorderError> {
-        self.tip(MAIN)?.ok_or(RecorderError::Unrecordable { what: "main", reason: "the ledger has no genesis".into() })
+        self.tip(MAIN)?.ok_or(RecorderError::Unrecordable {
+            what: "main",
+            reason: "the ledger has no genesis".into(),
+        })
     }
 
     /// Signs a commit and appends it; returns its number and id.
-    pub fn commit(&mut self, kind: CommitKind, new: NewCommit<'_>) -> Result<(u64, Oid), RecorderError> {
+    pub fn commit(
+        &mut self,
+        kind: CommitKind,
+        new: NewCommit<'_>,
+    ) -> Result<(u64, Oid), RecorderError> {
         let mut files = new.files.clone();
         if let Some((from, to)) = new.segment {
             files.insert("audit.log", segment(&self.tx.lines(from, to)?));
         }
-        let message = Message { subject: new.subject, record: new.record, log: new.line.hash };
-        let plan = Plan { message, files, parents: new.parents, time: new.line.time };
+        let message = Message {
+            subject: new.subject,
+            record: new.record,
+            log: new.line.hash,
+        };
+        let plan = Plan {
+            message,
+            files,
+            parents: new.parents,
+            time: new.line.time,
+        };
         let key = self.key;
         let encoded = encode(&plan, &key.public(), &|bytes| key.sign(bytes))?;
         let n = self.head.commits;
@@ -236,7 +285,10 @@ impl<'a> Draft<'a> {
         let stored = if new.tree_of.is_some() {
             BTreeMap::new()
         } else {
-            new.files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect()
+            new.files
+                .iter()
+                .map(|(name, bytes)| ((*name).to_owned(), bytes.clone()))
+                .collect()
         };
         self.tx.put_commit(&row, &stored)?;
         self.head.commits += 1;
@@ -245,7 +297,11 @@ impl<'a> Draft<'a> {
 
     /// The signed tree head over all lines so far.
     pub fn tree_head(&mut self) -> Result<String, RecorderError> {
-        if let Some((_, text)) = self.signed.as_ref().filter(|(size, _)| *size == self.frontier.size()) {
+        if let Some((_, text)) = self
+            .signed
+            .as_ref()
+            .filter(|(size, _)| *size == self.frontier.size())
+        {
             return Ok(text.clone());
         }
         let text = sign_tree(&self.frontier, &self.genesis.origin, self.key)?;
@@ -285,10 +341,16 @@ impl<'a> Draft<'a> {
         let (bytes, _) = document("an artifact", doc)?;
         let hash = commit(self.genesis.commitments, &salt, Role::Artifact, &bytes);
         let height = session.map_or(self.head.height, |(_, height)| height);
-        let event = Event::Artifact { kind: doc.kind.clone(), id: doc.id.clone(), hash };
+        let event = Event::Artifact {
+            kind: doc.kind.clone(),
+            id: doc.id.clone(),
+            hash,
+        };
         let line = self.line(now, height, session.map(|(id, _)| id), event)?;
-        let document = String::from_utf8(bytes)
-            .map_err(|e| RecorderError::Unrecordable { what: "an artifact", reason: e.to_string() })?;
+        let document = String::from_utf8(bytes).map_err(|e| RecorderError::Unrecordable {
+            what: "an artifact",
+            reason: e.to_string(),
+        })?;
         self.tx.put_artifact(&ArtifactRow {
             line: line.n,
             kind: doc.kind.clone(),
@@ -316,16 +378,22 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         let open = self.tx.open_sessions()?.len();
-        if open == 0 { Ok(()) } else { self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX)) }
+        if open == 0 {
+            Ok(())
+        } else {
+            self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX))
+        }
     }
 
-    /// Writes a checkpoint whether or not one is due; false when every line is inside `main` already.
+    /// Writes a checkpoint whether or not one is due; false when every line is inside `main`
+    /// already.
     pub fn checkpoint_now(&mut self, now: Seconds) -> Result<bool, RecorderError> {
         if self.head.lines == self.head.segment_lines {
             return Ok(false);
         }
         let open = self.tx.open_sessions()?.len();
-        self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX)).map(|()| true)
+        self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX))
+            .map(|()| true)
     }
 
     fn checkpoint(&mut self, now: Seconds, sessions_open: u64) -> Result<(), RecorderError> {
@@ -341,7 +409,10 @@ impl<'a> Draft<'a> {
         let (bytes, record) = document("checkpoint.json", &doc)?;
         let line = self.line_at(time, self.head.height, None, Event::Checkpoint { record })?;
         let segment = self.take_segment();
-        let files = Files::from([("checkpoint", self.tree_head()?.into_bytes()), ("checkpoint.json", bytes)]);
+        let files = Files::from([
+            ("checkpoint", self.tree_head()?.into_bytes()),
+            ("checkpoint.json", bytes),
+        ]);
         let parents = vec![oid(&self.main_tip()?)?];
         self.commit(
             CommitKind::Checkpoint,
@@ -361,23 +432,40 @@ impl<'a> Draft<'a> {
 
     /// The block of the highest height so far; the local one when no line has named any.
     fn block_of_head(&self, time: Seconds) -> Result<Block, RecorderError> {
-        let known = if self.head.height == 0 { None } else { self.tx.block_at(self.head.height)? };
-        Ok(known.map_or_else(|| Block::local(self.genesis.network, time), |Anchor { block, .. }| block))
+        let known = if self.head.height == 0 {
+            None
+        } else {
+            self.tx.block_at(self.head.height)?
+        };
+        Ok(known.map_or_else(
+            || Block::local(self.genesis.network, time),
+            |Anchor { block, .. }| block,
+        ))
     }
 }
 
 /// Whether the tree head that a head carries is over all its lines.
 pub fn is_signed(head: &Head) -> bool {
-    let size = head.checkpoint.as_deref().and_then(|text| text.split('\n').nth(1)?.parse().ok());
+    let size = head
+        .checkpoint
+        .as_deref()
+        .and_then(|text| text.split('\n').nth(1)?.parse().ok());
     size.map_or(head.lines == 0, |size: u64| size == head.lines)
 }
 
 /// The signed tree head over a tree.
 pub fn sign_tree(tree: &Frontier, origin: &str, key: &Signer) -> Result<String, RecorderError> {
-    Ok(note(origin, tree.size(), tree.root(), &key.public(), &|bytes| key.sign(bytes))?)
+    Ok(note(
+        origin,
+        tree.size(),
+        tree.root(),
+        &key.public(),
+        &|bytes| key.sign(bytes),
+    )?)
 }
 
-/// Appends a line to the database and moves a head and its tree over it; returns the line's number, from 0.
+/// Appends a line to the database and moves a head and its tree over it; returns the line's number,
+/// from 0.
 ///
 /// `text` is the line as the log spells it. Needs no key: what a line itself promises is its HASH.
 pub fn append(
@@ -394,16 +482,20 @@ pub fn append(
     head.hash = line.hash;
     head.time = line.time;
     head.height = head.height.max(line.height);
-    head.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1);
+    head.bytes += u64::try_from(text.len())
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
     Ok(n)
 }
 
 /// The object id of a stored commit.
 pub fn oid(row: &CommitRow) -> Result<Oid, RecorderError> {
-    row.id.parse().map_err(|e: crate::ledger::OidError| RecorderError::Unrecordable {
-        what: "ledger_commit.id",
-        reason: e.to_string(),
-    })
+    row.id
+        .parse()
+        .map_err(|e: crate::ledger::OidError| RecorderError::Unrecordable {
+            what: "ledger_commit.id",
+            reason: e.to_string(),
+        })
 }
 
 /// Lines as they stand in the log, each with its newline.

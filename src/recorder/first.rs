@@ -39,8 +39,10 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
     let store = Sqlite::create(&paths.database())?;
     Ledger::create(&paths.ledger())?.sync()?;
     let (text, record) = document("genesis.json", &first.genesis)?;
-    let text = String::from_utf8(text)
-        .map_err(|e| RecorderError::Unrecordable { what: "genesis.json", reason: e.to_string() })?;
+    let text = String::from_utf8(text).map_err(|e| RecorderError::Unrecordable {
+        what: "genesis.json",
+        reason: e.to_string(),
+    })?;
     let watch = super::unwatched();
     let told = Told::new(None)?;
     let mut writer = Writer {
@@ -53,7 +55,9 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
         wait: WAIT,
     };
     let empty = empty_head(&first.genesis);
-    writer.store.transact(&mut |tx| tx.create_head(&empty, &text))?;
+    writer
+        .store
+        .transact(&mut |tx| tx.create_head(&empty, &text))?;
     let head = writer.transact(|draft| first_records(draft, first, &text, record))?;
     writer.finish(&head)?;
     writer.store.checkpoint()?;
@@ -79,11 +83,19 @@ fn empty_head(genesis: &Genesis) -> Head {
     }
 }
 
-fn first_records(draft: &mut Draft<'_>, first: &FirstRecords, text: &str, record: Hash32) -> Result<(), RecorderError> {
+fn first_records(
+    draft: &mut Draft<'_>,
+    first: &FirstRecords,
+    text: &str,
+    record: Hash32,
+) -> Result<(), RecorderError> {
     let now = first.genesis.created_at;
     let line = draft.line_at(now, 0, None, Event::Genesis { record })?;
     let signers = first.genesis.signer.allowed_signers_line().into_bytes();
-    let files = Files::from([("allowed_signers", signers), ("genesis.json", text.as_bytes().to_vec())]);
+    let files = Files::from([
+        ("allowed_signers", signers),
+        ("genesis.json", text.as_bytes().to_vec()),
+    ]);
     let new = NewCommit {
         subject: Subject::Genesis,
         record,
@@ -97,6 +109,11 @@ fn first_records(draft: &mut Draft<'_>, first: &FirstRecords, text: &str, record
     draft.commit(CommitKind::Genesis, new)?;
     let (hash, canonical) = &first.kernel;
     let (auth, name) = &first.auth_key;
-    draft.tx.put_auth_key(&AuthKeyRow { hash: *auth, name: name.clone(), added_at: now, revoked_at: None })?;
+    draft.tx.put_auth_key(&AuthKeyRow {
+        hash: *auth,
+        name: name.clone(),
+        added_at: now,
+        revoked_at: None,
+    })?;
     kernel::put(draft, (*hash, canonical), first.salt.clone(), now)
 }

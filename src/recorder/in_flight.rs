@@ -6,9 +6,9 @@
 //!   ------------------------------------    a free place, which a later prompt takes
 //! ```
 //!
-//! A prompt is in flight when a locked file names it. Nothing is made or deleted for a prompt: it takes a
-//! place in its recorder's file before its transaction commits, and gives it back. Files are made and
-//! removed under the writer's lock, and the lock of a file ends with its process.
+//! A prompt is in flight when a locked file names it. Nothing is made or deleted for a prompt: it
+//! takes a place in its recorder's file before its transaction commits, and gives it back. Files
+//! are made and removed under the writer's lock, and the lock of a file ends with its process.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -34,7 +34,10 @@ pub struct Prompts {
 impl Prompts {
     /// Makes nothing yet: the file comes with the first prompt.
     pub fn new(folder: PathBuf) -> Self {
-        Prompts { folder, own: Arc::default() }
+        Prompts {
+            folder,
+            own: Arc::default(),
+        }
     }
 
     /// Takes a place for an exchange that is about to be recorded; only under the writer's lock.
@@ -45,9 +48,14 @@ impl Prompts {
             *own = Some(Places::make(&self.folder).map_err(failed(&self.folder))?);
         }
         // Just made, if it was not there.
-        let Some(places) = own.as_mut() else { return Err(RecorderError::Stopped) };
+        let Some(places) = own.as_mut() else {
+            return Err(RecorderError::Stopped);
+        };
         let place = places.take(exchange).map_err(failed(&places.path))?;
-        Ok(InFlight { own: self.own.clone(), place })
+        Ok(InFlight {
+            own: self.own.clone(),
+            place,
+        })
     }
 
     /// The exchanges whose answer a living process waits for.
@@ -85,7 +93,12 @@ pub struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        if let Some(places) = self.own.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(places) = self
+            .own
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+        {
             places.give_back(self.place);
         }
     }
@@ -108,7 +121,12 @@ impl Places {
         let file = open_private(&path)?;
         // It can be held by one who looks, for a moment.
         file.lock()?;
-        Ok(Places { path, file, free: Vec::new(), count: 0 })
+        Ok(Places {
+            path,
+            file,
+            free: Vec::new(),
+            count: 0,
+        })
     }
 
     fn take(&mut self, exchange: Uuid) -> io::Result<u64> {
@@ -120,7 +138,8 @@ impl Places {
         Ok(place)
     }
 
-    /// Where even this can't be written, the place is not used again, and is taken until the process ends.
+    /// Where even this can't be written, the place is not used again, and is taken until the
+    /// process ends.
     fn give_back(&mut self, place: u64) {
         if self.write(place, &"-".repeat(PLACE - 1)).is_ok() {
             self.free.push(place);
@@ -141,7 +160,10 @@ impl Drop for Places {
 }
 
 fn named(place: &[u8]) -> Option<Uuid> {
-    std::str::from_utf8(place.strip_suffix(b"\n")?).ok()?.parse().ok()
+    std::str::from_utf8(place.strip_suffix(b"\n")?)
+        .ok()?
+        .parse()
+        .ok()
 }
 
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -168,7 +190,10 @@ fn open_held(path: &Path) -> io::Result<Option<File>> {
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> RecorderError {
-    move |e| RecorderError::Lock { path: path.to_owned(), reason: e.to_string() }
+    move |e| RecorderError::Lock {
+        path: path.to_owned(),
+        reason: e.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -182,24 +207,36 @@ mod tests {
     #[test]
     fn a_prompt_in_flight_is_seen_until_it_is_dropped() {
         let home = tempfile::tempdir().unwrap();
-        let (own, other) = (Prompts::new(home.path().join("a")), Prompts::new(home.path().join("a")));
+        let (own, other) = (
+            Prompts::new(home.path().join("a")),
+            Prompts::new(home.path().join("a")),
+        );
         assert!(other.waited_for().unwrap().is_empty());
         let (one, two) = (own.begin(id(1)).unwrap(), own.begin(id(2)).unwrap());
         let theirs = other.begin(id(3)).unwrap();
         for looks in [&own, &other] {
-            assert_eq!(looks.waited_for().unwrap(), BTreeSet::from([id(1), id(2), id(3)]));
+            assert_eq!(
+                looks.waited_for().unwrap(),
+                BTreeSet::from([id(1), id(2), id(3)])
+            );
         }
         drop(one);
         assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(2), id(3)]));
         // The place is taken again: the file does not grow with the prompts that were.
         let four = own.begin(id(4)).unwrap();
-        assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(2), id(3), id(4)]));
+        assert_eq!(
+            other.waited_for().unwrap(),
+            BTreeSet::from([id(2), id(3), id(4)])
+        );
         let length = |path: &PathBuf| fs::metadata(path).unwrap().len();
         let lengths: BTreeSet<u64> = files(&own.folder).unwrap().iter().map(length).collect();
         assert_eq!(lengths, BTreeSet::from([PLACE as u64, 2 * PLACE as u64]));
         // What outlives its recorder is still waited for.
         drop(own);
-        assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(2), id(3), id(4)]));
+        assert_eq!(
+            other.waited_for().unwrap(),
+            BTreeSet::from([id(2), id(3), id(4)])
+        );
         drop((two, four));
         assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(3)]));
         assert_eq!(files(&other.folder).unwrap().len(), 1);
@@ -229,7 +266,13 @@ mod tests {
     fn a_place_names_one_exchange_or_none() {
         let text = format!("{}\n", id(7));
         assert_eq!(named(text.as_bytes()), Some(id(7)));
-        for wrong in ["", "\n", text.trim_end(), &text[1..], &format!("{}\n", "-".repeat(PLACE - 1))] {
+        for wrong in [
+            "",
+            "\n",
+            text.trim_end(),
+            &text[1..],
+            &format!("{}\n", "-".repeat(PLACE - 1)),
+        ] {
             assert_eq!(named(wrong.as_bytes()), None, "{wrong:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! An answered prompt in log and ledger: the `response` line and the interaction's commit (format, sections 4 to 7).
+//! An answered prompt in log and ledger: the `response` line and the interaction's commit (format,
+//! sections 4 to 7).
 
 use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
 use crate::record::documents::{Format, Record};
@@ -38,8 +39,19 @@ pub(super) fn interaction(
         validator: judged.judgement.flags(),
     };
     let (bytes, record) = document("record.json", &record)?;
-    let event = Event::Response { hash: response_hash, seq: row.seq, model: row.model.clone(), chain, record };
-    let line = draft.line_at(update.answered_at, session.anchor.block.height, Some(session.id), event)?;
+    let event = Event::Response {
+        hash: response_hash,
+        seq: row.seq,
+        model: row.model.clone(),
+        chain,
+        record,
+    };
+    let line = draft.line_at(
+        update.answered_at,
+        session.anchor.block.height,
+        Some(session.id),
+        event,
+    )?;
     let files = Files::from([
         ("chain_entry", hash_file(chain)),
         ("prompt_hash", hash_file(row.prompt_commitment)),
@@ -48,9 +60,15 @@ pub(super) fn interaction(
         ("session", hash_file(session.id)),
     ]);
     let reference = branch_ref(&session.branch);
-    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen { session: session.id })?;
+    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen {
+        session: session.id,
+    })?;
     let new = NewCommit {
-        subject: Subject::Interaction { session: session.id, seq: row.seq, chain },
+        subject: Subject::Interaction {
+            session: session.id,
+            seq: row.seq,
+            chain,
+        },
         record,
         line,
         files: &files,

@@ -1,9 +1,10 @@
 //! Restoring a lost log or ledger from the database, where nothing contradicts it.
 //!
-//! The database holds every line, every commit with its signature and every file of one, so nothing here
-//! asks the signing key; the `recover` line is signed by the next writer. First everything is looked at: the database must hold together, and what is left
-//! of log and ledger must be a beginning or a part of what it says. Only then something is written, in the
-//! order of a normal batch: objects, refs, lines, the mark; and at last a `recover` line says how much it was.
+//! The database holds every line, every commit with its signature and every file of one, so nothing
+//! here asks the signing key; the `recover` line is signed by the next writer. First everything is
+//! looked at: the database must hold together, and what is left of log and ledger must be a
+//! beginning or a part of what it says. Only then something is written, in the order of a normal
+//! batch: objects, refs, lines, the mark; and at last a `recover` line says how much it was.
 //!
 //! | found | done |
 //! |---|---|
@@ -67,7 +68,8 @@ pub struct Lost {
     pub commits: u64,
     /// Refs that are missing, torn or behind.
     pub refs: Vec<String>,
-    /// What is renamed, since nothing is deleted: files as they are before, after a rebuild their new names.
+    /// What is renamed, since nothing is deleted: files as they are before, after a rebuild their
+    /// new names.
     pub aside: Vec<PathBuf>,
 }
 
@@ -79,7 +81,9 @@ impl Lost {
 
     /// How much it is, as a `recover` line counts: lines or commits, whichever is more.
     pub fn count(&self) -> u64 {
-        let lines = self.lines.map_or(0, |(from, to)| to.saturating_sub(from).saturating_add(1));
+        let lines = self
+            .lines
+            .map_or(0, |(from, to)| to.saturating_sub(from).saturating_add(1));
         let refs = u64::try_from(self.refs.len()).unwrap_or(u64::MAX);
         lines.max(self.commits).max(refs)
     }
@@ -114,16 +118,34 @@ impl<'a> Home<'a> {
         let store = Sqlite::open(&paths.database())?;
         let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
         let head = store.head()?;
-        Ok(Home { paths, store, head, _lock: lock })
+        Ok(Home {
+            paths,
+            store,
+            head,
+            _lock: lock,
+        })
     }
 
-    /// Whether the tree head beside the log is not the database's; refuses when it is of another history.
+    /// Whether the tree head beside the log is not the database's; refuses when it is of another
+    /// history.
     fn lost_checkpoint(&self) -> Result<bool, RecorderError> {
         match apply::checkpoint_is_newest(&self.head, self.paths) {
             Ok(is_newest) => Ok(!is_newest && self.head.checkpoint.is_some()),
-            Err(RecorderError::Disagree { place, expected, actual, .. }) => {
+            Err(RecorderError::Disagree {
+                place,
+                expected,
+                actual,
+                ..
+            }) => {
                 let next = database_is_older();
-                Err(Difference { place, database: expected, holder: CHECKPOINT, found: actual, next }.into())
+                Err(Difference {
+                    place,
+                    database: expected,
+                    holder: CHECKPOINT,
+                    found: actual,
+                    next,
+                }
+                .into())
             }
             Err(e) => Err(e),
         }
@@ -139,11 +161,15 @@ impl<'a> Home<'a> {
 
 /// What of log and ledger is lost and [`rebuild`] would restore; changes neither.
 ///
-/// Holds the writer's lock while it looks. The error is [`RecorderError::Differ`] where the sources contradict.
+/// Holds the writer's lock while it looks. The error is [`RecorderError::Differ`] where the sources
+/// contradict.
 pub fn look(paths: &Paths) -> Result<Lost, RecorderError> {
     let home = Home::open(paths)?;
     let (log, ledger) = home.look()?;
-    let mut lost = Lost { checkpoint: home.lost_checkpoint()?, ..Lost::default() };
+    let mut lost = Lost {
+        checkpoint: home.lost_checkpoint()?,
+        ..Lost::default()
+    };
     log.count(&home.head, &home.paths.log(), &mut lost);
     ledger.count(&home.paths.ledger(), &mut lost);
     Ok(lost)
@@ -151,12 +177,16 @@ pub fn look(paths: &Paths) -> Result<Lost, RecorderError> {
 
 /// Restores what is lost of log and ledger, and logs `recover` when anything was missing.
 ///
-/// `now` is the time of that line. Durable on return. The error is [`RecorderError::Differ`] where the sources
-/// contradict; then nothing was written. A rebuild that was interrupted is finished by the next one.
+/// `now` is the time of that line. Durable on return. The error is [`RecorderError::Differ`] where
+/// the sources contradict; then nothing was written. A rebuild that was interrupted is finished by
+/// the next one.
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
     let mut home = Home::open(paths)?;
     let (log, ledger) = home.look()?;
-    let mut lost = Lost { checkpoint: home.lost_checkpoint()?, ..Lost::default() };
+    let mut lost = Lost {
+        checkpoint: home.lost_checkpoint()?,
+        ..Lost::default()
+    };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
     log.restore(&home.store, &home.head, &paths.log(), &mut lost)?;
     if lost.checkpoint {
@@ -166,9 +196,24 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
     if home.head.applied != applied {
         home.store.mark_applied(&applied)?;
     }
-    let recover = if lost.count() > 0 { Some(home.say_recovered(now, lost.count())?) } else { None };
-    let Head { lines, commits, hash, .. } = home.head;
-    Ok(Rebuilt { lost, recover, lines, commits, head: hash })
+    let recover = if lost.count() > 0 {
+        Some(home.say_recovered(now, lost.count())?)
+    } else {
+        None
+    };
+    let Head {
+        lines,
+        commits,
+        hash,
+        ..
+    } = home.head;
+    Ok(Rebuilt {
+        lost,
+        recover,
+        lines,
+        commits,
+        head: hash,
+    })
 }
 
 impl Home<'_> {
@@ -176,18 +221,33 @@ impl Home<'_> {
     fn say_recovered(&mut self, now: Seconds, count: u64) -> Result<u64, RecorderError> {
         let before = self.store.head()?;
         let mut head = before.clone();
-        let mut frontier = Frontier::from_bytes(&head.frontier)
-            .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
+        let mut frontier =
+            Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
+                what: "head.frontier",
+                reason: e.to_string(),
+            })?;
         // A clock that is behind stops new records, and must not stop the mending of old ones.
         let time = head.time.max(now);
-        let line = Line::new(head.hash, head.height, time, None, Event::Recover { applied: count });
+        let line = Line::new(
+            head.hash,
+            head.height,
+            time,
+            None,
+            Event::Recover { applied: count },
+        );
         self.store.transact(&mut |tx| {
             draft::append(tx, &mut head, &mut frontier, &line, &line.text())?;
             head.frontier = frontier.to_bytes();
             tx.move_head(&before, &head)
         })?;
         let watch = unwatched();
-        apply::apply(&self.store, &head, (self.paths, &watch), apply::From::Anywhere)?.sync(&watch)?;
+        apply::apply(
+            &self.store,
+            &head,
+            (self.paths, &watch),
+            apply::From::Anywhere,
+        )?
+        .sync(&watch)?;
         self.store.mark_applied(&apply::all_applied(&head))?;
         self.head = self.store.head()?;
         Ok(self.head.lines)
@@ -197,7 +257,10 @@ impl Home<'_> {
 /// Renames what can't be used, so that it is kept. Durable with the folder's next sync.
 fn set_aside(path: &Path) -> Result<PathBuf, RecorderError> {
     let to = aside_of(path);
-    let failed = |e: std::io::Error| RecorderError::Unapplied { what: "setting aside", reason: e.to_string() };
+    let failed = |e: std::io::Error| RecorderError::Unapplied {
+        what: "setting aside",
+        reason: e.to_string(),
+    };
     std::fs::rename(path, &to).map_err(failed)?;
     Ok(to)
 }

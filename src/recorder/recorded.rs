@@ -1,6 +1,7 @@
 //! What the writer adds to a prompt or a reply by recording it.
 //!
-//! What somebody brought is only looked at while it is recorded, so that a batch can be filled a second time.
+//! What somebody brought is only looked at while it is recorded, so that a batch can be filled a
+//! second time.
 
 use crate::store::SessionRow;
 

@@ -83,5 +83,9 @@ pub fn unwatched() -> Watch {
 
 /// Asks the watch.
 pub(super) fn pass(watch: &Watch, step: Step) -> Result<(), RecorderError> {
-    if watch(step) { Ok(()) } else { Err(RecorderError::Fault { step: step.name() }) }
+    if watch(step) {
+        Ok(())
+    } else {
+        Err(RecorderError::Fault { step: step.name() })
+    }
 }

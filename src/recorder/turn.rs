@@ -49,7 +49,8 @@ pub struct Prompt {
     pub authority_state: AuthorityState,
     /// Fresh randomness.
     pub salt: Salt,
-    /// Fresh randomness for the actuation intents of prompt and reply: twice `actuation::MAX_ACTS` are enough.
+    /// Fresh randomness for the actuation intents of prompt and reply: twice `actuation::MAX_ACTS`
+    /// are enough.
     pub action_salts: Vec<Salt>,
     /// The session's numbers for secrets, as the text was redacted with them.
     pub numbers: Placeholders,
@@ -118,7 +119,11 @@ pub(super) struct Ending<'a> {
 impl<'a> Ending<'a> {
     /// The model's fault, or nobody waits any more.
     pub fn failed(reason: &'a str) -> Self {
-        Ending { outcome: Outcome::Failed, reason, judgement: None }
+        Ending {
+            outcome: Outcome::Failed,
+            reason,
+            judgement: None,
+        }
     }
 }
 
@@ -244,11 +249,18 @@ pub struct Reply {
 impl Reply {
     /// Only a model makes one.
     pub(crate) fn new(text: String, usage: Usage) -> Self {
-        // A count that canonical JSON can't hold is nonsense of the provider's, and must not cost the answer.
+        // A count that canonical JSON can't hold is nonsense of the provider's, and must not cost
+        // the answer.
         let sane = |count: Option<u64>| count.filter(|n| *n <= MAX_TOKENS);
-        let usage =
-            Usage { prompt_tokens: sane(usage.prompt_tokens), completion_tokens: sane(usage.completion_tokens) };
-        Reply { text, usage, cost: None }
+        let usage = Usage {
+            prompt_tokens: sane(usage.prompt_tokens),
+            completion_tokens: sane(usage.completion_tokens),
+        };
+        Reply {
+            text,
+            usage,
+            cost: None,
+        }
     }
 
     /// With what it cost.
@@ -259,10 +271,23 @@ impl Reply {
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
         let shape = prompt.params.expect.as_deref().map(Shape::recorded);
-        let judgement = judge(kernel, &prompt.bundle.shown(), &prompt.text, shape.as_ref(), &self.text);
+        let judgement = judge(
+            kernel,
+            &prompt.bundle.shown(),
+            &prompt.text,
+            shape.as_ref(),
+            &self.text,
+        );
         let mut numbers = prompt.numbers.clone();
         let stored = redact_with(&self.text, &mut numbers);
-        Judged { text: self.text, stored, numbers, usage: self.usage, cost: self.cost, judgement }
+        Judged {
+            text: self.text,
+            stored,
+            numbers,
+            usage: self.usage,
+            cost: self.cost,
+            judgement,
+        }
     }
 }
 
@@ -319,7 +344,8 @@ pub struct RecordedAnswer {
     pub usage: Usage,
     /// By the price table, if it names the model and the model told its tokens.
     pub cost: Option<Cost>,
-    /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it came).
+    /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it
+    /// came).
     pub redacted: Vec<String>,
 }
 

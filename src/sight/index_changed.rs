@@ -1,4 +1,5 @@
-//! `index_changed`: whether anything of this home changed behind gently's back since it last wrote. It only looks.
+//! `index_changed`: whether anything of this home changed behind gently's back since it last wrote.
+//! It only looks.
 //!
 //! | value | |
 //! |---|---|
@@ -8,7 +9,8 @@
 //! | `config`, `keys` | whether `gently.toml` and the files of `keys/` are what they were |
 //! | `noted_at` | when those files were last looked at: at the end of the newest turn, or when gently changed them itself |
 //!
-//! Each is `same` or `changed`. Rows and older lines are not read here: `gently audit verify` does that.
+//! Each is `same` or `changed`. Rows and older lines are not read here: `gently audit verify` does
+//! that.
 
 use std::sync::Arc;
 
@@ -69,7 +71,10 @@ impl Tool for IndexChanged {
     fn observe(&self, now: Seconds) -> SightEntry {
         let mut looked = Looked::default();
         let compared = (self.compare)().ok();
-        let mut part = |name: &str, of: fn(&Compared) -> Part| match compared.as_ref().map_or(Part::Unknown, of) {
+        let mut part = |name: &str, of: fn(&Compared) -> Part| match compared
+            .as_ref()
+            .map_or(Part::Unknown, of)
+        {
             Part::Same => looked.text(name, "same"),
             Part::Changed => looked.text(name, "changed"),
             Part::Unknown => looked.unknowns.push(name.to_owned()),
@@ -102,11 +107,34 @@ mod tests {
             keys: Part::Unknown,
             noted_at: None,
         };
-        let entry = IndexChanged { compare: Arc::new(move || Ok(compared)) }.observe(Seconds::ZERO);
-        let SightEntry::Seen { values, unknowns, .. } = entry else { panic!("{entry:?}") };
-        assert_eq!((values["log"].to_string(), values["ledger"].to_string()), ("same".into(), "changed".into()));
-        assert_eq!(unknowns, ["config", "keys", "database_rows", "older_lines_and_commits"]);
-        let entry = IndexChanged { compare: Arc::new(|| Err("locked".into())) }.observe(Seconds::ZERO);
-        assert!(matches!(entry, SightEntry::Unavailable { reason: NoSight::ToolError, .. }));
+        let entry = IndexChanged {
+            compare: Arc::new(move || Ok(compared)),
+        }
+        .observe(Seconds::ZERO);
+        let SightEntry::Seen {
+            values, unknowns, ..
+        } = entry
+        else {
+            panic!("{entry:?}")
+        };
+        assert_eq!(
+            (values["log"].to_string(), values["ledger"].to_string()),
+            ("same".into(), "changed".into())
+        );
+        assert_eq!(
+            unknowns,
+            ["config", "keys", "database_rows", "older_lines_and_commits"]
+        );
+        let entry = IndexChanged {
+            compare: Arc::new(|| Err("locked".into())),
+        }
+        .observe(Seconds::ZERO);
+        assert!(matches!(
+            entry,
+            SightEntry::Unavailable {
+                reason: NoSight::ToolError,
+                ..
+            }
+        ));
     }
 }

@@ -66,7 +66,9 @@ impl Tool for IndexStatus {
     fn observe(&self, now: Seconds) -> SightEntry {
         let mut looked = Looked::default();
         let counted = (self.count)().ok();
-        let mut row = |name: &str, value: fn(&Counted) -> u64| looked.count(name, counted.as_ref().map(value));
+        let mut row = |name: &str, value: fn(&Counted) -> u64| {
+            looked.count(name, counted.as_ref().map(value))
+        };
         row("sessions", |c| c.sessions);
         row("sessions_open", |c| c.sessions_open);
         row("exchanges", |c| c.exchanges);
@@ -86,7 +88,10 @@ impl Tool for IndexStatus {
 }
 
 fn file_bytes(path: &Path) -> Option<u64> {
-    path.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len())
+    path.symlink_metadata()
+        .ok()
+        .filter(|file| file.is_file())
+        .map(|file| file.len())
 }
 
 /// The database with its write-ahead log, which holds the newest rows.
@@ -107,7 +112,9 @@ fn folder_bytes(path: &Path) -> Option<u64> {
                 return None;
             }
             // A file that is gone by now was a temporary one.
-            let Ok(found) = entry.metadata() else { continue };
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
             if found.is_dir() {
                 folders.push(entry.path());
             } else {
@@ -150,18 +157,35 @@ mod tests {
     fn counts_and_sizes() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("ledger/objects/pack")).unwrap();
-        for (name, length) in [("db", 10), ("db-wal", 5), ("log", 7), ("ledger/HEAD", 3), ("ledger/objects/pack/a", 40)]
-        {
+        for (name, length) in [
+            ("db", 10),
+            ("db-wal", 5),
+            ("log", 7),
+            ("ledger/HEAD", 3),
+            ("ledger/objects/pack/a", 40),
+        ] {
             std::fs::write(root.path().join(name), vec![b'x'; length]).unwrap();
         }
         let entry = tool(root.path(), Ok(counted())).observe(Seconds::ZERO);
-        let SightEntry::Seen { values, unknowns, .. } = entry else { panic!("{entry:?}") };
-        for (name, count) in
-            [("database_bytes", 15), ("ledger_bytes", 43), ("log_bytes", 7), ("exchanges", 3), ("ledger_commits", 7)]
-        {
+        let SightEntry::Seen {
+            values, unknowns, ..
+        } = entry
+        else {
+            panic!("{entry:?}")
+        };
+        for (name, count) in [
+            ("database_bytes", 15),
+            ("ledger_bytes", 43),
+            ("log_bytes", 7),
+            ("exchanges", 3),
+            ("ledger_commits", 7),
+        ] {
             assert_eq!(values[name], Reading::Count(count), "{name}");
         }
-        assert_eq!(values["last_record_at"], Reading::Text("2026-01-08T00:00:00Z".into()));
+        assert_eq!(
+            values["last_record_at"],
+            Reading::Text("2026-01-08T00:00:00Z".into())
+        );
         assert!(unknowns.is_empty());
     }
 
@@ -170,10 +194,21 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("log"), "12").unwrap();
         let entry = tool(root.path(), Err("locked".into())).observe(Seconds::ZERO);
-        let SightEntry::Seen { values, unknowns, .. } = entry else { panic!("{entry:?}") };
+        let SightEntry::Seen {
+            values, unknowns, ..
+        } = entry
+        else {
+            panic!("{entry:?}")
+        };
         assert_eq!((values.len(), unknowns.len()), (1, 10));
         std::fs::remove_file(root.path().join("log")).unwrap();
         let entry = tool(root.path(), Err("locked".into())).observe(Seconds::ZERO);
-        assert!(matches!(entry, SightEntry::Unavailable { reason: NoSight::ToolError, .. }));
+        assert!(matches!(
+            entry,
+            SightEntry::Unavailable {
+                reason: NoSight::ToolError,
+                ..
+            }
+        ));
     }
 }

@@ -15,9 +15,9 @@ use crate::record::time::Seconds;
 
 /// One read-only tool.
 ///
-/// Contract: it changes nothing, needs no network, and gives values or a reason; what it can't tell it
-/// names as unknown. A value is a number, or a short text that no stranger chose freely. It may block;
-/// [`observe_all`] bounds it.
+/// Contract: it changes nothing, needs no network, and gives values or a reason; what it can't tell
+/// it names as unknown. A value is a number, or a short text that no stranger chose freely. It may
+/// block; [`observe_all`] bounds it.
 pub trait Tool: Send + Sync {
     /// The name in kernel and bundle: `sys_health`.
     fn name(&self) -> &'static str;
@@ -32,12 +32,16 @@ pub const DEADLINE: Duration = Duration::from_secs(2);
 /// Looks with every tool that is allowed, all at the same time, and says of all others why not.
 ///
 /// `allowed` comes from the kernel's tier. A tool that is not allowed is not run.
-pub fn observe_all(tools: &[Arc<dyn Tool>], allowed: &[String], now: Seconds) -> BTreeMap<String, SightEntry> {
+pub fn observe_all(
+    tools: &[Arc<dyn Tool>],
+    allowed: &[String],
+    now: Seconds,
+) -> BTreeMap<String, SightEntry> {
     observe_within(tools, allowed, now, DEADLINE)
 }
 
-/// Runs each tool on a thread of its own, so that a hanging mount can't hold up the answer; a tool that
-/// panics or is late is a tool error, and its thread is left to end by itself.
+/// Runs each tool on a thread of its own, so that a hanging mount can't hold up the answer; a tool
+/// that panics or is late is a tool error, and its thread is left to end by itself.
 fn observe_within(
     tools: &[Arc<dyn Tool>],
     allowed: &[String],
@@ -45,8 +49,10 @@ fn observe_within(
     deadline: Duration,
 ) -> BTreeMap<String, SightEntry> {
     let until = Instant::now() + deadline;
-    let mut sight: BTreeMap<String, SightEntry> =
-        allowed.iter().map(|name| (name.clone(), nothing(NoSight::NotInstalled, name))).collect();
+    let mut sight: BTreeMap<String, SightEntry> = allowed
+        .iter()
+        .map(|name| (name.clone(), nothing(NoSight::NotInstalled, name)))
+        .collect();
     let (send, receive) = mpsc::channel();
     let mut looking = 0_usize;
     for tool in tools {
@@ -62,7 +68,11 @@ fn observe_within(
     drop(send);
     for _ in 0..looking {
         // Late, or every tool that is still to come has panicked.
-        let Ok((name, entry)) = receive.recv_timeout(until.saturating_duration_since(Instant::now())) else { break };
+        let Ok((name, entry)) =
+            receive.recv_timeout(until.saturating_duration_since(Instant::now()))
+        else {
+            break;
+        };
         sight.insert(name, entry);
     }
     sight
@@ -71,16 +81,21 @@ fn observe_within(
 /// Starts one tool; false when the system gives no thread.
 fn look(tool: &Arc<dyn Tool>, now: Seconds, send: mpsc::Sender<(String, SightEntry)>) -> bool {
     let runner = Arc::clone(tool);
-    let spawned = std::thread::Builder::new().name(format!("sight-{}", tool.name())).spawn(move || {
-        let entry = runner.observe(now);
-        // The receiver is gone only when the deadline has passed: the answer is then of no use.
-        let _ = send.send((runner.name().to_owned(), entry));
-    });
+    let spawned = std::thread::Builder::new()
+        .name(format!("sight-{}", tool.name()))
+        .spawn(move || {
+            let entry = runner.observe(now);
+            // The receiver is gone only when the deadline has passed: the answer is then of no use.
+            let _ = send.send((runner.name().to_owned(), entry));
+        });
     spawned.is_ok()
 }
 
 fn nothing(reason: NoSight, unknown: &str) -> SightEntry {
-    SightEntry::Unavailable { reason, unknowns: vec![unknown.to_owned()] }
+    SightEntry::Unavailable {
+        reason,
+        unknowns: vec![unknown.to_owned()],
+    }
 }
 
 /// What a tool has found so far: values, and the names of what it could not tell.
@@ -110,9 +125,17 @@ impl Looked {
     fn entry(self, now: Seconds) -> SightEntry {
         let Looked { values, unknowns } = self;
         if values.is_empty() {
-            return SightEntry::Unavailable { reason: NoSight::ToolError, unknowns };
+            return SightEntry::Unavailable {
+                reason: NoSight::ToolError,
+                unknowns,
+            };
         }
-        SightEntry::Seen { observed_at: Moment(now), freshness_s: 0, values, unknowns }
+        SightEntry::Seen {
+            observed_at: Moment(now),
+            freshness_s: 0,
+            values,
+            unknowns,
+        }
     }
 }
 
@@ -127,7 +150,12 @@ mod tests {
         }
         fn observe(&self, now: Seconds) -> SightEntry {
             let values = BTreeMap::from([("n".to_owned(), Reading::Count(1))]);
-            SightEntry::Seen { observed_at: Moment(now), freshness_s: 0, values, unknowns: vec![] }
+            SightEntry::Seen {
+                observed_at: Moment(now),
+                freshness_s: 0,
+                values,
+                unknowns: vec![],
+            }
         }
     }
 

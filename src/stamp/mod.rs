@@ -1,12 +1,14 @@
-//! *Not after*: tree heads handed to OpenTimestamps calendars, and what became of them (format, section 8).
+//! *Not after*: tree heads handed to OpenTimestamps calendars, and what became of them (format,
+//! section 8).
 //!
-//! What is stamped is the file `checkpoint` of a commit of `main`, byte for byte, so that the stock client needs nothing
-//! else; what comes back is a note on that commit in `refs/notes/ots`. A head is *unstamped* (no note), *pending* (calendars have promised) or *complete* (a Bitcoin
-//! block attests it, and its header was at hand and confirmed it). Nothing else is ever written: an answer that is
-//! slow, rubbish, another's, or contradicted by a header changes nothing.
+//! What is stamped is the file `checkpoint` of a commit of `main`, byte for byte, so that the stock
+//! client needs nothing else; what comes back is a note on that commit in `refs/notes/ots`. A head
+//! is *unstamped* (no note), *pending* (calendars have promised) or *complete* (a Bitcoin block
+//! attests it, and its header was at hand and confirmed it). Nothing else is ever written: an
+//! answer that is slow, rubbish, another's, or contradicted by a header changes nothing.
 //!
-//! All that is sent to a calendar are 32 bytes: the hash of a tree head, or the Merkle root over several, or what a
-//! calendar itself made of one.
+//! All that is sent to a calendar are 32 bytes: the hash of a tree head, or the Merkle root over
+//! several, or what a calendar itself made of one.
 
 mod heads;
 mod hitches;
@@ -35,7 +37,8 @@ pub use upgrading::{Completed, Upgrading};
 pub const AT_CLOSE: Duration = Duration::from_secs(2);
 /// What `gently audit stamp` and `gently audit upgrade` may take.
 pub const AT_LEISURE: Duration = Duration::from_secs(20);
-/// How many of the newest heads a close looks at for pending proofs; `gently audit upgrade` looks at all.
+/// How many of the newest heads a close looks at for pending proofs; `gently audit upgrade` looks
+/// at all.
 const NEWEST: usize = 256;
 
 /// Why nothing could be stamped or completed.
@@ -92,18 +95,26 @@ pub struct AtClose {
 }
 
 impl Stamper<'_> {
-    /// Stamps what is unstamped and completes what is pending, within [`AT_CLOSE`]; none when nobody is to be asked.
+    /// Stamps what is unstamped and completes what is pending, within [`AT_CLOSE`]; none when
+    /// nobody is to be asked.
     ///
     /// Needs no answer: what was not done is done at the next close, or by hand.
     pub async fn at_close(&self) -> Option<AtClose> {
         if self.calendars.is_empty() {
             return None;
         }
-        let (stamping, upgrading) = join(self.stamp(AT_CLOSE), self.upgrade(AT_CLOSE, Some(NEWEST))).await;
-        Some(AtClose { stamping, upgrading })
+        let (stamping, upgrading) =
+            join(self.stamp(AT_CLOSE), self.upgrade(AT_CLOSE, Some(NEWEST))).await;
+        Some(AtClose {
+            stamping,
+            upgrading,
+        })
     }
 
     fn configured(&self) -> Vec<String> {
-        self.calendars.iter().map(|calendar| calendar.name().to_owned()).collect()
+        self.calendars
+            .iter()
+            .map(|calendar| calendar.name().to_owned())
+            .collect()
     }
 }

@@ -32,7 +32,10 @@ pub struct Stamping {
 impl Stamping {
     /// Calendars that accepted.
     pub fn accepted(&self) -> impl Iterator<Item = &str> {
-        self.answers.iter().filter(|(_, fault)| fault.is_none()).map(|(name, _)| name.as_str())
+        self.answers
+            .iter()
+            .filter(|(_, fault)| fault.is_none())
+            .map(|(name, _)| name.as_str())
     }
 
     /// Why the others did not.
@@ -42,23 +45,42 @@ impl Stamping {
 }
 
 impl Stamper<'_> {
-    /// Stamps the heads that have no note, oldest first, at most 256 of them: all calendars are asked at once.
+    /// Stamps the heads that have no note, oldest first, at most 256 of them: all calendars are
+    /// asked at once.
     ///
-    /// A proof is written when `quorum` calendars have accepted within `deadline`; else nothing changes.
+    /// A proof is written when `quorum` calendars have accepted within `deadline`; else nothing
+    /// changes.
     pub async fn stamp(&self, deadline: Duration) -> Result<Stamping, StampError> {
         let known = self.stamped()?;
-        let mut heads: Vec<Head> =
-            known.heads.iter().filter(|head| !known.notes.contains_key(&head.commit)).copied().collect();
+        let mut heads: Vec<Head> = known
+            .heads
+            .iter()
+            .filter(|head| !known.notes.contains_key(&head.commit))
+            .copied()
+            .collect();
         let unstamped = heads.len();
         heads.truncate(AT_ONCE);
-        let mut done = Stamping { left: unstamped, quorum: self.quorum, ..Stamping::default() };
+        let mut done = Stamping {
+            left: unstamped,
+            quorum: self.quorum,
+            ..Stamping::default()
+        };
         let files: Vec<_> = heads.iter().map(|head| head.file).collect();
-        let Some((root, paths)) = together(&files) else { return Ok(done) };
+        let Some((root, paths)) = together(&files) else {
+            return Ok(done);
+        };
         let configured = self.configured();
         let asked = self.calendars.iter().map(|calendar| async {
-            let answer = tokio::time::timeout(deadline, calendar.submit(root.as_bytes(), &configured)).await;
-            let late = || SourceFault::Timeout { at: calendar.name().to_owned(), after: deadline };
-            (calendar.name(), answer.map_err(|_| late()).and_then(|answer| answer))
+            let answer =
+                tokio::time::timeout(deadline, calendar.submit(root.as_bytes(), &configured)).await;
+            let late = || SourceFault::Timeout {
+                at: calendar.name().to_owned(),
+                after: deadline,
+            };
+            (
+                calendar.name(),
+                answer.map_err(|_| late()).and_then(|answer| answer),
+            )
         });
         let mut promises = Tree::default();
         for (name, answer) in join_all(asked).await {
@@ -75,11 +97,18 @@ impl Stamper<'_> {
         }
         let mut notes = BTreeMap::new();
         for (head, path) in heads.iter().zip(paths) {
-            let tree = path.into_iter().rev().fold(promises.clone(), |below, op| Tree {
-                branches: BTreeMap::from([(op, below)]),
-                ..Tree::default()
-            });
-            let proof = Proof { file_hash: FileHash::Sha256, digest: head.file.as_bytes().to_vec(), tree };
+            let tree = path
+                .into_iter()
+                .rev()
+                .fold(promises.clone(), |below, op| Tree {
+                    branches: BTreeMap::from([(op, below)]),
+                    ..Tree::default()
+                });
+            let proof = Proof {
+                file_hash: FileHash::Sha256,
+                digest: head.file.as_bytes().to_vec(),
+                tree,
+            };
             notes.insert(head.commit, proof.print());
         }
         // One that we could not read again is none.

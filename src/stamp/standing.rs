@@ -38,7 +38,9 @@ impl Standing {
                 }
             }
         }
-        let since = oldest.map(|head| Ok::<_, StampError>((head, known.noted_since(&head)?))).transpose()?;
+        let since = oldest
+            .map(|head| Ok::<_, StampError>((head, known.noted_since(&head)?)))
+            .transpose()?;
         standing.oldest = since.and_then(|(head, since)| Some((head, since?)));
         Ok(standing)
     }

@@ -42,7 +42,8 @@ pub struct Upgrading {
     pub late: Vec<Head>,
     /// Calendars that did not answer, each once.
     pub unreached: Vec<SourceFault>,
-    /// Lines for the person: answers that were refused, notes that are no proofs, headers that are missing.
+    /// Lines for the person: answers that were refused, notes that are no proofs, headers that are
+    /// missing.
     pub words: Vec<String>,
 }
 
@@ -73,17 +74,27 @@ enum Word {
 }
 
 impl Stamper<'_> {
-    /// Asks for what is pending among the newest heads (all without a number), and writes what a block confirms.
+    /// Asks for what is pending among the newest heads (all without a number), and writes what a
+    /// block confirms.
     ///
-    /// A calendar's answer is written only when the header of the block that it names is at hand and its Merkle root
-    /// is what the proof ends in.
-    pub async fn upgrade(&self, deadline: Duration, newest: Option<usize>) -> Result<Upgrading, StampError> {
-        let until = Until { at: Instant::now() + deadline, after: deadline };
+    /// A calendar's answer is written only when the header of the block that it names is at hand
+    /// and its Merkle root is what the proof ends in.
+    pub async fn upgrade(
+        &self,
+        deadline: Duration,
+        newest: Option<usize>,
+    ) -> Result<Upgrading, StampError> {
+        let until = Until {
+            at: Instant::now() + deadline,
+            after: deadline,
+        };
         let known = self.stamped()?;
         let mut done = Upgrading::default();
         let mut waiting = waiting(&known, newest, &self.configured(), &mut done)?;
-        let wanted: BTreeSet<Promise> =
-            waiting.iter().flat_map(|one| one.promises.iter().map(|(promise, _)| promise.clone())).collect();
+        let wanted: BTreeSet<Promise> = waiting
+            .iter()
+            .flat_map(|one| one.promises.iter().map(|(promise, _)| promise.clone()))
+            .collect();
         let answers = self.answers(&wanted, until, &mut done).await;
         let mut notes = BTreeMap::new();
         for one in &mut waiting {
@@ -99,16 +110,27 @@ impl Stamper<'_> {
                 }
             }
         }
-        let written = notes.iter().map(|(commit, (bytes, _))| (*commit, bytes.clone())).collect();
+        let written = notes
+            .iter()
+            .map(|(commit, (bytes, _))| (*commit, bytes.clone()))
+            .collect();
         put_notes(self.paths, NOTES_OTS, &written, (self.clock)(), &merged)?;
         let early = known.noted_early((self.clock)())?;
         for Waiting { head, .. } in waiting {
             match notes.get(&head.commit) {
-                Some((_, height)) => done.completed.push(Completed { head, height: *height }),
+                Some((_, height)) => done.completed.push(Completed {
+                    head,
+                    height: *height,
+                }),
                 None => done.pending.push(head),
             }
         }
-        done.late = done.pending.iter().filter(|head| early.contains_key(&head.commit)).copied().collect();
+        done.late = done
+            .pending
+            .iter()
+            .filter(|head| early.contains_key(&head.commit))
+            .copied()
+            .collect();
         Ok(done)
     }
 
@@ -125,7 +147,11 @@ impl Stamper<'_> {
             if Instant::now() >= until.at {
                 break;
             }
-            let some: Vec<&Promise> = some.iter().copied().filter(|(uri, _)| !hitches.is_unreached(uri)).collect();
+            let some: Vec<&Promise> = some
+                .iter()
+                .copied()
+                .filter(|(uri, _)| !hitches.is_unreached(uri))
+                .collect();
             let asked = some.iter().map(|promise| self.answer(promise, until));
             for (promise, answer) in some.iter().zip(join_all(asked).await) {
                 match answer {
@@ -142,15 +168,30 @@ impl Stamper<'_> {
     }
 
     /// What became of one promise; none while it is one.
-    async fn answer(&self, (uri, commitment): &Promise, until: Until) -> Result<Option<(Tree, u32)>, Hitch> {
+    async fn answer(
+        &self,
+        (uri, commitment): &Promise,
+        until: Until,
+    ) -> Result<Option<(Tree, u32)>, Hitch> {
         let calendar = Calendar::new(uri).map_err(Hitch::of)?;
         let answer = tokio::time::timeout_at(until.at, calendar.complete(commitment)).await;
-        let late = |_| Hitch::of(SourceFault::Timeout { at: uri.clone(), after: until.after });
-        let Some(tree) = answer.map_err(late)?.map_err(Hitch::of)? else { return Ok(None) };
-        let leaves = tree.leaves(commitment).map_err(|reason| Hitch::Refused(format!("{uri}: {reason}")))?;
+        let late = |_| {
+            Hitch::of(SourceFault::Timeout {
+                at: uri.clone(),
+                after: until.after,
+            })
+        };
+        let Some(tree) = answer.map_err(late)?.map_err(Hitch::of)? else {
+            return Ok(None);
+        };
+        let leaves = tree
+            .leaves(commitment)
+            .map_err(|reason| Hitch::Refused(format!("{uri}: {reason}")))?;
         let mut lowest = None;
         for leaf in &leaves {
-            let Attestation::Bitcoin { height } = leaf.attestation else { continue };
+            let Attestation::Bitcoin { height } = leaf.attestation else {
+                continue;
+            };
             let none = |_| Hitch::Refused(format!("{uri}: names block {height}, which is none"));
             let named = u32::try_from(*height).map_err(none)?;
             match self.word(named, &leaf.message, until).await {
@@ -178,19 +219,34 @@ impl Stamper<'_> {
         Ok(lowest.map(|height| (tree.clone(), height)))
     }
 
-    /// Whether a message is the Merkle root of the block at a height: of the home's own headers, else of the sources'.
+    /// Whether a message is the Merkle root of the block at a height: of the home's own headers,
+    /// else of the sources'.
     async fn word(&self, height: u32, message: &[u8], until: Until) -> Word {
-        let own = HeadersStore::peek(&self.paths.headers(), self.network, height).ok().flatten();
+        let own = HeadersStore::peek(&self.paths.headers(), self.network, height)
+            .ok()
+            .flatten();
         if let Some(header) = own {
             let confirms = is_root(&header, message);
-            return if confirms { Word::Confirms } else { Word::Contradicts("the headers store".to_owned()) };
+            return if confirms {
+                Word::Confirms
+            } else {
+                Word::Contradicts("the headers store".to_owned())
+            };
         }
         let asked = self.sources.iter().map(|source| async {
-            (source.name(), tokio::time::timeout_at(until.at, source.at(height)).await.ok().and_then(Result::ok))
+            (
+                source.name(),
+                tokio::time::timeout_at(until.at, source.at(height))
+                    .await
+                    .ok()
+                    .and_then(Result::ok),
+            )
         });
         let (mut confirm, mut others) = (0, Vec::new());
         for (name, anchor) in join_all(asked).await {
-            let Some(anchor) = anchor.filter(|anchor| is_sound(anchor, self.network)) else { continue };
+            let Some(anchor) = anchor.filter(|anchor| is_sound(anchor, self.network)) else {
+                continue;
+            };
             match anchor.header {
                 Some(header) if is_root(&header, message) => confirm += 1,
                 Some(_) => others.push(name.to_owned()),
@@ -216,14 +272,26 @@ fn waiting(
 ) -> Result<Vec<Waiting>, StampError> {
     let skipped = newest.map_or(0, |newest| known.heads.len().saturating_sub(newest));
     let mut waiting = Vec::new();
-    for head in known.heads.iter().skip(skipped).filter(|head| known.notes.contains_key(&head.commit)) {
+    for head in known
+        .heads
+        .iter()
+        .skip(skipped)
+        .filter(|head| known.notes.contains_key(&head.commit))
+    {
         let Some(proof) = known.proof(head)? else {
-            done.words.push(format!("the note on commit {} is no proof of its head; it is left as it is", head.commit));
+            done.words.push(format!(
+                "the note on commit {} is no proof of its head; it is left as it is",
+                head.commit
+            ));
             continue;
         };
         if !is_complete(&proof) {
             let promises = promises(&proof, configured);
-            waiting.push(Waiting { head: *head, proof, promises });
+            waiting.push(Waiting {
+                head: *head,
+                proof,
+                promises,
+            });
         }
     }
     Ok(waiting)
@@ -233,9 +301,10 @@ fn waiting(
 fn promises(proof: &Proof, configured: &[String]) -> Vec<(Promise, Vec<Op>)> {
     let leaves = proof.leaves().unwrap_or_default();
     let promise = |leaf: crate::record::ots::Leaf<'_>| match leaf.attestation {
-        Attestation::Pending { uri } if is_known(uri, configured) => {
-            Some(((uri.clone(), leaf.message), leaf.path.into_iter().cloned().collect::<Vec<Op>>()))
-        }
+        Attestation::Pending { uri } if is_known(uri, configured) => Some((
+            (uri.clone(), leaf.message),
+            leaf.path.into_iter().cloned().collect::<Vec<Op>>(),
+        )),
         _ => None,
     };
     leaves.into_iter().filter_map(promise).collect()
@@ -243,11 +312,14 @@ fn promises(proof: &Proof, configured: &[String]) -> Vec<(Promise, Vec<Op>)> {
 
 /// Whether a block is one that a writer takes from a source.
 fn is_sound(anchor: &Anchor, network: Network) -> bool {
-    let dear = anchor.header.is_some_and(|header| !is_cheap(network, header.fields().bits));
+    let dear = anchor
+        .header
+        .is_some_and(|header| !is_cheap(network, header.fields().bits));
     dear && anchor.check(network).is_ok()
 }
 
-/// Whether a message is a header's Merkle root: proofs spell it in the byte order of the header itself.
+/// Whether a message is a header's Merkle root: proofs spell it in the byte order of the header
+/// itself.
 fn is_root(header: &Header, message: &[u8]) -> bool {
     header.as_bytes().get(36..68) == Some(message)
 }

@@ -38,8 +38,8 @@ pub struct Head {
     pub segment_at: Seconds,
     /// Branch of the session started last.
     pub last_branch: Option<String>,
-    /// The signed tree head over all lines, as `audit.checkpoint` holds it; over fewer, or none, only until the next
-    /// writer starts.
+    /// The signed tree head over all lines, as `audit.checkpoint` holds it; over fewer, or none,
+    /// only until the next writer starts.
     pub checkpoint: Option<String>,
     /// What is known to be durable outside the database.
     pub applied: Applied,
@@ -212,7 +212,8 @@ pub struct ExchangeRow {
     pub outcome: Option<OutcomeUpdate>,
 }
 
-/// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content = "none"`).
+/// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content =
+/// "none"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unkept {
     /// Role `user_text`.
@@ -351,7 +352,8 @@ pub struct RowCounts {
     pub exchanges: u64,
     /// Artifacts.
     pub artifacts: u64,
-    /// Entries of the search indexes: turns, and items of continuity; none in a database that has none yet.
+    /// Entries of the search indexes: turns, and items of continuity; none in a database that has
+    /// none yet.
     pub search_entries: Option<u64>,
 }
 

@@ -1,7 +1,9 @@
-//! The files of all commits, read by two threads and handed out in the order in which they are checked.
+//! The files of all commits, read by two threads and handed out in the order in which they are
+//! checked.
 //!
-//! Commits are taken in portions. A second thread reads portions ahead of the check. The checking thread reads too
-//! while the portion that it needs is not there, so neither waits while there is something to read.
+//! Commits are taken in portions. A second thread reads portions ahead of the check. The checking
+//! thread reads too while the portion that it needs is not there, so neither waits while there is
+//! something to read.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::Path;
@@ -40,20 +42,40 @@ pub(super) struct FetchedFiles {
 
 /// Reads one commit's tree and files; of a tree whose segment was checked before, not the segment.
 ///
-/// Of several entries of one name the last is read, which is the one that is checked; of a segment nothing is kept:
-/// its lines were taken before, or belong to no part of `main`.
+/// Of several entries of one name the last is read, which is the one that is checked; of a segment
+/// nothing is kept: its lines were taken before, or belong to no part of `main`.
 fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> FetchedFiles {
-    let skip: &[&str] = if checked.contains(tree) { &["audit.log", "checkpoint"] } else { &[] };
+    let skip: &[&str] = if checked.contains(tree) {
+        &["audit.log", "checkpoint"]
+    } else {
+        &[]
+    };
     let entries = repository.tree(tree);
-    let ours = |name: &str| CommitKind::ALL.iter().any(|kind| kind.files(true).contains(&name));
-    let wanted =
-        |entry: &TreeEntry| entry.mode == "100644" && !skip.contains(&entry.name.as_str()) && ours(&entry.name);
+    let ours = |name: &str| {
+        CommitKind::ALL
+            .iter()
+            .any(|kind| kind.files(true).contains(&name))
+    };
+    let wanted = |entry: &TreeEntry| {
+        entry.mode == "100644" && !skip.contains(&entry.name.as_str()) && ours(&entry.name)
+    };
     let mut last: BTreeMap<&str, (usize, &TreeEntry)> = BTreeMap::new();
-    for (at, entry) in entries.iter().flatten().enumerate().filter(|(_, entry)| wanted(entry)) {
+    for (at, entry) in entries
+        .iter()
+        .flatten()
+        .enumerate()
+        .filter(|(_, entry)| wanted(entry))
+    {
         last.insert(&entry.name, (at, entry));
     }
     let read = |(at, entry): (usize, &TreeEntry)| {
-        let content = repository.file(entry).map(|bytes| if entry.name == "audit.log" { Vec::new() } else { bytes });
+        let content = repository.file(entry).map(|bytes| {
+            if entry.name == "audit.log" {
+                Vec::new()
+            } else {
+                bytes
+            }
+        });
         (at, content)
     };
     let files = last.into_values().map(read).collect();
@@ -63,9 +85,16 @@ fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> Fetched
 impl Fetched {
     /// About how much memory it takes.
     fn size(&self) -> usize {
-        let Fetched::Files(FetchedFiles { entries, files }) = self else { return size_of::<Answered>() };
-        let read = files.iter().map(|(_, content)| content.as_ref().map_or(0, Vec::len)).sum::<usize>();
-        read + entries.as_ref().map_or(0, |entries| entries.len() * 2 * size_of::<TreeEntry>())
+        let Fetched::Files(FetchedFiles { entries, files }) = self else {
+            return size_of::<Answered>();
+        };
+        let read = files
+            .iter()
+            .map(|(_, content)| content.as_ref().map_or(0, Vec::len))
+            .sum::<usize>();
+        read + entries
+            .as_ref()
+            .map_or(0, |entries| entries.len() * 2 * size_of::<TreeEntry>())
     }
 }
 
@@ -97,12 +126,23 @@ pub(super) struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    /// All commits of `main`, of the branches and of what no ref leads to, in the order of the checks.
+    /// All commits of `main`, of the branches and of what no ref leads to, in the order of the
+    /// checks.
     pub fn new(history: &'a History, checked: &'a HashSet<Oid>) -> Self {
-        let others = history.branches.values().chain(&history.lost).map(Vec::as_slice);
+        let others = history
+            .branches
+            .values()
+            .chain(&history.lost)
+            .map(Vec::as_slice);
         let chains = std::iter::once(history.new_on_main()).chain(others);
         let portions = chains.flat_map(|chain| chain.chunks(PORTION)).collect();
-        Ahead { history, checked, portions, state: Mutex::default(), changed: Condvar::new() }
+        Ahead {
+            history,
+            checked,
+            portions,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -112,7 +152,10 @@ impl<'a> Ahead<'a> {
 
     fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<Fetched> {
         let commits = self.portions.get(portion).copied().unwrap_or_default();
-        commits.iter().filter_map(|at| self.read_one(eyes, *at as usize)).collect()
+        commits
+            .iter()
+            .filter_map(|at| self.read_one(eyes, *at as usize))
+            .collect()
     }
 
     fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<Fetched> {
@@ -129,12 +172,17 @@ impl<'a> Ahead<'a> {
     pub fn run(&self, path: &Path, budget: &Budget) {
         let _end = End(self);
         // Whoever checks reads by himself when this thread can't.
-        let Ok(repository) = Repository::open_again(path, budget) else { return };
+        let Ok(repository) = Repository::open_again(path, budget) else {
+            return;
+        };
         let mut eyes = Eyes::of(&repository);
         loop {
             let mut state = self.state();
             while !self.may_begin(&state) && state.next < self.portions.len() && !state.over {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
             if state.over || state.next >= self.portions.len() {
                 return;
@@ -145,7 +193,9 @@ impl<'a> Ahead<'a> {
 
     /// Whether there is a portion to read, and room for it.
     fn may_begin(&self, state: &State) -> bool {
-        state.next < self.portions.len() && state.next < state.taken + WINDOW && state.size < limits::READ_AHEAD
+        state.next < self.portions.len()
+            && state.next < state.taken + WINDOW
+            && state.size < limits::READ_AHEAD
     }
 
     /// Reads the next portion that nobody has begun, for whoever checks.
@@ -161,7 +211,8 @@ impl<'a> Ahead<'a> {
         self.changed.notify_all();
     }
 
-    /// The next portion: as it was read ahead, or read here; while another thread reads it, those after it are read.
+    /// The next portion: as it was read ahead, or read here; while another thread reads it, those
+    /// after it are read.
     fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<Fetched> {
         let mut state = self.state();
         let portion = state.taken;
@@ -181,14 +232,22 @@ impl<'a> Ahead<'a> {
                 self.begin(state, eyes);
                 state = self.state();
             } else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
         }
     }
 
     /// Hands out one commit's files after the other.
     pub fn taker<'b>(&'b self, repository: &'b Repository) -> Taker<'a, 'b> {
-        Taker { ahead: self, eyes: Eyes::of(repository), current: VecDeque::new(), _end: End(self) }
+        Taker {
+            ahead: self,
+            eyes: Eyes::of(repository),
+            current: VecDeque::new(),
+            _end: End(self),
+        }
     }
 }
 
@@ -200,7 +259,10 @@ struct Eyes<'a> {
 
 impl<'a> Eyes<'a> {
     fn of(repository: &'a Repository) -> Self {
-        Eyes { repository, answers: Answers::new(repository) }
+        Eyes {
+            repository,
+            answers: Answers::new(repository),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Every commit against its line, its tree, its message, its parents and its key (format, sections 5 and 11.2).
+//! Every commit against its line, its tree, its message, its parents and its key (format, sections
+//! 5 and 11.2).
 
 use crate::ledger::read::TreeEntry;
 use crate::record::commit::{CommitKind, Message, Subject};
@@ -14,13 +15,30 @@ use super::report::Question;
 
 impl Checker<'_> {
     /// Checks one commit of `main` or of a branch; `position` counts from the chain's oldest.
-    pub fn check_commit(&mut self, history: &History, node: &Node, position: usize, fetched: Option<Fetched>) {
+    pub fn check_commit(
+        &mut self,
+        history: &History,
+        node: &Node,
+        position: usize,
+        fetched: Option<Fetched>,
+    ) {
         self.progress.step();
-        if !node.kind.is_some_and(|kind| stands_on(kind, node.chain, position)) {
+        if !node
+            .kind
+            .is_some_and(|kind| stands_on(kind, node.chain, position))
+        {
             let actual = node.kind.map_or("another subject", CommitKind::name);
-            self.findings.add(Question::Consistent, node.session, node.place(), "a commit of this place", actual);
+            self.findings.add(
+                Question::Consistent,
+                node.session,
+                node.place(),
+                "a commit of this place",
+                actual,
+            );
         }
-        let Some(kind) = node.kind else { return self.check_signature(node) };
+        let Some(kind) = node.kind else {
+            return self.check_signature(node);
+        };
         *self.commits.entry(kind).or_default() += 1;
         let line = self.claim_line(node, kind);
         let number = line.as_ref().map(Claimed::number);
@@ -38,7 +56,9 @@ impl Checker<'_> {
             _ => None,
         };
         let files = fetched.and_then(|fetched| self.take_files(node, fetched));
-        let Some((entries, files)) = files else { return self.not_looked_at(kind) };
+        let Some((entries, files)) = files else {
+            return self.not_looked_at(kind);
+        };
         let anchored = self.check_document(node, kind, &files, line.as_ref());
         if anchored.is_none() {
             self.not_looked_at(kind);
@@ -58,13 +78,23 @@ impl Checker<'_> {
         let log = node.log?;
         let line = self.lines.records.get(&log)?;
         let (fits, name, time) = match &line {
-            Claimed::Whole(line) => (names_kind(&line.line.event, kind), line.line.event.name(), line.line.time),
+            Claimed::Whole(line) => (
+                names_kind(&line.line.event, kind),
+                line.line.event.name(),
+                line.line.time,
+            ),
             Claimed::Packed(answer) => (kind == CommitKind::Interaction, "response", answer.time),
         };
         if !fits {
             let actual = format!("Log of a {name} line (log line {})", line.number());
             let expected = format!("Log of the line of this {}", kind.name());
-            self.findings.add(Question::Consistent, node.session, node.place(), expected, actual);
+            self.findings.add(
+                Question::Consistent,
+                node.session,
+                node.place(),
+                expected,
+                actual,
+            );
             return None;
         }
         self.lines.records.count_commit(&log);
@@ -72,14 +102,17 @@ impl Checker<'_> {
             self.anchored.insert(log);
         }
         if !node.misspelt {
-            self.findings.same(node.session, || node.place(), "date", &time, &node.time);
+            self.findings
+                .same(node.session, || node.place(), "date", &time, &node.time);
         }
         Some(line)
     }
 
     fn check_signature(&mut self, node: &Node) {
         let line = node.log.and_then(|log| self.lines.records.number(&log));
-        let Some(key) = self.key_at(line, node).filter(|_| !node.misspelt) else { return };
+        let Some(key) = self.key_at(line, node).filter(|_| !node.misspelt) else {
+            return;
+        };
         if node.signer == Some(key) {
             return;
         }
@@ -87,22 +120,39 @@ impl Checker<'_> {
             Some(other) => format!("a signature by {other}"),
             None => "a signature that does not verify".to_owned(),
         };
-        // Behind the last segment, without a log, a commit covers no line that *signed by* speaks of.
+        // Behind the last segment, without a log, a commit covers no line that *signed by* speaks
+        // of.
         let apart = self.is_apart(node);
         for question in [Question::Consistent, Question::SignedBy] {
             if !apart || question == Question::Consistent {
                 let expected = format!("a signature by the key in force, {key}");
-                self.findings.add(question, node.session, node.place(), expected, actual.clone());
+                self.findings.add(
+                    question,
+                    node.session,
+                    node.place(),
+                    expected,
+                    actual.clone(),
+                );
             }
         }
     }
 
-    fn check_parents(&mut self, history: &History, node: &Node, kind: CommitKind, line: Option<u64>) {
+    fn check_parents(
+        &mut self,
+        history: &History,
+        node: &Node,
+        kind: CommitKind,
+        line: Option<u64>,
+    ) {
         let chain_parent = node.parents.first().and_then(|id| history.node(id));
         let tip = self.main_tip(history, line);
         let mut wrong = |expected: String| {
             let actual: Vec<String> = node.parents.iter().map(ToString::to_string).collect();
-            let actual = if actual.is_empty() { "none".to_owned() } else { actual.join(", ") };
+            let actual = if actual.is_empty() {
+                "none".to_owned()
+            } else {
+                actual.join(", ")
+            };
             self.findings.add(
                 Question::Consistent,
                 node.session,
@@ -112,17 +162,24 @@ impl Checker<'_> {
             );
         };
         match (kind, node.parents.as_slice(), chain_parent) {
-            // A root, and the commits on `main`, whose first parent is `main`'s tip because they stand on it.
+            // A root, and the commits on `main`, whose first parent is `main`'s tip because they
+            // stand on it.
             (CommitKind::Genesis, [], _) => {}
             (CommitKind::Checkpoint | CommitKind::KeyRotate, [_], Some(_)) => {}
             (CommitKind::Close, [_, end], Some(_)) => {
                 let end = history.node(end);
-                let same = |end: &Node| end.tree == node.tree && end.log == node.log && end.session == node.session;
+                let same = |end: &Node| {
+                    end.tree == node.tree && end.log == node.log && end.session == node.session
+                };
                 if !end.is_some_and(|end| end.kind == Some(CommitKind::SessionEnd) && same(&end)) {
-                    wrong("main's tip and the end of this session, with the same tree and Log".to_owned());
+                    wrong(
+                        "main's tip and the end of this session, with the same tree and Log"
+                            .to_owned(),
+                    );
                 }
             }
-            (CommitKind::Interaction | CommitKind::SessionEnd, [_], Some(parent)) if same_branch(node, &parent) => {}
+            (CommitKind::Interaction | CommitKind::SessionEnd, [_], Some(parent))
+                if same_branch(node, &parent) => {}
             (CommitKind::SessionStart, parents, Some(parent)) => {
                 let Some((position, tip)) = tip else { return };
                 let expected = match same_branch(node, &parent) {
@@ -142,51 +199,100 @@ impl Checker<'_> {
         }
     }
 
-    /// `main`'s tip at a line: its newest commit of an earlier line. A line that is not known is newer than all.
+    /// `main`'s tip at a line: its newest commit of an earlier line. A line that is not known is
+    /// newer than all.
     fn main_tip(&self, history: &History, line: Option<u64>) -> Option<(u32, crate::ledger::Oid)> {
-        let before = |number: &Option<u64>| number.is_none_or(|number| line.is_none_or(|line| number < line));
+        let before = |number: &Option<u64>| {
+            number.is_none_or(|number| line.is_none_or(|line| number < line))
+        };
         let position = self.main_lines.iter().rposition(before)?;
-        let node = history.main.get(position).and_then(|at| history.nodes.get(*at as usize))?;
+        let node = history
+            .main
+            .get(position)
+            .and_then(|at| history.nodes.get(*at as usize))?;
         Some((u32::try_from(position).ok()?, node.id))
     }
 
     /// Exactly the files of the table, mode 100644.
-    fn check_names(&mut self, node: &Node, kind: CommitKind, entries: &[TreeEntry], anchored: Option<bool>) {
+    fn check_names(
+        &mut self,
+        node: &Node,
+        kind: CommitKind,
+        entries: &[TreeEntry],
+        anchored: Option<bool>,
+    ) {
         let same = |anchored| {
             let names = kind.files(anchored);
-            let plain = |(entry, name): (&TreeEntry, &str)| entry.mode == "100644" && entry.name == name;
+            let plain =
+                |(entry, name): (&TreeEntry, &str)| entry.mode == "100644" && entry.name == name;
             names.len() == entries.len() && entries.iter().zip(names).all(plain)
         };
         if anchored.map_or_else(|| same(true) || same(false), same) {
             return;
         }
-        let mut names: Vec<String> =
-            entries.iter().take(MAX_FILES).map(|entry| format!("{} {}", entry.mode, entry.name)).collect();
+        let mut names: Vec<String> = entries
+            .iter()
+            .take(MAX_FILES)
+            .map(|entry| format!("{} {}", entry.mode, entry.name))
+            .collect();
         if entries.len() > MAX_FILES {
             names.push(format!("and {} more", entries.len() - MAX_FILES));
         }
         let spelled = |anchored| -> Vec<String> {
-            kind.files(anchored).into_iter().map(|name| format!("100644 {name}")).collect()
+            kind.files(anchored)
+                .into_iter()
+                .map(|name| format!("100644 {name}"))
+                .collect()
         };
         let place = format!("{}, tree {}", node.place(), node.tree);
         let expected = spelled(anchored.unwrap_or(true)).join(", ");
-        self.findings.add(Question::Consistent, node.session, place, expected, names.join(", "));
+        self.findings.add(
+            Question::Consistent,
+            node.session,
+            place,
+            expected,
+            names.join(", "),
+        );
     }
 
     /// The message that document and line ask for, to the byte.
     pub fn check_message(&mut self, node: &Node, subject: Subject, record: Hash32) {
-        let message = Message { subject, record, log: node.log.unwrap_or(Hash32::ZERO) }.render();
+        let message = Message {
+            subject,
+            record,
+            log: node.log.unwrap_or(Hash32::ZERO),
+        }
+        .render();
         if half(Hash32::digest(message.as_bytes())) == node.message {
             return;
         }
-        let actual = self.repository.commit(&node.id).map(|commit| commit.message).unwrap_or_default();
-        let differs = message.lines().zip(actual.lines()).find(|(expected, actual)| expected != actual);
-        let (expected, actual) = differs.unwrap_or(("subject, empty line and trailers only", "another ending"));
-        self.findings.add(Question::Consistent, node.session, format!("{}, message", node.place()), expected, actual);
+        let actual = self
+            .repository
+            .commit(&node.id)
+            .map(|commit| commit.message)
+            .unwrap_or_default();
+        let differs = message
+            .lines()
+            .zip(actual.lines())
+            .find(|(expected, actual)| expected != actual);
+        let (expected, actual) =
+            differs.unwrap_or(("subject, empty line and trailers only", "another ending"));
+        self.findings.add(
+            Question::Consistent,
+            node.session,
+            format!("{}, message", node.place()),
+            expected,
+            actual,
+        );
     }
 
     /// Checks the commits of one branch, oldest first, with the sessions that they tell of.
-    pub fn check_branch(&mut self, history: &History, commits: impl Iterator<Item = Node>, files: &mut Taker<'_, '_>) {
+    pub fn check_branch(
+        &mut self,
+        history: &History,
+        commits: impl Iterator<Item = Node>,
+        files: &mut Taker<'_, '_>,
+    ) {
         let mut last = None;
         let mut unknown: Vec<Node> = Vec::new();
         for (position, node) in commits.enumerate() {
@@ -194,7 +300,10 @@ impl Checker<'_> {
             last = self.check_order(&node, last);
             if self.is_apart(&node) {
                 self.commits_apart += 1;
-            } else if node.log.is_some_and(|log| self.lines.records.number(&log).is_some()) {
+            } else if node
+                .log
+                .is_some_and(|log| self.lines.records.number(&log).is_some())
+            {
                 for earlier in unknown.drain(..) {
                     self.report_unknown(&earlier, true, "a line before that of the next commit");
                 }
@@ -203,19 +312,32 @@ impl Checker<'_> {
             }
         }
         for node in unknown {
-            let ended = node.session.and_then(|id| self.lines.state.session(id)).is_some_and(|s| !s.is_open());
+            let ended = node
+                .session
+                .and_then(|id| self.lines.state.session(id))
+                .is_some_and(|s| !s.is_open());
             self.report_unknown(&node, ended, "a line of the log (give the whole audit.log)");
         }
     }
 
-    /// Commits of a chain stand in the order of their lines; one of `main` has its line in its own segment.
+    /// Commits of a chain stand in the order of their lines; one of `main` has its line in its own
+    /// segment.
     pub fn check_order(&mut self, node: &Node, last: Option<u64>) -> Option<u64> {
         let number = node.log.and_then(|log| self.lines.records.number(&log));
         if let (Some(last), Some(number)) = (last, number)
             && number <= last
         {
-            let (expected, actual) = (format!("a Log after line {last}"), format!("log line {number}"));
-            self.findings.add(Question::Consistent, node.session, node.place(), expected, actual);
+            let (expected, actual) = (
+                format!("a Log after line {last}"),
+                format!("log line {number}"),
+            );
+            self.findings.add(
+                Question::Consistent,
+                node.session,
+                node.place(),
+                expected,
+                actual,
+            );
         }
         if number.is_none() && matches!(node.chain, Some(Chain::Main(_))) {
             self.report_unknown(node, !node.parents.is_empty(), "a line of the log");
@@ -223,23 +345,46 @@ impl Checker<'_> {
         number.or(last)
     }
 
-    /// Whether a commit stands behind the last segment of a ledger whose log is not at hand: it counts for *consistent*
-    /// alone.
+    /// Whether a commit stands behind the last segment of a ledger whose log is not at hand: it
+    /// counts for *consistent* alone.
     pub fn is_apart(&self, node: &Node) -> bool {
         !self.log_file
-            && matches!(node.kind, Some(CommitKind::SessionStart | CommitKind::Interaction))
+            && matches!(
+                node.kind,
+                Some(CommitKind::SessionStart | CommitKind::Interaction)
+            )
             && matches!(node.chain, Some(Chain::Branch(..)))
-            && node.log.is_some_and(|log| self.lines.records.number(&log).is_none())
+            && node
+                .log
+                .is_some_and(|log| self.lines.records.number(&log).is_none())
     }
 
-    /// A commit without its line: the log is shorter than it says; and contradicts it, where a longer log can't help.
+    /// A commit without its line: the log is shorter than it says; and contradicts it, where a
+    /// longer log can't help.
     fn report_unknown(&mut self, node: &Node, contradicts: bool, expected: &str) {
-        let log = node.log.map_or("no Log trailer".to_owned(), |log| format!("Log {log}"));
-        let actual = format!("{log}, in none of the {} lines at hand", self.lines.state.count());
+        let log = node
+            .log
+            .map_or("no Log trailer".to_owned(), |log| format!("Log {log}"));
+        let actual = format!(
+            "{log}, in none of the {} lines at hand",
+            self.lines.state.count()
+        );
         if contradicts {
-            self.findings.add(Question::Consistent, node.session, node.place(), expected, actual.clone());
+            self.findings.add(
+                Question::Consistent,
+                node.session,
+                node.place(),
+                expected,
+                actual.clone(),
+            );
         }
-        self.findings.add(Question::Complete, node.session, node.place(), expected, actual);
+        self.findings.add(
+            Question::Complete,
+            node.session,
+            node.place(),
+            expected,
+            actual,
+        );
     }
 
     /// A session's branch is the one its commits stand on.
@@ -248,12 +393,27 @@ impl Checker<'_> {
             let here = format!("branch-{n}");
             if here != branch {
                 let actual = format!("on {}", branch_name(n));
-                self.findings.add(Question::Consistent, node.session, node.place(), format!("on {branch}"), actual);
+                self.findings.add(
+                    Question::Consistent,
+                    node.session,
+                    node.place(),
+                    format!("on {branch}"),
+                    actual,
+                );
             }
         }
         if let Some(Chain::Lost(..)) = node.chain {
-            let (place, expected) = (format!("refs/heads/{branch}"), format!("a ref that leads to {}", node.place()));
-            self.findings.add(Question::Consistent, node.session, place, expected, "another, or none");
+            let (place, expected) = (
+                format!("refs/heads/{branch}"),
+                format!("a ref that leads to {}", node.place()),
+            );
+            self.findings.add(
+                Question::Consistent,
+                node.session,
+                place,
+                expected,
+                "another, or none",
+            );
         }
     }
 
@@ -261,15 +421,27 @@ impl Checker<'_> {
     pub fn check_hash_file(&mut self, node: &Node, files: &Files, name: &str, hash: Hash32) {
         let Some(bytes) = files.get(name) else { return };
         if !crate::record::commit::is_hash_file(bytes, hash) {
-            let actual = String::from_utf8_lossy(bytes).chars().take(80).collect::<String>();
-            let (expected, actual) = (format!("'{hash}\\n'"), format!("'{}'", actual.escape_debug()));
-            self.findings.add(Question::Consistent, node.session, node.file(name), expected, actual);
+            let actual = String::from_utf8_lossy(bytes)
+                .chars()
+                .take(80)
+                .collect::<String>();
+            let (expected, actual) = (
+                format!("'{hash}\\n'"),
+                format!("'{}'", actual.escape_debug()),
+            );
+            self.findings.add(
+                Question::Consistent,
+                node.session,
+                node.file(name),
+                expected,
+                actual,
+            );
         }
     }
 }
 
-/// Whether commits of a kind stand at a place: genesis first on `main`, closes and the like after it,
-/// a session's commits on branches.
+/// Whether commits of a kind stand at a place: genesis first on `main`, closes and the like after
+/// it, a session's commits on branches.
 fn stands_on(kind: CommitKind, chain: Option<Chain>, position: usize) -> bool {
     match kind {
         CommitKind::Genesis => chain == Some(Chain::Main(0)),

@@ -1,7 +1,8 @@
 //! Thread and context of a turn, made again from the rows (DBL; format, section 12 step 6).
 //!
-//! Nothing stored is believed: events are digested from their texts, references are put together from them, and what
-//! comes out is compared with what stands in the columns and in the exchange document's commitments.
+//! Nothing stored is believed: events are digested from their texts, references are put together
+//! from them, and what comes out is compared with what stands in the columns and in the exchange
+//! document's commitments.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,13 +19,14 @@ use crate::record::context::event::{
     Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
 };
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef, Transformation,
-    context_digest, left_out,
+    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef,
+    Transformation, context_digest, left_out,
 };
 use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::hash::Hash32;
 use crate::store::{
-    ContextRefRow, EventRow, ExchangeRow, Read, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
+    ContextRefRow, EventRow, ExchangeRow, Read, ReferredText, SessionRow, StoreError,
+    ThreadTurnRow, TurnRow,
 };
 
 /// Why something can't be made again.
@@ -86,7 +88,9 @@ impl Context {
         exchange: Uuid,
         referred: impl FnOnce() -> Result<Vec<ReferredText>, StoreError>,
     ) -> Result<Option<Context>, StoreError> {
-        let Some(row) = store.thread_turn(exchange)? else { return Ok(None) };
+        let Some(row) = store.thread_turn(exchange)? else {
+            return Ok(None);
+        };
         let (events, refs) = (store.events_of(exchange)?, referred()?);
         Ok(Some(Context { row, events, refs }))
     }
@@ -99,7 +103,12 @@ impl Context {
     /// The configuration that it was resolved with, by its own digest.
     pub fn config(&self, store: &dyn Read) -> Result<ContextConfig, ContextFault> {
         let text = store.context_config(self.row.config_digest)?;
-        let text = text.ok_or_else(|| wrong(format!("configuration {} is not here", self.row.config_digest)))?;
+        let text = text.ok_or_else(|| {
+            wrong(format!(
+                "configuration {} is not here",
+                self.row.config_digest
+            ))
+        })?;
         ContextConfig::parse(&text).map_err(wrong)
     }
 
@@ -128,13 +137,20 @@ impl Context {
     pub fn shown(&self) -> Result<Vec<&ReferredText>, ContextFault> {
         let made = self.transformations()?;
         let kept = left_out(&made);
-        Ok(self.refs.iter().filter(|one| !kept.contains(one.reference.ref_id.as_str())).collect())
+        Ok(self
+            .refs
+            .iter()
+            .filter(|one| !kept.contains(one.reference.ref_id.as_str()))
+            .collect())
     }
 
     /// The context block as it was sent.
     pub fn block(&self) -> Result<Option<String>, ContextFault> {
         let shown = self.shown()?;
-        if shown.iter().any(|one| one.text.is_none() && one.kind != Kind::Decision) {
+        if shown
+            .iter()
+            .any(|one| one.text.is_none() && one.kind != Kind::Decision)
+        {
             return Err(ContextFault::Gone);
         }
         let parts = shown.into_iter().map(|one| {
@@ -148,32 +164,56 @@ impl Context {
     fn resolved(&self, store: &dyn Read) -> Result<Resolved, ContextFault> {
         let (declared, transformations) = (self.declared()?, self.transformations()?);
         let mut refs = Vec::new();
-        for ReferredText { reference, kind, .. } in &self.refs {
+        for ReferredText {
+            reference, kind, ..
+        } in &self.refs
+        {
             let missing = || wrong(format!("event {} is not here", reference.event));
             let row = store.event(reference.event)?.ok_or_else(missing)?;
             let event = match event_again(store, &row) {
-                Err(ContextFault::Gone) if was_gone(store, &transformations, reference, row.turn)? => {
+                Err(ContextFault::Gone)
+                    if was_gone(store, &transformations, reference, row.turn)? =>
+                {
                     Event::without_text(*kind, place_of(&row))
                 }
                 event => event?,
             };
             let (own, turn) = (reference.event.to_string(), row.turn.to_string());
-            let names = |id: &str| id == reference.ref_id || id == own || (*kind == Kind::Intent && id == turn);
+            let names = |id: &str| {
+                id == reference.ref_id || id == own || (*kind == Kind::Intent && id == turn)
+            };
             for one in declared.iter().filter(|one| names(&one.ref_id)) {
-                let reference = ContextRefRow { ref_id: one.ref_id.clone(), ..reference.clone() };
+                let reference = ContextRefRow {
+                    ref_id: one.ref_id.clone(),
+                    ..reference.clone()
+                };
                 refs.push((resolved_ref(&reference, &event), event.clone()));
             }
         }
         refs.sort_by(|(a, _), (b, _)| (a.event_index, &a.ref_id).cmp(&(b.event_index, &b.ref_id)));
-        Ok(Resolved { declared, refs, transformations })
+        Ok(Resolved {
+            declared,
+            refs,
+            transformations,
+        })
     }
 
-    /// The documents that its digests are over, from the user's text; none when nothing was resolved.
-    pub fn documents(&self, store: &dyn Read, text: &str) -> Result<Option<Documents>, ContextFault> {
-        if self.reasons()?.iter().any(|code| CODES.contains(&code.as_str())) {
+    /// The documents that its digests are over, from the user's text; none when nothing was
+    /// resolved.
+    pub fn documents(
+        &self,
+        store: &dyn Read,
+        text: &str,
+    ) -> Result<Option<Documents>, ContextFault> {
+        if self
+            .reasons()?
+            .iter()
+            .any(|code| CODES.contains(&code.as_str()))
+        {
             return Ok(None);
         }
-        self.documents_of(&self.config(store)?, text, &self.resolved(store)?).map(Some)
+        self.documents_of(&self.config(store)?, text, &self.resolved(store)?)
+            .map(Some)
     }
 
     /// The same from references that were resolved again.
@@ -202,13 +242,26 @@ impl Context {
         exchange: &ExchangeRow,
         context_digest: Option<NamedHash>,
     ) -> Result<Normative, ContextFault> {
-        let reasons = self.reasons()?.into_iter().map(|code| Reason { code }).collect();
+        let reasons = self
+            .reasons()?
+            .into_iter()
+            .map(|code| Reason { code })
+            .collect();
         Ok(Normative {
-            boundary: Boundary { context_config_digest: NamedHash(self.row.config_digest) },
+            boundary: Boundary {
+                context_config_digest: NamedHash(self.row.config_digest),
+            },
             context_digest,
-            policy: Policy { policy_id: "kernel".to_owned(), policy_version: NamedHash(session.kernel_hash) },
+            policy: Policy {
+                policy_id: "kernel".to_owned(),
+                policy_version: NamedHash(session.kernel_hash),
+            },
             reasons,
-            result: if exchange.decision == "deny" { Verdict::Deny } else { Verdict::Allow },
+            result: if exchange.decision == "deny" {
+                Verdict::Deny
+            } else {
+                Verdict::Allow
+            },
         })
     }
 
@@ -217,10 +270,25 @@ impl Context {
         let commit_to = |role, digest: Option<Hash32>| {
             digest.map(|digest| commit(scheme, salt, role, format!("sha256:{digest}").as_bytes()))
         };
-        let event = |e: &EventRow| EventNamed { event_id: e.event, event_index: e.index, kind: e.kind };
+        let event = |e: &EventRow| EventNamed {
+            event_id: e.event,
+            event_index: e.index,
+            kind: e.kind,
+        };
         let reference = |one: &ReferredText| {
-            let ContextRefRow { admitted_for, event, index, ref_id, .. } = one.reference.clone();
-            RefNamed { admitted_for, event_id: event, event_index: index, ref_id }
+            let ContextRefRow {
+                admitted_for,
+                event,
+                index,
+                ref_id,
+                ..
+            } = one.reference.clone();
+            RefNamed {
+                admitted_for,
+                event_id: event,
+                event_index: index,
+                ref_id,
+            }
         };
         Ok(ContextNamed {
             config_digest: NamedHash(self.row.config_digest),
@@ -246,8 +314,11 @@ fn was_gone(
     reference: &ContextRefRow,
     turn: Uuid,
 ) -> Result<bool, ContextFault> {
-    let said = |one: &Transformation| one.ref_id == reference.ref_id && one.rule == Kept::Erased.code();
-    let unkept = store.exchange(turn)?.is_some_and(|exchange| exchange.unkept.is_some());
+    let said =
+        |one: &Transformation| one.ref_id == reference.ref_id && one.rule == Kept::Erased.code();
+    let unkept = store
+        .exchange(turn)?
+        .is_some_and(|exchange| exchange.unkept.is_some());
     Ok(reference.digest.is_none() && (unkept || made.iter().any(said)))
 }
 
@@ -297,9 +368,16 @@ pub(super) fn event_of(
     let missing = |what: &str| wrong(format!("{what} of event {} is not here", row.event));
     let turn = turn.ok_or_else(|| missing("the turn"))?;
     if turn.by_user != (row.kind == Kind::Intent) {
-        return Err(wrong(format!("event {} is {}, and its turn is the other speaker's", row.event, row.kind.name())));
+        return Err(wrong(format!(
+            "event {} is {}, and its turn is the other speaker's",
+            row.event,
+            row.kind.name()
+        )));
     }
-    let (place, text) = (place_of(row), turn.content.clone().ok_or(ContextFault::Gone)?);
+    let (place, text) = (
+        place_of(row),
+        turn.content.clone().ok_or(ContextFault::Gone)?,
+    );
     Ok(match row.kind {
         Kind::Execution => {
             let exchange = exchange.ok_or_else(|| missing("the exchange"))?;
@@ -319,7 +397,13 @@ fn decision_again(store: &dyn Read, row: &EventRow, place: Place) -> Result<Even
     let exchange = store.exchange(row.turn)?.ok_or_else(missing)?;
     let session = store.session_of(exchange.session)?.ok_or_else(missing)?;
     let digest = turn.context_digest.map(NamedHash);
-    let context = Context { row: turn, events: Vec::new(), refs: Vec::new() };
+    let context = Context {
+        row: turn,
+        events: Vec::new(),
+        refs: Vec::new(),
+    };
     let normative = context.normative(&session, &exchange, digest)?;
-    Ok(Event::Decision(Decision::new(place, &normative).map_err(wrong)?))
+    Ok(Event::Decision(
+        Decision::new(place, &normative).map_err(wrong)?,
+    ))
 }

@@ -1,5 +1,5 @@
-//! The shape of a ledger's history: which refs there are, which commits, and which branch each stands on
-//! (format, sections 1, 5 and 11.2).
+//! The shape of a ledger's history: which refs there are, which commits, and which branch each
+//! stands on (format, sections 1, 5 and 11.2).
 //!
 //! ```text
 //! main      genesis ── close ── checkpoint ── close        first parents of refs/heads/main
@@ -90,13 +90,15 @@ pub(super) struct History {
     pub lost: Vec<Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
-    /// Place on `main` of the commit that the check begins behind; none when it begins with genesis.
+    /// Place on `main` of the commit that the check begins behind; none when it begins with
+    /// genesis.
     pub base: Option<usize>,
     /// Refs that are none of a ledger's.
     pub foreign_refs: u64,
     /// Whether the refs are those of a plain clone.
     pub plain: bool,
-    /// Commits of `main` that were passed over because they are newer than the tree head that was read first.
+    /// Commits of `main` that were passed over because they are newer than the tree head that was
+    /// read first.
     pub newer_on_main: HashSet<Oid>,
     /// Commits, by number, that the check begins behind on the branches.
     pub(super) old: HashSet<u32>,
@@ -118,8 +120,9 @@ impl Old {
 }
 
 impl History {
-    /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest is for
-    /// [`History::read_rest`]. Ends with the commit `until`, if there is one, and begins with one of at most `limit` lines.
+    /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest
+    /// is for [`History::read_rest`]. Ends with the commit `until`, if there is one, and begins
+    /// with one of at most `limit` lines.
     pub fn read_main(
         repository: &Repository,
         (until, limit): (Option<Oid>, Option<u64>),
@@ -136,12 +139,19 @@ impl History {
         if let (Some(limit), Some(tip)) = (limit, tips.main) {
             tips.main = Some(history.pass_newer(repository, tip, limit));
         }
-        let mut unread = Unread { tips, open: Vec::new() };
+        let mut unread = Unread {
+            tips,
+            open: Vec::new(),
+        };
         if let Some(tip) = unread.tips.main {
             let mut out = Outbox::new(queue);
             let mut next = Some((tip, None));
-            while let Some((id, asked_by)) = next.take().filter(|(id, _)| history.nodes.find(id).is_none()) {
-                let Some((at, parents)) = history.take_commit(repository, MAIN, id, asked_by, &mut out, findings)
+            while let Some((id, asked_by)) = next
+                .take()
+                .filter(|(id, _)| history.nodes.find(id).is_none())
+            {
+                let Some((at, parents)) =
+                    history.take_commit(repository, MAIN, id, asked_by, &mut out, findings)
                 else {
                     break;
                 };
@@ -149,7 +159,9 @@ impl History {
                     break;
                 }
                 next = parents.first().map(|parent| (*parent, Some(at)));
-                unread.open.extend(parents.iter().skip(1).map(|parent| (*parent, Some(at))));
+                unread
+                    .open
+                    .extend(parents.iter().skip(1).map(|parent| (*parent, Some(at))));
             }
             out.send();
             history.place_main(tip);
@@ -167,18 +179,32 @@ impl History {
     /// Begins behind the commit of `main` whose id begins so; whether there is exactly one.
     pub fn begin_behind(&mut self, digits: &str, unread: &mut Unread) -> bool {
         let named = |node: &Node| node.id.to_string().starts_with(digits);
-        let mut found = self.on_main().enumerate().filter(|(_, node)| named(node)).map(|(position, _)| position);
-        let (Some(position), None) = (found.next(), found.next()) else { return false };
+        let mut found = self
+            .on_main()
+            .enumerate()
+            .filter(|(_, node)| named(node))
+            .map(|(position, _)| position);
+        let (Some(position), None) = (found.next(), found.next()) else {
+            return false;
+        };
         drop(found);
         self.base = Some(position);
-        let newer: HashSet<usize> = self.main.iter().skip(position + 1).map(|at| *at as usize).collect();
-        unread.open.retain(|(_, asked_by)| asked_by.is_none_or(|at| newer.contains(&at)));
+        let newer: HashSet<usize> = self
+            .main
+            .iter()
+            .skip(position + 1)
+            .map(|at| *at as usize)
+            .collect();
+        unread
+            .open
+            .retain(|(_, asked_by)| asked_by.is_none_or(|at| newer.contains(&at)));
         true
     }
 
     /// Reads every other commit that a ref reaches, and says on which chain each stands.
     ///
-    /// Signatures go to the queue, for whichever thread is free; [`History::unsign`] takes its answer.
+    /// Signatures go to the queue, for whichever thread is free; [`History::unsign`] takes its
+    /// answer.
     pub fn read_rest(
         &mut self,
         repository: &Repository,
@@ -191,7 +217,14 @@ impl History {
         let mut out = Outbox::new(queue).telling(progress);
         self.walk(repository, MAIN, unread.open, old, &mut out, findings);
         for (n, tip) in &unread.tips.branches {
-            self.walk(repository, &branch_name(*n), vec![(*tip, None)], old, &mut out, findings);
+            self.walk(
+                repository,
+                &branch_name(*n),
+                vec![(*tip, None)],
+                old,
+                &mut out,
+                findings,
+            );
         }
         // A parent that another path had reached before.
         for at in 0..self.nodes.len() {
@@ -222,23 +255,32 @@ impl History {
     /// Whether the check begins behind a commit on this branch.
     pub fn is_old_on(&self, id: &Oid, n: u8) -> bool {
         self.nodes.find(id).is_some_and(|at| {
-            self.old.contains(&number(at)) && matches!(self.nodes.chain(at), Some(Chain::Branch(on, _)) if on == n)
+            self.old.contains(&number(at))
+                && matches!(self.nodes.chain(at), Some(Chain::Branch(on, _)) if on == n)
         })
     }
 
     /// The commits of `main` that are checked, by number.
     pub fn new_on_main(&self) -> &[u32] {
-        self.main.get(self.base.map_or(0, |base| base + 1)..).unwrap_or_default()
+        self.main
+            .get(self.base.map_or(0, |base| base + 1)..)
+            .unwrap_or_default()
     }
 
     /// The commits of `main`, from genesis or from the one that the check begins behind.
     pub fn on_main(&self) -> impl DoubleEndedIterator<Item = Node> {
-        self.main.iter().filter_map(|at| self.nodes.get(*at as usize))
+        self.main
+            .iter()
+            .filter_map(|at| self.nodes.get(*at as usize))
     }
 
     /// The commits of one branch, oldest first.
     pub fn on_branch(&self, n: u8) -> impl Iterator<Item = Node> {
-        self.branches.get(&n).into_iter().flatten().filter_map(|at| self.nodes.get(*at as usize))
+        self.branches
+            .get(&n)
+            .into_iter()
+            .flatten()
+            .filter_map(|at| self.nodes.get(*at as usize))
     }
 
     /// Reads everything that some commits reach.
@@ -255,7 +297,11 @@ impl History {
             if self.nodes.find(&id).is_some() {
                 continue;
             }
-            let Some((at, parents)) = self.take_commit(repository, name, id, asked_by, out, findings) else { continue };
+            let Some((at, parents)) =
+                self.take_commit(repository, name, id, asked_by, out, findings)
+            else {
+                continue;
+            };
             if old.holds(&id, self.nodes.log(at)) {
                 self.old.insert(number(at));
             } else {
@@ -264,7 +310,8 @@ impl History {
         }
     }
 
-    /// Reads one commit and gives its parents; what can't be read is a finding that names who asked for it.
+    /// Reads one commit and gives its parents; what can't be read is a finding that names who asked
+    /// for it.
     fn take_commit(
         &mut self,
         repository: &Repository,
@@ -281,7 +328,12 @@ impl History {
                     repository.budget().keep(|| format!("commit {id}"), COMMIT);
                 }
                 let (key, signature) = (commit.key, commit.signature);
-                out.put(Claim { of: number(at), key, signature, payload: commit.payload });
+                out.put(Claim {
+                    of: number(at),
+                    key,
+                    signature,
+                    payload: commit.payload,
+                });
                 if let Some(child) = asked_by {
                     self.nodes.settle(child);
                 }
@@ -326,11 +378,18 @@ impl History {
             self.nodes.set_chain(old, Chain::Branch(n, 0));
         } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
-            findings.add(Question::Consistent, None, branch_name(n), expected, format!("commit {tip}"));
+            findings.add(
+                Question::Consistent,
+                None,
+                branch_name(n),
+                expected,
+                format!("commit {tip}"),
+            );
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
-            self.nodes.set_chain(*at as usize, Chain::Branch(n, position));
+            self.nodes
+                .set_chain(*at as usize, Chain::Branch(n, position));
         }
         self.branches.insert(n, chain);
     }
@@ -345,7 +404,12 @@ impl History {
                 let ids = self.nodes.parents(at);
                 let parents: Vec<usize> = ids.iter().filter_map(|id| self.nodes.find(id)).collect();
                 let before = open.len();
-                open.extend(parents.iter().copied().filter(|p| !done.get(*p).copied().unwrap_or(true)));
+                open.extend(
+                    parents
+                        .iter()
+                        .copied()
+                        .filter(|p| !done.get(*p).copied().unwrap_or(true)),
+                );
                 if open.len() > before {
                     continue;
                 }
@@ -354,7 +418,10 @@ impl History {
                     Some(Chain::Main(position)) => Some(position),
                     _ => None,
                 };
-                let above = parents.iter().filter_map(|p| self.nodes.main_reached(*p)).max();
+                let above = parents
+                    .iter()
+                    .filter_map(|p| self.nodes.main_reached(*p))
+                    .max();
                 self.nodes.set_main_reached(at, own.max(above));
                 if let Some(done) = done.get_mut(at) {
                     *done = true;

@@ -1,4 +1,5 @@
-//! Commits, packed: 120 bytes each and no allocation of their own, so that a million stay far below 300 MB.
+//! Commits, packed: 120 bytes each and no allocation of their own, so that a million stay far below
+//! 300 MB.
 
 use std::collections::HashMap;
 
@@ -77,7 +78,14 @@ impl Nodes {
     pub fn push(&mut self, id: Oid, commit: &Commit) -> usize {
         let packed = self.pack(id, commit.tree, &commit.message);
         let (time, signer) = (commit.time, self.key_number(commit.key));
-        self.put(Packed { time, signer, ..packed }, &commit.parents)
+        self.put(
+            Packed {
+                time,
+                signer,
+                ..packed
+            },
+            &commit.parents,
+        )
     }
 
     /// Takes a commit of which nothing counts but what it calls itself.
@@ -105,7 +113,11 @@ impl Nodes {
 
     fn put(&mut self, packed: Packed, parents: &[Oid]) -> usize {
         let (at, id) = (self.count, packed.id);
-        if self.portions.last().is_none_or(|last| last.len() == PORTION) {
+        if self
+            .portions
+            .last()
+            .is_none_or(|last| last.len() == PORTION)
+        {
             self.portions.push(Vec::with_capacity(PORTION));
         }
         if let Some(last) = self.portions.last_mut() {
@@ -114,7 +126,10 @@ impl Nodes {
         self.count += 1;
         self.parents.insert(number(at), parents.to_vec());
         self.index.insert(&id, number(at), |at| {
-            let packed = self.portions.get(at as usize / PORTION).and_then(|p| p.get(at as usize % PORTION));
+            let packed = self
+                .portions
+                .get(at as usize / PORTION)
+                .and_then(|p| p.get(at as usize % PORTION));
             packed.map_or(Oid::from_bytes([0; 20]), |packed| packed.id)
         });
         at
@@ -122,7 +137,9 @@ impl Nodes {
 
     /// Packs the parents of a commit whose only parent is here now.
     pub fn settle(&mut self, at: usize) {
-        let Some([parent]) = self.parents.get(&number(at)).map(Vec::as_slice) else { return };
+        let Some([parent]) = self.parents.get(&number(at)).map(Vec::as_slice) else {
+            return;
+        };
         if let Some(parent) = self.find(parent)
             && let Some(packed) = self.packed_mut(at)
         {
@@ -144,22 +161,32 @@ impl Nodes {
         })
     }
 
-    /// The first keys that sign; a history with more than all numbers is signed by nobody from there on.
+    /// The first keys that sign; a history with more than all numbers is signed by nobody from
+    /// there on.
     fn key_number(&mut self, key: PublicKey) -> u16 {
-        let known = self.keys.iter().rposition(|known| *known == key).unwrap_or_else(|| {
-            if self.keys.len() < MAX_KEYS {
-                self.keys.push(key);
-                self.keys.len() - 1
-            } else {
-                usize::from(NOBODY)
-            }
-        });
+        let known = self
+            .keys
+            .iter()
+            .rposition(|known| *known == key)
+            .unwrap_or_else(|| {
+                if self.keys.len() < MAX_KEYS {
+                    self.keys.push(key);
+                    self.keys.len() - 1
+                } else {
+                    usize::from(NOBODY)
+                }
+            });
         u16::try_from(known).unwrap_or(NOBODY)
     }
 
     /// The number of a commit.
     pub fn find(&self, id: &Oid) -> Option<usize> {
-        self.index.find(id, |at| self.packed(at as usize).is_some_and(|packed| packed.id == *id)).map(|at| at as usize)
+        self.index
+            .find(id, |at| {
+                self.packed(at as usize)
+                    .is_some_and(|packed| packed.id == *id)
+            })
+            .map(|at| at as usize)
     }
 
     /// One commit, unpacked.
@@ -183,7 +210,9 @@ impl Nodes {
 
     /// `Log` and half of H of the message of a commit that calls itself an answer's.
     pub fn answer(&self, at: usize) -> Option<(Hash32, Half)> {
-        let packed = self.packed(at).filter(|packed| packed.kind == Some(CommitKind::Interaction))?;
+        let packed = self
+            .packed(at)
+            .filter(|packed| packed.kind == Some(CommitKind::Interaction))?;
         Some((packed.log?, packed.message))
     }
 
@@ -201,7 +230,9 @@ impl Nodes {
 
     /// The ids of a commit's parents, in order.
     pub fn parents(&self, at: usize) -> Vec<Oid> {
-        let only = self.packed(at).and_then(|packed| self.packed(packed.parent as usize));
+        let only = self
+            .packed(at)
+            .and_then(|packed| self.packed(packed.parent as usize));
         match only {
             Some(parent) => vec![parent.id],
             None => self.parents.get(&number(at)).cloned().unwrap_or_default(),
@@ -228,7 +259,9 @@ impl Nodes {
     }
 
     pub fn main_reached(&self, at: usize) -> Option<u32> {
-        self.packed(at).map(|packed| packed.main_reached).filter(|reached| *reached != NONE)
+        self.packed(at)
+            .map(|packed| packed.main_reached)
+            .filter(|reached| *reached != NONE)
     }
 
     pub fn set_main_reached(&mut self, at: usize, reached: Option<u32>) {
@@ -239,7 +272,10 @@ impl Nodes {
 
     /// The `Log` of every commit.
     pub fn logs(&self) -> impl Iterator<Item = Hash32> {
-        self.portions.iter().flatten().filter_map(|packed| packed.log)
+        self.portions
+            .iter()
+            .flatten()
+            .filter_map(|packed| packed.log)
     }
 }
 
@@ -290,7 +326,9 @@ impl Index {
     }
 
     fn put(&mut self, key: &impl Keyed, at: u32) {
-        let Some(mask) = self.slots.len().checked_sub(1) else { return };
+        let Some(mask) = self.slots.len().checked_sub(1) else {
+            return;
+        };
         let mut slot = key.start() & mask;
         while self.slots.get(slot).is_some_and(|taken| *taken != NONE) {
             slot = (slot + 1) & mask;
@@ -320,6 +358,8 @@ impl Keyed for Half {
 }
 
 fn spread(bytes: &[u8]) -> usize {
-    let number = bytes.last_chunk::<4>().map_or(0, |chunk| u32::from_ne_bytes(*chunk));
+    let number = bytes
+        .last_chunk::<4>()
+        .map_or(0, |chunk| u32::from_ne_bytes(*chunk));
     usize::try_from(number).unwrap_or(0)
 }

@@ -44,6 +44,10 @@ impl Progress {
             _ => Stage::Database,
         };
         let total = self.total.load(Ordering::Relaxed);
-        (stage, self.done.load(Ordering::Relaxed), (total > 0).then_some(total))
+        (
+            stage,
+            self.done.load(Ordering::Relaxed),
+            (total > 0).then_some(total),
+        )
     }
 }

@@ -80,7 +80,10 @@ pub struct Verdict {
 
 impl Verdict {
     pub(super) fn new(answer: Answer, reason: impl Into<String>) -> Self {
-        Verdict { answer, reason: reason.into() }
+        Verdict {
+            answer,
+            reason: reason.into(),
+        }
     }
 }
 

@@ -16,9 +16,13 @@ pub fn exchange_document(
     session: &SessionRow,
     exchange: &ExchangeRow,
 ) -> Result<Result<String, String>, StoreError> {
-    let Some(salt) = &exchange.salt else { return Ok(Err("its salt is not here: erased, or not kept".to_owned())) };
+    let Some(salt) = &exchange.salt else {
+        return Ok(Err("its salt is not here: erased, or not kept".to_owned()));
+    };
     let kernel = store.kernel(session.kernel_hash)?;
     let kernel = kernel.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string()));
     let rows = Rows::read(store, session, exchange, &kernel)?;
-    Ok(rows.document(scheme, salt).and_then(|document| canon::print(&document).map_err(|e| e.to_string())))
+    Ok(rows
+        .document(scheme, salt)
+        .and_then(|document| canon::print(&document).map_err(|e| e.to_string())))
 }

@@ -1,4 +1,5 @@
-//! What a check found: separate answers that are never mixed, and findings that name their place (format, section 11).
+//! What a check found: separate answers that are never mixed, and findings that name their place
+//! (format, section 11).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,11 @@ pub const MAX_FINDINGS: usize = 1000;
 
 /// A number of things: `1 line`, `2 lines`.
 pub(super) fn counted(n: u64, thing: &str) -> String {
-    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+    if n == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{n} {thing}s")
+    }
 }
 
 /// One thing that is not as it should be.
@@ -60,11 +65,18 @@ impl Findings {
         *self.counts.entry((session, question)).or_default() += 1;
         if self.list.len() < MAX_FINDINGS {
             let (place, expected, actual) = (place.into(), expected.into(), actual.into());
-            self.list.push(Finding { question, place, expected, actual, session });
+            self.list.push(Finding {
+                question,
+                place,
+                expected,
+                actual,
+                session,
+            });
         }
     }
 
-    /// Takes in that something which the caller has kept of this ledger says otherwise than the ledger.
+    /// Takes in that something which the caller has kept of this ledger says otherwise than the
+    /// ledger.
     pub fn contradicted(&mut self, by: impl Into<String>) {
         self.contradicted_by.insert(by.into());
     }
@@ -85,8 +97,19 @@ impl Findings {
     }
 
     /// Takes in that an object can't be what its place asks for.
-    pub fn object(&mut self, session: Option<Hash32>, place: impl Into<String>, fault: &ObjectFault) {
-        self.add(Question::Consistent, session, place, fault.expected(), fault.actual());
+    pub fn object(
+        &mut self,
+        session: Option<Hash32>,
+        place: impl Into<String>,
+        fault: &ObjectFault,
+    ) {
+        self.add(
+            Question::Consistent,
+            session,
+            place,
+            fault.expected(),
+            fault.actual(),
+        );
     }
 
     /// Takes in a difference between two values that should be the same, if there is one.
@@ -101,7 +124,13 @@ impl Findings {
         if expected == actual {
             return true;
         }
-        self.add(Question::Consistent, session, place(), format!("{what} {expected}"), format!("{what} {actual}"));
+        self.add(
+            Question::Consistent,
+            session,
+            place(),
+            format!("{what} {expected}"),
+            format!("{what} {actual}"),
+        );
         false
     }
 
@@ -120,12 +149,21 @@ impl Findings {
 
     /// How many findings a question has.
     pub fn count(&self, question: Question) -> u64 {
-        self.counts.iter().filter(|((_, q), _)| *q == question).map(|(_, n)| n).sum()
+        self.counts
+            .iter()
+            .filter(|((_, q), _)| *q == question)
+            .map(|(_, n)| n)
+            .sum()
     }
 
     /// How many findings a question has that touch a session, or the ledger as a whole.
     pub fn touching(&self, session: Hash32, question: Question) -> u64 {
-        let of = |who| self.counts.get(&(who, question)).copied().unwrap_or_default();
+        let of = |who| {
+            self.counts
+                .get(&(who, question))
+                .copied()
+                .unwrap_or_default()
+        };
         of(Some(session)) + of(None)
     }
 
@@ -218,7 +256,8 @@ pub struct Report {
     pub plain_clone: bool,
     /// Whether the key that genesis names is one of those that the checker pinned.
     pub root_pinned: bool,
-    /// Whether the answer to *consistent* is *yes*: a chain is valid when all that hangs on it holds.
+    /// Whether the answer to *consistent* is *yes*: a chain is valid when all that hangs on it
+    /// holds.
     pub chain_valid: bool,
     /// Session starts and ends with an accepted header.
     pub btc_anchors: u64,
@@ -244,12 +283,13 @@ pub struct Report {
     pub tree_heads: Vec<TreeHead>,
     /// How closely it is tied to blocks outside.
     pub bracket: Bracket,
-    /// What was checked of the database; none where none is at hand, or only what is new is checked.
+    /// What was checked of the database; none where none is at hand, or only what is new is
+    /// checked.
     pub database: Option<String>,
     /// Exchanges and artifacts of the database whose texts are not kept, and were not checked.
     pub unkept: u64,
-    /// Where the search indexes of the database are not what they are of, in words. No evidence, and part of no
-    /// answer; none where they were not looked at.
+    /// Where the search indexes of the database are not what they are of, in words. No evidence,
+    /// and part of no answer; none where they were not looked at.
     pub search: Option<Vec<String>>,
     /// How much of the ledger was checked.
     pub scope: Scope,
@@ -257,32 +297,49 @@ pub struct Report {
     pub replayed: u64,
     /// Receipts that the log was held against.
     pub receipts: u64,
-    /// What the caller has kept of this ledger (receipts, tree heads, an earlier copy, where an earlier check ended) and
-    /// what says otherwise than the ledger. Whoever brings such a thing asks about it, so it is no pass by itself.
+    /// What the caller has kept of this ledger (receipts, tree heads, an earlier copy, where an
+    /// earlier check ended) and what says otherwise than the ledger. Whoever brings such a thing
+    /// asks about it, so it is no pass by itself.
     pub contradicted_by: BTreeSet<String>,
-    /// From where the next check can go on; none when something was found wrong, or the caller named a commit.
+    /// From where the next check can go on; none when something was found wrong, or the caller
+    /// named a commit.
     pub position: Option<Position>,
 }
 
 impl Report {
-    /// Takes in what was found outside of the check itself: the answer is *no*, and nothing can go on from here.
+    /// Takes in what was found outside of the check itself: the answer is *no*, and nothing can go
+    /// on from here.
     pub fn found(&mut self, finding: Finding) {
         let question = finding.question;
         self.findings.push(finding);
-        let count = self.findings.iter().filter(|finding| finding.question == question).count();
-        let verdict = Verdict::new(Answer::No, counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"));
+        let count = self
+            .findings
+            .iter()
+            .filter(|finding| finding.question == question)
+            .count();
+        let verdict = Verdict::new(
+            Answer::No,
+            counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"),
+        );
         *self.answers.to_mut(question) = verdict;
         self.position = None;
     }
 
-    /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, and no line is signed by nobody.
-    /// It says nothing about time, uniqueness or whose key (format, section 11).
+    /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, and no line
+    /// is signed by nobody. It says nothing about time, uniqueness or whose key (format, section
+    /// 11).
     pub fn holds(&self) -> bool {
-        let yes = |question| matches!(self.answers.to(question).answer, Answer::Yes | Answer::YesSince);
+        let yes = |question| {
+            matches!(
+                self.answers.to(question).answer,
+                Answer::Yes | Answer::YesSince
+            )
+        };
         yes(Question::Consistent) && yes(Question::Complete) && self.unsigned == 0
     }
 
-    /// Whether its first key is this one, all signatures follow from it, and all that is here holds together.
+    /// Whether its first key is this one, all signatures follow from it, and all that is here holds
+    /// together.
     pub fn begins_with(&self, key: &PublicKey) -> bool {
         self.signers.first() == Some(&key.to_string())
             && self.answers.consistent.answer == Answer::Yes
@@ -295,11 +352,14 @@ impl Report {
     pub fn passes(&self) -> bool {
         let yes = |question| self.answers.to(question).answer == Answer::Yes;
         let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
-        yes(Question::Consistent) && yes(Question::Complete) && self.unsigned == 0 && !Question::ALL.iter().any(no)
+        yes(Question::Consistent)
+            && yes(Question::Complete)
+            && self.unsigned == 0
+            && !Question::ALL.iter().any(no)
     }
 
-    /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that the caller
-    /// asked for: of the whole, or of what is new since a commit.
+    /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that
+    /// the caller asked for: of the whole, or of what is new since a commit.
     pub fn passes_as_asked(&self) -> bool {
         let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
         self.holds() && !Question::ALL.iter().any(no)
@@ -307,6 +367,9 @@ impl Report {
 
     /// The sessions whose id starts with `prefix`.
     pub fn sessions_of(&self, prefix: &str) -> Vec<&SessionReport> {
-        self.sessions.iter().filter(|s| s.id.to_string().starts_with(prefix)).collect()
+        self.sessions
+            .iter()
+            .filter(|s| s.id.to_string().starts_with(prefix))
+            .collect()
     }
 }

@@ -58,10 +58,19 @@ impl Tables {
         }
         let verifier = Verifier::of(&key);
         let worth = count >= WORTH && kept().len() < TABLES;
-        let table = verifier.filter(|_| worth).map(|verifier| Arc::new(Multiples::of(verifier.negated())));
-        let known = Known { key, verifier, table };
+        let table = verifier
+            .filter(|_| worth)
+            .map(|verifier| Arc::new(Multiples::of(verifier.negated())));
+        let known = Known {
+            key,
+            verifier,
+            table,
+        };
         let mut kept = kept();
-        if known.table.is_some() && kept.len() < TABLES && !kept.iter().any(|other| other.key == key) {
+        if known.table.is_some()
+            && kept.len() < TABLES
+            && !kept.iter().any(|other| other.key == key)
+        {
             kept.push(known.clone());
         }
         known
@@ -70,20 +79,28 @@ impl Tables {
     /// Checks some signatures; returns who asked for those that are bad, in their order.
     fn check(&self, claims: &[Claim]) -> Vec<u32> {
         let mut known: Vec<Known> = Vec::new();
-        // Points with their claims, in the order of the signatures; none for one that is bad already.
+        // Points with their claims, in the order of the signatures; none for one that is bad
+        // already.
         let mut claimed = Vec::with_capacity(claims.len());
         let mut points = Vec::with_capacity(claims.len());
         for claim in claims {
-            let at = known.iter().rposition(|known| known.key == claim.key).unwrap_or_else(|| {
-                let count = claims.iter().filter(|other| other.key == claim.key).count();
-                known.push(self.key(claim.key, count));
-                known.len() - 1
-            });
-            let of = known.get(at).and_then(|known| Some((known.verifier.as_ref()?, known.table.as_deref())));
+            let at = known
+                .iter()
+                .rposition(|known| known.key == claim.key)
+                .unwrap_or_else(|| {
+                    let count = claims.iter().filter(|other| other.key == claim.key).count();
+                    known.push(self.key(claim.key, count));
+                    known.len() - 1
+                });
+            let of = known
+                .get(at)
+                .and_then(|known| Some((known.verifier.as_ref()?, known.table.as_deref())));
             let equation = of.and_then(|(key, table)| {
                 let parts = key.claim(&signed_data(&claim.payload), &claim.signature)?;
                 let point = match table {
-                    Some(table) => table.add_to(BASE.add_to(EdwardsPoint::identity(), &parts.s), &parts.h),
+                    Some(table) => {
+                        table.add_to(BASE.add_to(EdwardsPoint::identity(), &parts.s), &parts.h)
+                    }
                     None => key.point(&parts),
                 };
                 Some((parts, point))
@@ -98,7 +115,9 @@ impl Tables {
             let (point, encoded) = computed.next()?;
             Some(is_r(point, encoded, &parts))
         };
-        let bad = claimed.into_iter().filter(|(_, parts)| holds(*parts) != Some(true));
+        let bad = claimed
+            .into_iter()
+            .filter(|(_, parts)| holds(*parts) != Some(true));
         bad.map(|(of, _)| of).collect()
     }
 }
@@ -160,7 +179,10 @@ impl Queue {
                 if waiting.closed {
                     return;
                 }
-                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                waiting = self
+                    .changed
+                    .wait(waiting)
+                    .unwrap_or_else(PoisonError::into_inner);
             };
             drop(waiting);
             self.check(&batch);
@@ -169,7 +191,10 @@ impl Queue {
 
     /// Who asked for the signatures that are bad, when all have been checked.
     pub fn into_bad(self) -> Vec<u32> {
-        self.waiting.into_inner().unwrap_or_else(PoisonError::into_inner).bad
+        self.waiting
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .bad
     }
 }
 
@@ -191,7 +216,11 @@ pub(super) struct Outbox<'a> {
 
 impl<'a> Outbox<'a> {
     pub fn new(queue: &'a Queue) -> Self {
-        Outbox { batch: Vec::with_capacity(BATCH), queue, progress: None }
+        Outbox {
+            batch: Vec::with_capacity(BATCH),
+            queue,
+            progress: None,
+        }
     }
 
     /// Each claim is a step.
@@ -259,7 +288,12 @@ mod tests {
         let one = |n: u32| {
             let payload = n.to_be_bytes().to_vec();
             let signature = Signature::from_bytes(signer.sign(&signed_data(&payload)).to_bytes());
-            Claim { of: n, key, signature, payload }
+            Claim {
+                of: n,
+                key,
+                signature,
+                payload,
+            }
         };
         (0..count).map(one).collect()
     }
@@ -273,10 +307,16 @@ mod tests {
         for vector in &vectors {
             let claim = claim_of(1, vector);
             for run in 0..200 {
-                let alone = claim.key.verifies(&signed_data(&claim.payload), &claim.signature);
+                let alone = claim
+                    .key
+                    .verifies(&signed_data(&claim.payload), &claim.signature);
                 assert_eq!(alone, vector.holds, "{} alone, run {run}", vector.name);
                 let batch = tables.check(std::slice::from_ref(&claim)).is_empty();
-                assert_eq!(batch, vector.holds, "{} in a batch of one, run {run}", vector.name);
+                assert_eq!(
+                    batch, vector.holds,
+                    "{} in a batch of one, run {run}",
+                    vector.name
+                );
             }
         }
     }
@@ -293,7 +333,12 @@ mod tests {
                 }
                 let bad = tables.check(&many).len();
                 let expected = repeated * portion.iter().filter(|vector| !vector.holds).count();
-                assert_eq!(bad, expected, "{:?}", portion.iter().map(|v| &v.name).collect::<Vec<_>>());
+                assert_eq!(
+                    bad,
+                    expected,
+                    "{:?}",
+                    portion.iter().map(|v| &v.name).collect::<Vec<_>>()
+                );
                 many.truncate(512 - 16);
             }
         }
@@ -311,8 +356,11 @@ mod tests {
         queue.help();
         let mut bad = queue.into_bad();
         bad.sort_unstable();
-        let expected: Vec<u32> =
-            (20_000..).zip(&vectors).filter(|(_, vector)| !vector.holds).map(|(of, _)| of).collect();
+        let expected: Vec<u32> = (20_000..)
+            .zip(&vectors)
+            .filter(|(_, vector)| !vector.holds)
+            .map(|(of, _)| of)
+            .collect();
         assert_eq!(bad, expected);
     }
 
@@ -320,7 +368,9 @@ mod tests {
     fn a_key_with_a_table_and_one_without_refuse_the_same() {
         for vector in vectors() {
             let tables = Tables::default();
-            let many: Vec<Claim> = (0..u32::try_from(WORTH).unwrap()).map(|n| claim_of(n, &vector)).collect();
+            let many: Vec<Claim> = (0..u32::try_from(WORTH).unwrap())
+                .map(|n| claim_of(n, &vector))
+                .collect();
             let bad = tables.check(&many).len();
             assert_eq!(bad, if vector.holds { 0 } else { WORTH }, "{}", vector.name);
         }
@@ -342,12 +392,22 @@ mod tests {
                 payload: b"c".to_vec(),
             });
         }
-        assert_eq!(Tables::default().check(&claims), (2000..2512).collect::<Vec<u32>>());
-        let other = PublicKey::from_bytes(SigningKey::from_bytes(&[0x34; 32]).verifying_key().to_bytes());
+        assert_eq!(
+            Tables::default().check(&claims),
+            (2000..2512).collect::<Vec<u32>>()
+        );
+        let other = PublicKey::from_bytes(
+            SigningKey::from_bytes(&[0x34; 32])
+                .verifying_key()
+                .to_bytes(),
+        );
         for at in [0, 100, 199] {
             let mut claims = honest(200, &signer);
             claims[at].key = other;
-            assert_eq!(Tables::default().check(&claims), [u32::try_from(at).unwrap()]);
+            assert_eq!(
+                Tables::default().check(&claims),
+                [u32::try_from(at).unwrap()]
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
-//! A check that begins behind a commit of `main`: behind one that the caller names, or where a saved position is.
+//! A check that begins behind a commit of `main`: behind one that the caller names, or where a
+//! saved position is.
 //!
-//! Both answer for what is new, and never for the whole. Behind a commit that the caller names the log is still
-//! read from genesis on, since what later lines are held against stands nowhere else; commits before it are not.
-//! Behind a saved position nothing is read but what the position is held against ([`super::ground`]); so a check
-//! behind a named commit begins at a saved position that lies there or before, when the caller has one.
+//! Both answer for what is new, and never for the whole. Behind a commit that the caller names the
+//! log is still read from genesis on, since what later lines are held against stands nowhere else;
+//! commits before it are not. Behind a saved position nothing is read but what the position is held
+//! against ([`super::ground`]); so a check behind a named commit begins at a saved position that
+//! lies there or before, when the caller has one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -27,7 +29,8 @@ use super::tips::main_tip;
 pub(super) enum Start<'a> {
     /// With genesis; the position that was to be gone on from does not fit.
     Genesis(Option<&'a Misfit>),
-    /// Behind the commit of `main` whose id begins so; the position that was to be gone on from does not fit.
+    /// Behind the commit of `main` whose id begins so; the position that was to be gone on from
+    /// does not fit.
     Commit(&'a str, Option<&'a Misfit>),
     /// Behind a saved position.
     Saved(&'a Position),
@@ -47,9 +50,11 @@ pub enum Scope {
         commit: String,
         /// The last line of its segment: later lines are checked.
         line: u64,
-        /// Dates of the saved position; none when the check begins behind the commit that the caller named.
+        /// Dates of the saved position; none when the check begins behind the commit that the
+        /// caller named.
         saved: Option<Saved>,
-        /// Why a saved position was not gone on from, when one was given that lies at or before that commit.
+        /// Why a saved position was not gone on from, when one was given that lies at or before
+        /// that commit.
         misfit: Option<Misfit>,
     },
 }
@@ -84,7 +89,10 @@ impl Position {
                 return Ok(if named { Lies::Before } else { Lies::Elsewhere });
             }
             root = Some(id);
-            next = repository.commit(&id).ok().and_then(|commit| commit.parents.first().copied());
+            next = repository
+                .commit(&id)
+                .ok()
+                .and_then(|commit| commit.parents.first().copied());
         }
         Ok(Lies::Missed(self.missed(root)))
     }
@@ -112,8 +120,15 @@ impl Mark {
             frontier: hex::encode(lines.tree.to_bytes()),
             highest: state.highest(),
             last_branch: state.last_branch().map(str::to_owned),
-            blocks: lines.blocks.get(&state.highest()).cloned().unwrap_or_default(),
-            open: state.open_sessions().map(|session| (session.id, session.start.line)).collect(),
+            blocks: lines
+                .blocks
+                .get(&state.highest())
+                .cloned()
+                .unwrap_or_default(),
+            open: state
+                .open_sessions()
+                .map(|session| (session.id, session.start.line))
+                .collect(),
         }
     }
 }
@@ -123,7 +138,11 @@ impl Checker<'_> {
     pub fn stand_on(&mut self, ground: Ground, position: &Position) {
         let body = &position.0;
         // Whatever follows has them all among its ancestors.
-        let in_force = |(after, key)| InForce { after: Some(after), from: Some(0), key };
+        let in_force = |(after, key)| InForce {
+            after: Some(after),
+            from: Some(0),
+            key,
+        };
         self.keys = ground.keys.into_iter().map(in_force).collect();
         self.key_commits = body.keys.iter().map(|at| at.commit).collect();
         self.lines = Lines::new(Some(ground.genesis.network));
@@ -139,7 +158,10 @@ impl Checker<'_> {
         self.scope = Scope::Since {
             commit: body.commit.to_string(),
             line: body.lines,
-            saved: Some(Saved { at, from_scratch_at }),
+            saved: Some(Saved {
+                at,
+                from_scratch_at,
+            }),
             misfit: None,
         };
         self.carry();
@@ -148,11 +170,13 @@ impl Checker<'_> {
     /// Takes over the sessions that are open where the check begins.
     fn carry(&mut self) {
         for session in self.lines.state.open_sessions() {
-            self.sessions.insert(session.id, SessionCheck::carried(session));
+            self.sessions
+                .insert(session.id, SessionCheck::carried(session));
         }
     }
 
-    /// Before the segment of a commit of `main`, counted from genesis: lines up to the commit that the caller named are old.
+    /// Before the segment of a commit of `main`, counted from genesis: lines up to the commit that
+    /// the caller named are old.
     pub fn begin_position(&mut self, position: usize) {
         if self.named_base.is_some_and(|base| position <= base) {
             self.lines.until = u64::MAX;
@@ -178,10 +202,14 @@ impl Checker<'_> {
     /// Where reading commits ends.
     pub fn old(&self) -> Old {
         let commits: HashSet<Oid> = self.saved_tips.values().copied().collect();
-        Old { commits, logs: self.lines.old.clone() }
+        Old {
+            commits,
+            logs: self.lines.old.clone(),
+        }
     }
 
-    /// Whether the branches go through the commits that the position names, each signed by a key of the ledger.
+    /// Whether the branches go through the commits that the position names, each signed by a key of
+    /// the ledger.
     pub fn check_saved_tips(&self) -> Result<(), Misfit> {
         for (n, tip) in &self.saved_tips {
             let differs = |expected: &str| Misfit::Differs {
@@ -202,7 +230,11 @@ impl Checker<'_> {
 
     /// Lines of the log that this check has judged.
     pub fn lines_checked(&self) -> u64 {
-        let before = if self.saved_base() { self.first_line() } else { 0 };
+        let before = if self.saved_base() {
+            self.first_line()
+        } else {
+            0
+        };
         self.lines.state.count().saturating_sub(before)
     }
 
@@ -221,7 +253,9 @@ impl Checker<'_> {
 
     /// What is so of the new part is not so of the whole.
     pub fn limited(&self, verdict: Verdict) -> Verdict {
-        let Scope::Since { line, saved, .. } = &self.scope else { return verdict };
+        let Scope::Since { line, saved, .. } = &self.scope else {
+            return verdict;
+        };
         if verdict.answer != Answer::Yes {
             return verdict;
         }
@@ -236,14 +270,21 @@ impl Checker<'_> {
             Some(_) => "what is before was not looked at",
             None => "before it only the log was looked at, and no commit",
         };
-        Verdict::new(Answer::YesSince, format!("log line {line}: {}; {before}", verdict.reason))
+        Verdict::new(
+            Answer::YesSince,
+            format!("log line {line}: {}; {before}", verdict.reason),
+        )
     }
 
     /// The position at `main`'s tip, for a check that found nothing wrong.
     pub fn position(&self) -> Option<Position> {
         let mark = self.mark.as_ref().filter(|mark| mark.lines > 0)?;
         let named = matches!(self.scope, Scope::Since { saved: None, .. });
-        if named || Question::ALL.iter().any(|question| self.findings.count(*question) > 0) {
+        if named
+            || Question::ALL
+                .iter()
+                .any(|question| self.findings.count(*question) > 0)
+        {
             return None;
         }
         let keys = self.keys.iter().zip(&self.key_commits);
@@ -257,22 +298,37 @@ impl Checker<'_> {
             head: mark.head,
             highest: mark.highest,
             keys: keys
-                .filter_map(|(known, at)| Some(KeyAt { after: known.after?, commit: *at, key: known.key }))
+                .filter_map(|(known, at)| {
+                    Some(KeyAt {
+                        after: known.after?,
+                        commit: *at,
+                        key: known.key,
+                    })
+                })
                 .collect(),
             last_branch: mark.last_branch.clone(),
             lines: mark.lines,
             open: mark.open.clone(),
-            tips: (1..=7).filter_map(|n| Some((n, self.tip_at(n, mark.lines)?))).collect(),
+            tips: (1..=7)
+                .filter_map(|n| Some((n, self.tip_at(n, mark.lines)?)))
+                .collect(),
         }))
     }
 
     /// The newest commit of a branch whose line is not behind this one.
     fn tip_at(&self, n: u8, line: u64) -> Option<Oid> {
         let chain = self.history.branches.get(&n)?;
-        let newest =
-            chain.iter().rev().filter_map(|at| self.history.nodes.get(*at as usize)).find(|node| {
-                node.log.and_then(|log| self.lines.records.number(&log)).is_some_and(|number| number <= line)
+        let newest = chain
+            .iter()
+            .rev()
+            .filter_map(|at| self.history.nodes.get(*at as usize))
+            .find(|node| {
+                node.log
+                    .and_then(|log| self.lines.records.number(&log))
+                    .is_some_and(|number| number <= line)
             });
-        newest.map(|node| node.id).or_else(|| self.saved_tips.get(&n).copied())
+        newest
+            .map(|node| node.id)
+            .or_else(|| self.saved_tips.get(&n).copied())
     }
 }

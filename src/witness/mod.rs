@@ -1,11 +1,14 @@
-//! Asking witnesses to cosign the newest tree head, and what becomes of their answers (format, section 9).
+//! Asking witnesses to cosign the newest tree head, and what becomes of their answers (format,
+//! section 9).
 //!
-//! All are asked at once, under one deadline. What they cosign goes to `refs/notes/witness`, on the commit that
-//! carries the tree head. A witness behind us gets the proof from where it is; one that is ahead of us, or that holds
-//! another tree, is a finding: somebody has seen lines that this ledger does not have.
+//! All are asked at once, under one deadline. What they cosign goes to `refs/notes/witness`, on the
+//! commit that carries the tree head. A witness behind us gets the proof from where it is; one that
+//! is ahead of us, or that holds another tree, is a finding: somebody has seen lines that this
+//! ledger does not have.
 //!
-//! Cost: a proof reads the lines since the tree head that the witness holds, and none before, from a stored right
-//! edge of the tree (`marks`). A size that was never stored (a restored database) costs the lines before it, once.
+//! Cost: a proof reads the lines since the tree head that the witness holds, and none before, from
+//! a stored right edge of the tree (`marks`). A size that was never stored (a restored database)
+//! costs the lines before it, once.
 
 mod marks;
 mod note;
@@ -79,13 +82,26 @@ pub struct Head {
 
 /// The newest tree head on record; none while `main` has only its genesis.
 pub fn newest_head(store: &Sqlite) -> Result<Option<Head>, WitnessError> {
-    let Some(row) = store.tip(MAIN, store.head()?.commits)?.filter(|row| row.segment.is_some()) else {
+    let Some(row) = store
+        .tip(MAIN, store.head()?.commits)?
+        .filter(|row| row.segment.is_some())
+    else {
         return Ok(None);
     };
-    let wrong = |reason: String| WitnessError::Head { commit: row.id.clone(), reason };
-    let bytes = store.files(row.tree_of.unwrap_or(row.n))?.remove("checkpoint");
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| wrong("there is none".into()))?;
+    let wrong = |reason: String| WitnessError::Head {
+        commit: row.id.clone(),
+        reason,
+    };
+    let bytes = store
+        .files(row.tree_of.unwrap_or(row.n))?
+        .remove("checkpoint");
+    let text = bytes
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or_else(|| wrong("there is none".into()))?;
     let note = parse_note(&text).map_err(|e| wrong(e.to_string()))?;
-    let commit = row.id.parse().map_err(|e: crate::ledger::OidError| wrong(e.to_string()))?;
+    let commit = row
+        .id
+        .parse()
+        .map_err(|e: crate::ledger::OidError| wrong(e.to_string()))?;
     Ok(Some(Head { note, commit }))
 }

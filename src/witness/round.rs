@@ -15,7 +15,8 @@ use crate::store::sqlite::Sqlite;
 
 use super::{Head, WitnessError, marks, newest_head, note};
 
-/// How often one witness may name another size before it is left alone: it was behind, and another process was faster.
+/// How often one witness may name another size before it is left alone: it was behind, and another
+/// process was faster.
 const MAX_TURNS: usize = 3;
 
 /// How many have to cosign, and how long all of them together may take.
@@ -83,7 +84,10 @@ impl std::fmt::Display for Said {
         match self {
             Said::Cosigned { at: Some(at) } => write!(f, "cosigned at {at}"),
             Said::Cosigned { at: None } => write!(f, "cosigned, at no time that can be"),
-            Said::Newer { size } => write!(f, "has cosigned a newer tree head of {size} lines meanwhile"),
+            Said::Newer { size } => write!(
+                f,
+                "has cosigned a newer tree head of {size} lines meanwhile"
+            ),
             Said::Longer { size, ours } => write!(
                 f,
                 "says that it has cosigned a tree of {size} lines, which this ledger does not have (it has {ours} \
@@ -95,7 +99,10 @@ impl std::fmt::Display for Said {
                  is a second history"
             ),
             Said::Unsteady { size } => {
-                write!(f, "does not agree with itself about the size of the tree it holds: {size} at last")
+                write!(
+                    f,
+                    "does not agree with itself about the size of the tree it holds: {size} at last"
+                )
             }
             Said::Fault(fault) => fault.fmt(f),
             Said::Late { after } => write!(f, "no answer within {} ms", after.as_millis()),
@@ -131,7 +138,10 @@ pub struct Asked {
 impl Asked {
     /// How many cosigned.
     pub fn cosigned(&self) -> usize {
-        self.outcomes.iter().filter(|outcome| outcome.said.is_cosigned()).count()
+        self.outcomes
+            .iter()
+            .filter(|outcome| outcome.said.is_cosigned())
+            .count()
     }
 
     /// Whether they are enough.
@@ -141,7 +151,9 @@ impl Asked {
 
     /// What speaks for another history.
     pub fn findings(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes.iter().filter(|outcome| outcome.said.is_finding())
+        self.outcomes
+            .iter()
+            .filter(|outcome| outcome.said.is_finding())
     }
 }
 
@@ -153,10 +165,11 @@ struct Heard {
     elapsed: Duration,
 }
 
-/// Asks every witness that has not cosigned the newest tree head yet; none when there is no tree head.
+/// Asks every witness that has not cosigned the newest tree head yet; none when there is no tree
+/// head.
 ///
-/// Writes what they cosigned to `refs/notes/witness`, and what came of asking to the database. The caller holds no
-/// lock; several processes may ask at once.
+/// Writes what they cosigned to `refs/notes/witness`, and what came of asking to the database. The
+/// caller holds no lock; several processes may ask at once.
 pub async fn ask(
     store: &mut Sqlite,
     paths: &Paths,
@@ -164,39 +177,72 @@ pub async fn ask(
     terms: Terms,
     now: Seconds,
 ) -> Result<Option<Asked>, WitnessError> {
-    let Some(head) = newest_head(store)? else { return Ok(None) };
+    let Some(head) = newest_head(store)? else {
+        return Ok(None);
+    };
     marks::tree_of(store, &head.note)?;
     let states = store.witness_states()?;
     let heard = {
         let standing = note::standing(paths, &head)?;
         let (store, head, standing, states) = (&*store, &head, &standing, &states);
         join_all(witnesses.iter().map(|witness| async move {
-            let stood = standing.as_ref().and_then(|note| note.cosigned_at(witness.key()));
+            let stood = standing
+                .as_ref()
+                .and_then(|note| note.cosigned_at(witness.key()));
             if let Some(time) = stood {
-                let said = Said::Cosigned { at: Seconds::new(time).ok() };
-                return Ok(Heard { said, lines: Vec::new(), asked: false, elapsed: Duration::ZERO });
+                let said = Said::Cosigned {
+                    at: Seconds::new(time).ok(),
+                };
+                return Ok(Heard {
+                    said,
+                    lines: Vec::new(),
+                    asked: false,
+                    elapsed: Duration::ZERO,
+                });
             }
-            let known = states.iter().find(|state| state.vkey == witness.key().print()).map_or(0, |state| state.lines);
+            let known = states
+                .iter()
+                .find(|state| state.vkey == witness.key().print())
+                .map_or(0, |state| state.lines);
             within(terms.deadline, one(store, witness, head, known)).await
         }))
         .await
         .into_iter()
         .collect::<Result<Vec<Heard>, WitnessError>>()?
     };
-    let lines = heard.iter().flat_map(|heard| heard.lines.iter().cloned()).collect();
+    let lines = heard
+        .iter()
+        .flat_map(|heard| heard.lines.iter().cloned())
+        .collect();
     note::add(paths, &head, lines, now)?;
     let new: Vec<WitnessState> = witnesses
         .iter()
         .zip(&heard)
-        .map(|(witness, heard)| state_after(&witness.key().print(), &states, heard, head.note.size, now))
+        .map(|(witness, heard)| {
+            state_after(&witness.key().print(), &states, heard, head.note.size, now)
+        })
         .collect();
     store.put_witness_states(&new)?;
     let outcome = |(witness, heard): (&Witness, Heard)| {
-        let Heard { said, asked, elapsed, .. } = heard;
-        Outcome { name: witness.name().to_owned(), said, asked, elapsed }
+        let Heard {
+            said,
+            asked,
+            elapsed,
+            ..
+        } = heard;
+        Outcome {
+            name: witness.name().to_owned(),
+            said,
+            asked,
+            elapsed,
+        }
     };
     let outcomes = witnesses.iter().zip(heard).map(outcome).collect();
-    Ok(Some(Asked { head, outcomes, quorum: terms.quorum }))
+    Ok(Some(Asked {
+        head,
+        outcomes,
+        quorum: terms.quorum,
+    }))
 }
 
 /// The answer, or that there was none in time.
@@ -209,7 +255,12 @@ async fn within(
         Ok(answer) => answer?,
         Err(_) => (Said::Late { after: deadline }, Vec::new()),
     };
-    Ok(Heard { said, lines, asked: true, elapsed: start.elapsed() })
+    Ok(Heard {
+        said,
+        lines,
+        asked: true,
+        elapsed: start.elapsed(),
+    })
 }
 
 /// Asks one witness, with the proof from the size that it names.
@@ -227,9 +278,16 @@ async fn one(
         let proof = marks::proof(store, old, &head.note)?;
         let holds = match witness.add_checkpoint(old, &proof, &head.note).await {
             Ok(Reply::Cosigned { lines, time }) => {
-                return Ok((Said::Cosigned { at: Seconds::new(time).ok() }, lines));
+                return Ok((
+                    Said::Cosigned {
+                        at: Seconds::new(time).ok(),
+                    },
+                    lines,
+                ));
             }
-            Ok(Reply::Refuted { said }) if old == 0 => return Ok((refuted_nothing(witness, said), Vec::new())),
+            Ok(Reply::Refuted { said }) if old == 0 => {
+                return Ok((refuted_nothing(witness, said), Vec::new()));
+            }
             Ok(Reply::Refuted { .. }) => return Ok((Said::Other { size: old }, Vec::new())),
             Ok(Reply::Holds(holds)) => holds,
             Err(fault) => return Ok((Said::Fault(fault), Vec::new())),
@@ -251,18 +309,33 @@ async fn one(
 /// Every tree continues the empty one: whoever refuses that has refused something else.
 fn refuted_nothing(witness: &Witness, said: String) -> Said {
     let at = witness.name().to_owned();
-    Said::Fault(WitnessFault::Answer { at, expected: "no refusal of an empty proof", status: 422, said })
+    Said::Fault(WitnessFault::Answer {
+        at,
+        expected: "no refusal of an empty proof",
+        status: 422,
+        said,
+    })
 }
 
-/// A larger tree than the one asked about: of another process of this home, or one that this ledger does not have.
+/// A larger tree than the one asked about: of another process of this home, or one that this ledger
+/// does not have.
 fn longer(store: &Sqlite, size: u64) -> Result<Said, WitnessError> {
     if store.has_tree_head(size)? {
         return Ok(Said::Newer { size });
     }
-    Ok(Said::Longer { size, ours: crate::store::Read::head(store)?.lines })
+    Ok(Said::Longer {
+        size,
+        ours: crate::store::Read::head(store)?.lines,
+    })
 }
 
-fn state_after(vkey: &str, before: &[WitnessState], heard: &Heard, size: u64, now: Seconds) -> WitnessState {
+fn state_after(
+    vkey: &str,
+    before: &[WitnessState],
+    heard: &Heard,
+    size: u64,
+    now: Seconds,
+) -> WitnessState {
     let before = before.iter().find(|state| state.vkey == vkey);
     let (lines, cosigned_at) = match (&heard.said, before) {
         (Said::Cosigned { at }, _) => (size, *at),
@@ -273,9 +346,12 @@ fn state_after(vkey: &str, before: &[WitnessState], heard: &Heard, size: u64, no
         vkey: vkey.to_owned(),
         lines,
         cosigned_at,
-        asked_at: before.filter(|_| !heard.asked).map_or(now, |state| state.asked_at),
+        asked_at: before
+            .filter(|_| !heard.asked)
+            .map_or(now, |state| state.asked_at),
         asked_lines: size,
         // A witness's own words may be in it.
-        said: (!heard.said.is_cosigned()).then(|| redact(&heard.said.to_string()).clean.as_str().to_owned()),
+        said: (!heard.said.is_cosigned())
+            .then(|| redact(&heard.said.to_string()).clean.as_str().to_owned()),
     }
 }

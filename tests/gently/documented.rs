@@ -1,4 +1,5 @@
-//! `docs/schema.md` names tests and functions beside each statement of its documents; each of them exists.
+//! `docs/schema.md` names tests and functions beside each statement of its documents; each of them
+//! exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,9 +13,14 @@ fn read(path: &str) -> String {
 
 /// `file::test` of every test of a file.
 fn tests_of(file: &str) -> BTreeSet<String> {
-    let test = Regex::new(r"(?s)#\[(?:tokio::)?test[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:async )?fn ([a-z0-9_]+)").unwrap();
+    let test = Regex::new(
+        r"(?s)#\[(?:tokio::)?test[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:async )?fn ([a-z0-9_]+)",
+    )
+    .unwrap();
     let source = read(&format!("tests/gently/{file}.rs"));
-    test.captures_iter(&source).map(|found| found[1].to_owned()).collect()
+    test.captures_iter(&source)
+        .map(|found| found[1].to_owned())
+        .collect()
 }
 
 /// The source files of a name, in every folder.
@@ -30,7 +36,11 @@ fn sources_of(file: &str) -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    look(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &format!("{file}.rs"), &mut found);
+    look(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &format!("{file}.rs"),
+        &mut found,
+    );
     found
 }
 
@@ -47,14 +57,29 @@ fn every_test_that_the_schema_names_exists() {
         }
         if !modules.contains(&format!("mod {file};")) {
             let sources = sources_of(file);
-            let is_there = sources.iter().any(|source| source.contains(&format!("fn {name}")));
-            assert!(is_there, "{}: neither a test nor a function of a source file {file}.rs", &found[0]);
+            let is_there = sources
+                .iter()
+                .any(|source| source.contains(&format!("fn {name}")));
+            assert!(
+                is_there,
+                "{}: neither a test nor a function of a source file {file}.rs",
+                &found[0]
+            );
             continue;
         }
         let tests = tests_of(file);
-        let fits =
-            |test: &String| if cut.is_empty() && !name.is_empty() { test == name } else { test.starts_with(name) };
-        assert!(tests.iter().any(fits), "{}: no test of that name in {file}.rs: {tests:?}", &found[0]);
+        let fits = |test: &String| {
+            if cut.is_empty() && !name.is_empty() {
+                test == name
+            } else {
+                test.starts_with(name)
+            }
+        };
+        assert!(
+            tests.iter().any(fits),
+            "{}: no test of that name in {file}.rs: {tests:?}",
+            &found[0]
+        );
         count += 1;
     }
     assert!(count > 40, "{count}");
@@ -69,8 +94,16 @@ fn every_statement_of_the_document_has_its_state() {
     let mut rows = 0;
     for row in aegis.lines().filter(|line| line.starts_with("| ")) {
         let header = row.ends_with("| state |");
-        let state = row.trim_end_matches('|').rsplit(" | ").next().unwrap().trim();
-        assert!(header || state.starts_with("[x] ") || state.starts_with("[ ] later: "), "{row}");
+        let state = row
+            .trim_end_matches('|')
+            .rsplit(" | ")
+            .next()
+            .unwrap()
+            .trim();
+        assert!(
+            header || state.starts_with("[x] ") || state.starts_with("[ ] later: "),
+            "{row}"
+        );
         rows += usize::from(!header);
     }
     assert!(rows > 90, "{rows}");

@@ -9,10 +9,18 @@ const README: &str = include_str!("../../README.md");
 
 /// The indented blocks below a heading, without their indentation, joined.
 fn blocks(heading: &str) -> String {
-    let section = README.split(&format!("\n## {heading}\n")).nth(1).unwrap_or_else(|| panic!("no section '{heading}'"));
+    let section = README
+        .split(&format!("\n## {heading}\n"))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no section '{heading}'"));
     let section = section.split("\n## ").next().unwrap();
-    let lines = section.lines().filter(|line| line.starts_with("    ") || line.is_empty());
-    lines.map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    let lines = section
+        .lines()
+        .filter(|line| line.starts_with("    ") || line.is_empty());
+    lines
+        .map(|line| line.strip_prefix("    ").unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Somebody whose home is where the README says, with `gently` in the `PATH`.
@@ -37,8 +45,14 @@ impl Reader {
     fn bash(&self, folder: &Path, script: &str) -> Ran {
         let bin = Path::new(env!("CARGO_BIN_EXE_gently")).parent().unwrap();
         let mut bash = Command::new("bash");
-        bash.args(["-euo", "pipefail", "-c", script]).current_dir(folder).env_clear().stdin(Stdio::null());
-        bash.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+        bash.args(["-euo", "pipefail", "-c", script])
+            .current_dir(folder)
+            .env_clear()
+            .stdin(Stdio::null());
+        bash.env(
+            "PATH",
+            format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()),
+        );
         bash.env("HOME", self.person.dir.path());
         for (name, value) in self.person.variables() {
             bash.env(name, value);
@@ -60,7 +74,13 @@ impl Reader {
 #[test]
 fn the_recipe_verifies_and_finds_what_was_changed() {
     let recipe = blocks("Verify it yourself");
-    for tool in ["fsck --strict", "verify-commit", "ssh-keygen -Y verify", "sha256sum", "gently audit verify --repo"] {
+    for tool in [
+        "fsck --strict",
+        "verify-commit",
+        "ssh-keygen -Y verify",
+        "sha256sum",
+        "gently audit verify --repo",
+    ] {
         assert!(recipe.contains(tool), "{tool}: {recipe}");
     }
     let reader = Reader::new();
@@ -71,14 +91,37 @@ fn the_recipe_verifies_and_finds_what_was_changed() {
     let git = |args: &[&str]| crate::person::git(&reader.home().join("ledger.git"), args);
     let commits = git(&["rev-list", "--all"]).exits(0).out.lines().count();
     assert_eq!(commits, 10);
-    assert_eq!(told.err.matches("Good \"git\" signature for ledger@gently.invalid").count(), commits, "{told:#?}");
-    assert_eq!(told.out.matches("Good \"git\" signature for ledger@gently.invalid").count(), 1, "by hand: {told:#?}");
-    let digits: Vec<&str> =
-        told.out.lines().filter(|l| l.len() >= 64 && l.is_char_boundary(64)).map(|l| &l[..64]).collect();
-    let hashes: Vec<&&str> = digits.iter().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit())).collect();
+    assert_eq!(
+        told.err
+            .matches("Good \"git\" signature for ledger@gently.invalid")
+            .count(),
+        commits,
+        "{told:#?}"
+    );
+    assert_eq!(
+        told.out
+            .matches("Good \"git\" signature for ledger@gently.invalid")
+            .count(),
+        1,
+        "by hand: {told:#?}"
+    );
+    let digits: Vec<&str> = told
+        .out
+        .lines()
+        .filter(|l| l.len() >= 64 && l.is_char_boundary(64))
+        .map(|l| &l[..64])
+        .collect();
+    let hashes: Vec<&&str> = digits
+        .iter()
+        .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))
+        .collect();
     assert_eq!(hashes.len(), 2, "{told:#?}");
     assert_eq!(hashes[0], hashes[1], "the line's own hash, twice");
-    assert_eq!(told.out.matches("Chain integrity: VALID").count(), 2, "{told:#?}");
+    assert_eq!(
+        told.out.matches("Chain integrity: VALID").count(),
+        2,
+        "{told:#?}"
+    );
     assert_eq!(told.out.matches("signed by:   yes").count(), 2, "{told:#?}");
 
     // A line changed afterwards: the two hashes differ, and the last commands end the script.
@@ -109,7 +152,10 @@ fn the_recipe_verifies_and_finds_what_was_changed() {
     assert_ne!(told.code, 0, "{told:#?}");
     // git lists newest first; of commits of one second, either may be looked at first.
     let good = told.err.matches("Good \"git\" signature").count();
-    assert!(good < commits, "the forged commit was passed over: {told:#?}");
+    assert!(
+        good < commits,
+        "the forged commit was passed over: {told:#?}"
+    );
 }
 
 #[test]
@@ -119,7 +165,9 @@ fn the_session_is_what_is_printed() {
     let mut printed = String::new();
     for command in shown.lines().filter_map(|line| line.strip_prefix("$ ")) {
         // Both streams into one, as on a terminal.
-        let told = reader.bash(reader.person.dir.path(), &format!("{{ {command}; }} 2>&1")).exits(0);
+        let told = reader
+            .bash(reader.person.dir.path(), &format!("{{ {command}; }} 2>&1"))
+            .exits(0);
         printed.push_str(&format!("$ {command}\n{}\n", told.out));
     }
     let printed = printed
@@ -131,7 +179,10 @@ fn the_session_is_what_is_printed() {
         .replace("d.invalid", "ots.btc.catallaxy.com")
         // A slow machine takes a second between looking and answering.
         .replace("1 second old:", "just now:")
-        .replace(&reader.home().display().to_string(), "/srv/desk/.local/share/gently");
+        .replace(
+            &reader.home().display().to_string(),
+            "/srv/desk/.local/share/gently",
+        );
     assert!(printed.matches('$').count() >= 3, "{printed}");
     assert_eq!(
         masked(printed.trim()),
@@ -143,7 +194,15 @@ fn the_session_is_what_is_printed() {
 /// Without what differs from run to run and machine to machine.
 fn masked(text: &str) -> String {
     let line = |line: &str| -> String {
-        let value = ["  load ", "  memory ", "  swap ", "  disk ", "  up ", "  sizes ", "Not known: "];
+        let value = [
+            "  load ",
+            "  memory ",
+            "  swap ",
+            "  disk ",
+            "  up ",
+            "  sizes ",
+            "Not known: ",
+        ];
         if let Some(name) = value.iter().find(|name| line.starts_with(**name)) {
             return format!("{name}…");
         }
@@ -151,7 +210,11 @@ fn masked(text: &str) -> String {
     };
     let lines: Vec<String> = text.lines().map(line).collect();
     // Blank lines between commands are the README's own; how many disks there are is the machine's.
-    lines.into_iter().filter(|line| !line.is_empty() && !line.contains(" % used (")).collect::<Vec<_>>().join("\n")
+    lines
+        .into_iter()
+        .filter(|line| !line.is_empty() && !line.contains(" % used ("))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A hash, id, time or key, masked; other words as they are.
@@ -159,22 +222,39 @@ fn word(word: &str) -> String {
     let digits = word.trim_end_matches('…');
     let hex = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_hexdigit());
     let genesis = word.starts_with("39d8668c");
-    let time = word.len() >= 20 && word.starts_with("20") && word.contains('T') && word.contains('Z');
-    if (hex && !genesis) || time || word.starts_with("AAAAC3") { "…".to_owned() } else { word.to_owned() }
+    let time =
+        word.len() >= 20 && word.starts_with("20") && word.contains('T') && word.contains('Z');
+    if (hex && !genesis) || time || word.starts_with("AAAAC3") {
+        "…".to_owned()
+    } else {
+        word.to_owned()
+    }
 }
 
 /// Every command of the table is one that there is.
 #[test]
 fn the_table_of_commands_is_true() {
     let person = Person::new();
-    let rows: Vec<&str> = README.lines().filter_map(|line| line.strip_prefix("| `gently ")).collect();
+    let rows: Vec<&str> = README
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `gently "))
+        .collect();
     assert!(rows.len() >= 7, "{rows:?}");
     for row in rows {
         let command = row.split('`').next().unwrap();
-        let verbs: Vec<&str> =
-            command.split([' ', ',']).take_while(|w| w.chars().all(|c| c.is_lowercase() || c == '-')).collect();
-        let verbs: Vec<&str> = verbs.into_iter().filter(|verb| !verb.is_empty()).take(2).collect();
+        let verbs: Vec<&str> = command
+            .split([' ', ','])
+            .take_while(|w| w.chars().all(|c| c.is_lowercase() || c == '-'))
+            .collect();
+        let verbs: Vec<&str> = verbs
+            .into_iter()
+            .filter(|verb| !verb.is_empty())
+            .take(2)
+            .collect();
         let told = person.gently(&[&verbs[..], &["--help"]].concat());
-        assert!(told.code == 0 && told.out.contains(&format!("gently {}", verbs.join(" "))), "{command}: {told:?}");
+        assert!(
+            told.code == 0 && told.out.contains(&format!("gently {}", verbs.join(" "))),
+            "{command}: {told:?}"
+        );
     }
 }

@@ -1,11 +1,15 @@
 //! Histories that differ only in what models answered get the same decisions.
 //!
-//! Homes come in pairs. In both the same is asked, in the same places, with the same references; the models say other
-//! things: nothing at all, one word, twenty thousand, dumps, encoded data, secrets, what the kernel forbids. Behind each
-//! question stands a pair of histories, and policy has to say the same of both. A failure names its seed:
-//! `GENTLY_TWINS_SEED=N` draws the same again.
+//! Homes come in pairs. In both the same is asked, in the same places, with the same references;
+//! the models say other things: nothing at all, one word, twenty thousand, dumps, encoded data,
+//! secrets, what the kernel forbids. Behind each question stands a pair of histories, and policy
+//! has to say the same of both. A failure names its seed: `GENTLY_TWINS_SEED=N` draws the same
+//! again.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -101,12 +105,19 @@ struct Drawn {
 
 fn draw(dice: &mut Dice) -> Drawn {
     let mut kernel = GENESIS_KERNEL.to_owned();
-    let small = ["items = 3\ntokens = 60", "items = 24\ntokens = 4096", "items = 2\ntokens = 9000"];
+    let small = [
+        "items = 3\ntokens = 60",
+        "items = 24\ntokens = 4096",
+        "items = 2\ntokens = 9000",
+    ];
     let caps = kernel.find("[rings.refs]\n").unwrap() + "[rings.refs]\n".len();
     let end = caps + kernel[caps..].find("\n\n").unwrap();
     kernel.replace_range(caps..end, dice.of(&small));
     if dice.one_in(2) {
-        kernel.push_str(&format!("\n[policy.thread]\nintents = {}\n", 6 + dice.below(20)));
+        kernel.push_str(&format!(
+            "\n[policy.thread]\nintents = {}\n",
+            6 + dice.below(20)
+        ));
     }
     if dice.one_in(2) {
         kernel.push_str(&format!(
@@ -116,25 +127,49 @@ fn draw(dice: &mut Dice) -> Drawn {
         ));
     }
     if dice.one_in(2) {
-        kernel.push_str(&format!("\n[policy.budget]\ntokens = {}\nseconds = 600\n", 60 + dice.below(400)));
+        kernel.push_str(&format!(
+            "\n[policy.budget]\ntokens = {}\nseconds = 600\n",
+            60 + dice.below(400)
+        ));
     }
     if dice.one_in(2) {
-        kernel.push_str(&format!("\n[policy.refs]\nintents = {}\n", 1 + dice.below(3)));
+        kernel.push_str(&format!(
+            "\n[policy.refs]\nintents = {}\n",
+            1 + dice.below(3)
+        ));
     }
-    // A secret's number must not depend on what was answered, nor what is referred to on its length.
-    for (name, pattern) in [("topic", "forbidden"), ("number", "password-[3-9]\\\\]"), ("dump", "INFO number 7")] {
+    // A secret's number must not depend on what was answered, nor what is referred to on its
+    // length.
+    for (name, pattern) in [
+        ("topic", "forbidden"),
+        ("number", "password-[3-9]\\\\]"),
+        ("dump", "INFO number 7"),
+    ] {
         if dice.one_in(2) {
-            kernel.push_str(&format!("\n[[policy.forbidden]]\nname = \"{name}\"\npattern = \"{pattern}\"\n"));
+            kernel.push_str(&format!(
+                "\n[[policy.forbidden]]\nname = \"{name}\"\npattern = \"{pattern}\"\n"
+            ));
         }
     }
     let context = GENESIS_CONTEXT
         .replacen("50", dice.of(&["3", "6", "12", "50"]), 1)
         .replacen("ALLOW", dice.of(&["ALLOW", "ALLOW", "DENY", "EXPAND"]), 1)
-        .replacen("\"expand_last_n\": 10", dice.of(&["\"expand_last_n\": 1", "\"expand_last_n\": 4"]), 1)
-        .replacen("prompt\": true", dice.of(&["prompt\": true", "prompt\": true", "prompt\": false"]), 1);
+        .replacen(
+            "\"expand_last_n\": 10",
+            dice.of(&["\"expand_last_n\": 1", "\"expand_last_n\": 4"]),
+            1,
+        )
+        .replacen(
+            "prompt\": true",
+            dice.of(&["prompt\": true", "prompt\": true", "prompt\": false"]),
+            1,
+        );
     // Few have room: what answers leave on record, open drift, must not take it from them.
     let ring1 = kernel.find("[rings.ring1]\nitems = 24").unwrap() + "[rings.ring1]\n".len();
-    kernel.replace_range(ring1..ring1 + "items = 24".len(), dice.of(&["items = 24", "items = 2", "items = 3"]));
+    kernel.replace_range(
+        ring1..ring1 + "items = 24".len(),
+        dice.of(&["items = 24", "items = 2", "items = 3"]),
+    );
     let notes = (0..dice.below(6)).map(|n| {
         let about = ["something", "forbidden gardens", "question", "garden work"][dice.below(4)];
         format!("note {n} about {about}, {}", dice.secret())
@@ -153,7 +188,9 @@ fn asking(dice: &mut Dice, n: usize) -> Asking {
     let text = match dice.below(9) {
         0 => "something forbidden".to_owned(),
         1 => format!("why does {} not work?", dice.secret()),
-        2 => (0..9).map(|n| format!("2026-01-02T03:04:0{n}Z INFO number {n}\n")).collect(),
+        2 => (0..9)
+            .map(|n| format!("2026-01-02T03:04:0{n}Z INFO number {n}\n"))
+            .collect(),
         3 => "a long story, ".repeat(20 + dice.below(80)),
         4 if dice.one_in(3) => " ".to_owned(),
         _ => format!("garden, question {}", dice.below(1000)),
@@ -174,7 +211,12 @@ fn asking(dice: &mut Dice, n: usize) -> Asking {
     if dice.one_in(3) {
         refs = vec![Ref::Last(6)];
     }
-    Asking { text, parent: (n > 0 && dice.one_in(5)).then(|| dice.below(n)), none: dice.one_in(9), refs }
+    Asking {
+        text,
+        parent: (n > 0 && dice.one_in(5)).then(|| dice.below(n)),
+        none: dice.one_in(9),
+        refs,
+    }
 }
 
 /// What a model says next; nothing: it fails.
@@ -212,7 +254,12 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     let dice = Mutex::new(dice);
     let find = move |_: Hash32, _: &str| {
         let text = reply(&mut dice.lock().unwrap());
-        Ok(text.map(|text| Recording { exchange: Uuid::nil(), model: "m".into(), at: "then".into(), text }))
+        Ok(text.map(|text| Recording {
+            exchange: Uuid::nil(),
+            model: "m".into(),
+            at: "then".into(),
+            text,
+        }))
     };
     let model = Model::replay(Replay::new("an answer", Box::new(find)));
     let now = Mutex::new(10);
@@ -258,14 +305,32 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     let (mut turns, mut said): (Vec<Uuid>, Vec<Said>) = (Vec::new(), Vec::new());
     for (n, asking) in drawn.asked.iter().enumerate() {
         *now.lock().unwrap() += 11;
-        let none = || SightEntry::Unavailable { reason: NoSight::NotInstalled, unknowns: vec![] };
-        let sight: BTreeMap<String, SightEntry> =
-            drawn.kernel.tools().iter().map(|tool| (tool.clone(), none())).collect();
+        let none = || SightEntry::Unavailable {
+            reason: NoSight::NotInstalled,
+            unknowns: vec![],
+        };
+        let sight: BTreeMap<String, SightEntry> = drawn
+            .kernel
+            .tools()
+            .iter()
+            .map(|tool| (tool.clone(), none()))
+            .collect();
         let salt = Salt::new(*Hash32::digest(format!("{n}").as_bytes()).as_bytes());
-        let seen = Seen { sight, salt, action_salts: action_salts(&format!("{n}")) };
+        let seen = Seen {
+            sight,
+            salt,
+            action_salts: action_salts(&format!("{n}")),
+        };
         let event = |turn: usize, kind: Kind| {
             let events = store.events_of(turns[turn]).unwrap();
-            Reference::Id(events.iter().find(|event| event.kind == kind).unwrap().event.to_string())
+            Reference::Id(
+                events
+                    .iter()
+                    .find(|event| event.kind == kind)
+                    .unwrap()
+                    .event
+                    .to_string(),
+            )
         };
         let refs = asking.refs.iter().map(|one| match one {
             Ref::Last(most) => Reference::Last(*most),
@@ -274,9 +339,20 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             Ref::Decision(turn) => event(*turn, Kind::Decision),
             Ref::Unknown => Reference::Id("nothing of this name".to_owned()),
         });
-        let declared = Declared { refs: refs.collect(), none: asking.none, deep: false };
-        let standing = Standing { thread: None, parent: asking.parent.map(|turn| turns[turn]) };
-        let question = Question { text: &asking.text, declared: &declared, standing };
+        let declared = Declared {
+            refs: refs.collect(),
+            none: asking.none,
+            deep: false,
+        };
+        let standing = Standing {
+            thread: None,
+            parent: asking.parent.map(|turn| turns[turn]),
+        };
+        let question = Question {
+            text: &asking.text,
+            declared: &declared,
+            standing,
+        };
         let asked = wait(ask(&house, key, &model, question, move || seen, &Endless)).unwrap();
         let (codes, ids) = match &asked.turn {
             Turn::Refused(refusal, None) => match &refusal.refusal {
@@ -290,13 +366,23 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         turns.push(ids.exchange);
         let row = store.exchange(ids.exchange).unwrap().unwrap();
         let seen = asked.referred.resolved().map(|resolved| {
-            let governed = resolved.events().filter(|(r, _)| r.admitted_for == AdmittedFor::Governance);
-            let of = |id: &str| turns.iter().position(|turn| turn.to_string() == id).unwrap();
-            governed.map(|(_, event)| of(&event.place().turn_id)).collect()
+            let governed = resolved
+                .events()
+                .filter(|(r, _)| r.admitted_for == AdmittedFor::Governance);
+            let of = |id: &str| {
+                turns
+                    .iter()
+                    .position(|turn| turn.to_string() == id)
+                    .unwrap()
+            };
+            governed
+                .map(|(_, event)| of(&event.place().turn_id))
+                .collect()
         });
         said.push(Said {
             codes,
-            text: unnumbered(&store.turn(row.turn_user).unwrap().unwrap().content.unwrap()).into_owned(),
+            text: unnumbered(&store.turn(row.turn_user).unwrap().unwrap().content.unwrap())
+                .into_owned(),
             intents: seen.unwrap_or_default(),
             state: row.authority_state.name().to_owned(),
         });
@@ -311,7 +397,10 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     let mut failed = Vec::new();
     replay
         .all(&mut |one| {
-            let wrong = one.outcomes.into_iter().filter(|(_, outcome)| matches!(outcome, Outcome::Fails(_)));
+            let wrong = one
+                .outcomes
+                .into_iter()
+                .filter(|(_, outcome)| matches!(outcome, Outcome::Fails(_)));
             failed.extend(wrong.map(|wrong| (one.seq, wrong)));
         })
         .unwrap();
@@ -324,7 +413,9 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
 fn policy_says_the_same_of_500_pairs_of_histories_that_differ_in_answers() {
     let mut bytes = [0; 8];
     gently::keys::os_random(&mut bytes).unwrap();
-    let given = std::env::var("GENTLY_TWINS_SEED").ok().map(|text| text.parse().unwrap());
+    let given = std::env::var("GENTLY_TWINS_SEED")
+        .ok()
+        .map(|text| text.parse().unwrap());
     let seed = given.unwrap_or(u64::from_be_bytes(bytes) >> 1);
     let (mut denied, mut allowed, mut codes) = (0, 0, std::collections::BTreeSet::new());
     let mut compared = 0;
@@ -332,7 +423,10 @@ fn policy_says_the_same_of_500_pairs_of_histories_that_differ_in_answers() {
         let drawn = draw(&mut Dice(pair));
         let twins = std::thread::scope(|scope| {
             let other = scope.spawn(|| told(&drawn, Dice(pair ^ 0xaaaa_0000_0000_0000)));
-            [told(&drawn, Dice(pair ^ 0x5555_0000_0000_0000)), other.join().unwrap()]
+            [
+                told(&drawn, Dice(pair ^ 0x5555_0000_0000_0000)),
+                other.join().unwrap(),
+            ]
         });
         let [one, twin] = twins;
         for (n, (one, twin)) in one.into_iter().zip(twin).enumerate() {

@@ -1,7 +1,8 @@
 //! `gently audit rebuild`: a lost log or ledger from the database, or why not.
 //!
-//! Exit codes: 0 nothing to do, or restored and sound; 1 the sources contradict each other, something is lost
-//! (`--dry-run`), or what is there now does not hold; 2 could not, which includes that the database is lost.
+//! Exit codes: 0 nothing to do, or restored and sound; 1 the sources contradict each other,
+//! something is lost (`--dry-run`), or what is there now does not hold; 2 could not, which includes
+//! that the database is lost.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,9 @@ use crate::config::Config;
 use crate::ledger::read::{Repository, Target};
 use crate::log::read::{LogReader, Piece};
 use crate::record::commit::MAIN;
-use crate::recorder::{Difference, Lost, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild, unwatched};
+use crate::recorder::{
+    Difference, Lost, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild, unwatched,
+};
 use crate::verify::Report;
 
 use super::super::args::RebuildArgs;
@@ -25,15 +28,24 @@ use super::super::{FINE, NEGATIVE, could_not, print, say};
 pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, WireError> {
     let root = wire::home_path()?;
     let paths = Paths { root };
-    if [paths.database(), paths.ledger(), paths.log()].iter().all(|part| !part.exists()) {
+    if [paths.database(), paths.ledger(), paths.log()]
+        .iter()
+        .all(|part| !part.exists())
+    {
         return Err(WireError::NoHome { path: paths.root });
     }
     if !paths.database().is_file() {
         return Ok(could_not(&without_database(&paths), json));
     }
-    let done = if args.dry_run { would(&paths, json) } else { does(&paths, json) };
+    let done = if args.dry_run {
+        would(&paths, json)
+    } else {
+        does(&paths, json)
+    };
     match done {
-        Err(WireError::Recorder(RecorderError::Differ(difference))) => Ok(refused(&difference, json)),
+        Err(WireError::Recorder(RecorderError::Differ(difference))) => {
+            Ok(refused(&difference, json))
+        }
         // Nothing was asked that could be withheld: it could not be done, that is all.
         Err(WireError::Recorder(error)) => Ok(could_not(&error.to_string(), json)),
         other => other,
@@ -58,7 +70,9 @@ fn would(paths: &Paths, json: bool) -> Result<u8, WireError> {
 fn does(paths: &Paths, json: bool) -> Result<u8, WireError> {
     let rebuilt = rebuild(paths, wire::clock()?)?;
     if let Err(why) = sign(paths) {
-        say(&format!("the newest line is signed by nobody before something is recorded here: {why}"));
+        say(&format!(
+            "the newest line is signed by nobody before something is recorded here: {why}"
+        ));
     }
     let report = check(paths, &paths.ledger(), Some(&paths.log()), true)?;
     let code = if holds(&report) { FINE } else { NEGATIVE };
@@ -82,7 +96,12 @@ fn does(paths: &Paths, json: bool) -> Result<u8, WireError> {
 fn sign(paths: &Paths) -> Result<(), WireError> {
     let home = wire::existing_home()?;
     let signer = wire::signer(&home, &Config::load(home.root(), &wire::env)?)?;
-    drop(Recorder::open(paths.clone(), signer, wire::clock()?, unwatched())?);
+    drop(Recorder::open(
+        paths.clone(),
+        signer,
+        wire::clock()?,
+        unwatched(),
+    )?);
     Ok(())
 }
 
@@ -92,7 +111,13 @@ const NOTES: &str = "not in the database: notes (refs/notes/ots, refs/notes/witn
                      gently hook install LEDGER";
 
 fn told(rebuilt: &Rebuilt, report: &Report) -> Vec<String> {
-    let Rebuilt { lost, recover, lines: count, commits, head } = rebuilt;
+    let Rebuilt {
+        lost,
+        recover,
+        lines: count,
+        commits,
+        head,
+    } = rebuilt;
     let mut lines = words(lost, "restored", "set aside");
     if lost.is_nothing() {
         lines.push(format!(
@@ -100,15 +125,25 @@ fn told(rebuilt: &Rebuilt, report: &Report) -> Vec<String> {
         ));
     }
     if let Some(number) = recover {
-        lines.push(format!("on record: recover, applied:{} (log line {number})", lost.count()));
+        lines.push(format!(
+            "on record: recover, applied:{} (log line {number})",
+            lost.count()
+        ));
     }
-    lines.push(format!("{count} lines, {commits} commits, head {}…; checked:", head.short16()));
+    lines.push(format!(
+        "{count} lines, {commits} commits, head {}…; checked:",
+        head.short16()
+    ));
     lines.extend(report_lines(report));
     lines
 }
 
 fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
-    let mut lines: Vec<String> = lost.aside.iter().map(|path| format!("{aside}: {}", path.display())).collect();
+    let mut lines: Vec<String> = lost
+        .aside
+        .iter()
+        .map(|path| format!("{aside}: {}", path.display()))
+        .collect();
     if lost.repository {
         lines.push(format!("{restored}: ledger.git, made anew"));
     }
@@ -116,10 +151,16 @@ fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
         lines.push(format!("{restored}: HEAD of ledger.git"));
     }
     if lost.commits > 0 {
-        lines.push(format!("{restored}: objects of {} of ledger.git", counted(lost.commits, "commit")));
+        lines.push(format!(
+            "{restored}: objects of {} of ledger.git",
+            counted(lost.commits, "commit")
+        ));
     }
     if !lost.refs.is_empty() {
-        lines.push(format!("{restored}: {} of ledger.git", lost.refs.join(", ")));
+        lines.push(format!(
+            "{restored}: {} of ledger.git",
+            lost.refs.join(", ")
+        ));
     }
     if lost.checkpoint {
         lines.push(format!("{restored}: audit.checkpoint"));
@@ -128,9 +169,14 @@ fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
         let torn = if lost.torn_bytes == 0 {
             String::new()
         } else {
-            format!(", {} bytes of an unfinished line written anew", lost.torn_bytes)
+            format!(
+                ", {} bytes of an unfinished line written anew",
+                lost.torn_bytes
+            )
         };
-        lines.push(format!("{restored}: lines {from} to {to} of audit.log{torn}"));
+        lines.push(format!(
+            "{restored}: lines {from} to {to} of audit.log{torn}"
+        ));
     }
     lines
 }
@@ -140,7 +186,10 @@ fn joined(lines: &[String]) -> String {
 }
 
 fn names(paths: &[PathBuf]) -> Vec<String> {
-    paths.iter().map(|path| path.display().to_string()).collect()
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect()
 }
 
 fn facts(lost: &Lost) -> Value {
@@ -152,7 +201,13 @@ fn facts(lost: &Lost) -> Value {
 
 fn refused(difference: &Difference, json: bool) -> u8 {
     if json {
-        let Difference { place, database, holder, found, next } = difference;
+        let Difference {
+            place,
+            database,
+            holder,
+            found,
+            next,
+        } = difference;
         let facts = json!({
             "error": difference.to_string(), "exit": NEGATIVE,
             "difference": { "place": place, "database": database, "in": holder, "found": found, "next": next },
@@ -168,10 +223,14 @@ fn without_database(paths: &Paths) -> String {
     let (root, ledger, log) = (paths.root.display(), paths.ledger(), paths.log());
     let of_ledger = in_ledger(&ledger).map_or_else(
         |why| format!("ledger.git can't be read ({why})"),
-        |(commits, lines)| format!("main in ledger.git has {commits} commits, with lines 1 to {lines} of the log"),
+        |(commits, lines)| {
+            format!("main in ledger.git has {commits} commits, with lines 1 to {lines} of the log")
+        },
     );
-    let of_log = in_log(&log)
-        .map_or_else(|why| format!("audit.log can't be read ({why})"), |lines| format!("audit.log has {lines} lines"));
+    let of_log = in_log(&log).map_or_else(
+        |why| format!("audit.log can't be read ({why})"),
+        |lines| format!("audit.log has {lines} lines"),
+    );
     let if_log = |words: String| if log.is_file() { words } else { String::new() };
     let with_log = if_log(format!(" --log {root}.lost/audit.log"));
     let own_log = if_log(format!(" --log {}", log.display()));
@@ -189,8 +248,13 @@ fn without_database(paths: &Paths) -> String {
 fn in_ledger(path: &Path) -> Result<(usize, usize), String> {
     let repository = Repository::open(path).map_err(|e| e.to_string())?;
     let refs = repository.refs().map_err(|e| e.to_string())?;
-    let main = refs.into_iter().find(|found| found.name == MAIN).map(|found| found.target);
-    let Some(Target::Direct(main)) = main else { return Err("it has no main".to_owned()) };
+    let main = refs
+        .into_iter()
+        .find(|found| found.name == MAIN)
+        .map(|found| found.target);
+    let Some(Target::Direct(main)) = main else {
+        return Err("it has no main".to_owned());
+    };
     let chain = first_parents(&repository, &main).map_err(|e| e.actual())?;
     let mut lines = 0;
     for (_, commit) in &chain {
@@ -206,5 +270,7 @@ fn in_ledger(path: &Path) -> Result<(usize, usize), String> {
 /// Whole lines of the log.
 fn in_log(path: &Path) -> Result<usize, String> {
     let pieces = LogReader::open(path).map_err(|e| e.to_string())?;
-    Ok(pieces.filter(|piece| matches!(piece, Ok(Piece::Line(_)))).count())
+    Ok(pieces
+        .filter(|piece| matches!(piece, Ok(Piece::Line(_))))
+        .count())
 }

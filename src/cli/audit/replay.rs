@@ -1,7 +1,8 @@
-//! `gently audit replay`: exchanges computed again from the record, a line an assertion; and another kernel on history.
+//! `gently audit replay`: exchanges computed again from the record, a line an assertion; and
+//! another kernel on history.
 //!
-//! Exit codes: 0 all that was checked holds; 1 something is another than on record; 2 could not look, which includes
-//! that nothing could be checked.
+//! Exit codes: 0 all that was checked holds; 1 something is another than on record; 2 could not
+//! look, which includes that nothing could be checked.
 
 mod tried;
 
@@ -34,8 +35,8 @@ pub struct ReplayArgs {
     /// Every exchange on record
     #[arg(long)]
     pub all: bool,
-    /// Also say which decisions would have been others under this kernel, or with this [policy] alone, had it been in
-    /// force from the beginning; nothing is put in force
+    /// Also say which decisions would have been others under this kernel, or with this [policy]
+    /// alone, had it been in force from the beginning; nothing is put in force
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<std::path::PathBuf>,
 }
@@ -47,19 +48,36 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
     put_in_force(&Config::load(home.root(), &wire::env)?)?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let other = match args.kernel.as_deref().map(|path| read_kernel(&store, path)).transpose() {
+    let other = match args
+        .kernel
+        .as_deref()
+        .map(|path| read_kernel(&store, path))
+        .transpose()
+    {
         Ok(other) => other,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let row = args.exchange.as_deref().map(|text| find::exchange(&store, text)).transpose()?;
+    let row = args
+        .exchange
+        .as_deref()
+        .map(|text| find::exchange(&store, text))
+        .transpose()?;
     let replayed = Replay::open(&store, &home.paths().log()).and_then(|replay| {
-        let mut tally = Tally { faults: replay.faults()?, ..Tally::default() };
+        let mut tally = Tally {
+            faults: replay.faults()?,
+            ..Tally::default()
+        };
         match &row {
             Some(row) => tally.take(replay.exchange(row)?),
-            None => all(&replay, &store, &home.paths().database(), &mut |one| tally.take(one))?,
+            None => all(&replay, &store, &home.paths().database(), &mut |one| {
+                tally.take(one)
+            })?,
         }
         let only = row.as_ref().map(|row| row.exchange_id);
-        tally.trial = other.as_ref().map(|other| replay.tried(other, only)).transpose()?;
+        tally.trial = other
+            .as_ref()
+            .map(|other| replay.tried(other, only))
+            .transpose()?;
         Ok(tally)
     });
     let mut tally = match replayed {
@@ -74,9 +92,15 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
     if tally.held == 0 && tally.failed == 0 {
         return Ok(could_not(&tally.nothing(), json));
     }
-    let code = if tally.failed == 0 && tally.faults.is_empty() { FINE } else { NEGATIVE };
+    let code = if tally.failed == 0 && tally.faults.is_empty() {
+        FINE
+    } else {
+        NEGATIVE
+    };
     let text = match (json, &tally.last) {
-        (true, Some(one)) if row.is_some() => format!("{}\n", one_facts(one, code, tally.trial.as_ref())),
+        (true, Some(one)) if row.is_some() => {
+            format!("{}\n", one_facts(one, code, tally.trial.as_ref()))
+        }
         (true, _) => format!("{}\n", tally.facts(code)),
         (false, Some(one)) if row.is_some() => one_text(one, tally.trial.as_ref()),
         (false, _) => tally.text(),
@@ -102,7 +126,9 @@ fn all(
 fn read_kernel(store: &Sqlite, path: &std::path::Path) -> Result<Kernel, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let in_force = Home::kernel(store).map_err(|e| e.to_string())?;
-    in_force.tried(&text).map_err(|e| format!("{}: {e}", path.display()))
+    in_force
+        .tried(&text)
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// How often an assertion came out how.
@@ -127,7 +153,12 @@ struct Tally {
 }
 
 fn name(one: &Replayed) -> String {
-    format!("{} (prompt {} of session {})", one.exchange, one.seq, one.session.short16())
+    format!(
+        "{} (prompt {} of session {})",
+        one.exchange,
+        one.seq,
+        one.session.short16()
+    )
 }
 
 impl Tally {
@@ -153,8 +184,12 @@ impl Tally {
 
     /// Why nothing could be checked.
     fn nothing(&self) -> String {
-        let whys: Vec<&str> =
-            self.counts.values().flat_map(|count| count.not_checked.keys()).map(String::as_str).collect();
+        let whys: Vec<&str> = self
+            .counts
+            .values()
+            .flat_map(|count| count.not_checked.keys())
+            .map(String::as_str)
+            .collect();
         match whys.first() {
             Some(why) => format!("nothing to replay: {why}"),
             None => "nothing to replay: no exchange is on record".to_owned(),
@@ -188,10 +223,18 @@ impl Tally {
             text.push('\n');
         }
         for fault in self.faults.iter().take(SHOWN) {
-            text.push_str(&format!("\n{}\n    {}\n", quiet(&fault.place), quiet(&fault.what)));
+            text.push_str(&format!(
+                "\n{}\n    {}\n",
+                quiet(&fault.place),
+                quiet(&fault.what)
+            ));
         }
         for (name, assertion, what) in self.failures.iter().take(SHOWN) {
-            text.push_str(&format!("\n{name}\n    not so: {}\n    {}\n", assertion.says(), quiet(what)));
+            text.push_str(&format!(
+                "\n{name}\n    not so: {}\n    {}\n",
+                assertion.says(),
+                quiet(what)
+            ));
         }
         let more = (self.faults.len() + self.failures.len()).saturating_sub(2 * SHOWN);
         if more > 0 {

@@ -38,12 +38,18 @@ pub fn clock(store: &Sqlite) -> Check {
     match last.since(now) {
         0 => Check::ok(NAME, format!("{now}, not behind the last line")),
         behind if behind <= AHEAD_S => {
-            let found = format!("{now}, {behind} s behind the last line ({last}); lines wait at its time");
+            let found =
+                format!("{now}, {behind} s behind the last line ({last}); lines wait at its time");
             Check::warn(NAME, found, "timedatectl")
         }
         behind => {
-            let found = format!("{now}, {behind} s behind the last line ({last}): nothing is recorded");
-            Check::fail(NAME, found, "set the clock right; or if the line was wrong: gently audit clock-set")
+            let found =
+                format!("{now}, {behind} s behind the last line ({last}): nothing is recorded");
+            Check::fail(
+                NAME,
+                found,
+                "set the clock right; or if the line was wrong: gently audit clock-set",
+            )
         }
     }
 }
@@ -54,13 +60,19 @@ pub fn clock_sync() -> Check {
     if Path::new("/run/systemd/timesync/synchronized").exists() {
         return Check::ok(NAME, "systemd-timesyncd says that it is synchronised");
     }
-    Check::skipped(NAME, "unknown whether the clock is synchronised; ask: timedatectl, or chronyc tracking")
+    Check::skipped(
+        NAME,
+        "unknown whether the clock is synchronised; ask: timedatectl, or chronyc tracking",
+    )
 }
 
 /// Room on the disk of the home.
 pub fn disk(root: &Path) -> Check {
     const NAME: &str = "disk";
-    let SightEntry::Seen { values, .. } = (SysHealth { home: root.to_owned() }).observe(wire::clock_or_epoch()) else {
+    let SightEntry::Seen { values, .. } = (SysHealth {
+        home: root.to_owned(),
+    })
+    .observe(wire::clock_or_epoch()) else {
         return Check::skipped(NAME, "the system does not say how much is free");
     };
     let Some(Reading::Count(free)) = values.get("disk_free_mb") else {
@@ -72,7 +84,11 @@ pub fn disk(root: &Path) -> Check {
 fn room(free: u64) -> Check {
     let found = format!("{free} MiB free where the home is");
     match free {
-        ..DISK_FAIL_MB => Check::fail("disk", found, "make room: nothing can be recorded on a full disk"),
+        ..DISK_FAIL_MB => Check::fail(
+            "disk",
+            found,
+            "make room: nothing can be recorded on a full disk",
+        ),
         DISK_FAIL_MB..DISK_WARN_MB => Check::warn("disk", found, "make room soon"),
         _ => Check::ok("disk", found),
     }
@@ -82,11 +98,16 @@ fn room(free: u64) -> Check {
 pub async fn sources(config: &Config, network: Network) -> Check {
     const NAME: &str = "sources";
     if config.anchor.mode == AnchorMode::Off {
-        return Check::skipped(NAME, "anchor.mode is off: nobody is asked, and no session is anchored");
+        return Check::skipped(
+            NAME,
+            "anchor.mode is off: nobody is asked, and no session is anchored",
+        );
     }
     let sources = match wire::sources(config, network) {
         Ok(sources) => sources,
-        Err(error) => return Check::fail(NAME, error.to_string(), "gently config get anchor.esplora"),
+        Err(error) => {
+            return Check::fail(NAME, error.to_string(), "gently config get anchor.esplora");
+        }
     };
     if sources.is_empty() {
         return Check::warn(
@@ -95,9 +116,19 @@ pub async fn sources(config: &Config, network: Network) -> Check {
             "gently config set anchor.esplora \"['URL']\"",
         );
     }
-    let seen = observe(&sources, network, wire::policy(config), wire::clock_or_epoch()).await;
-    let faults: Vec<String> =
-        seen.answers.iter().filter_map(|a| a.outcome.as_ref().err()).map(|f| f.to_string()).collect();
+    let seen = observe(
+        &sources,
+        network,
+        wire::policy(config),
+        wire::clock_or_epoch(),
+    )
+    .await;
+    let faults: Vec<String> = seen
+        .answers
+        .iter()
+        .filter_map(|a| a.outcome.as_ref().err())
+        .map(|f| f.to_string())
+        .collect();
     let (good, all) = (seen.answers.len() - faults.len(), seen.answers.len());
     let mut found = format!("{good} of {all} give a valid block");
     if !seen.anchor.block.is_local() {
@@ -106,8 +137,7 @@ pub async fn sources(config: &Config, network: Network) -> Check {
     if !faults.is_empty() {
         found.push_str(&format!(": {}", faults.join("; ")));
     }
-    const MEND: &str =
-        "gently config set anchor.esplora \"['URL']\"; or without a network: gently config set anchor.mode off";
+    const MEND: &str = "gently config set anchor.esplora \"['URL']\"; or without a network: gently config set anchor.mode off";
     match good {
         _ if seen.anchor.block.is_local() => Check::fail(NAME, found, MEND),
         _ if faults.is_empty() => Check::ok(NAME, found),
@@ -121,20 +151,34 @@ pub async fn model(config: &Config) -> Check {
     // Replay alone reads the database, and only when it is asked.
     let chosen = match choose(None, &CallArgs::default(), config, Path::new("")).await {
         Ok(chosen) => chosen,
-        Err(error) => return Check::fail(NAME, error.to_string(), "gently config set model.default observer"),
+        Err(error) => {
+            return Check::fail(
+                NAME,
+                error.to_string(),
+                "gently config set model.default observer",
+            );
+        }
     };
     let id = chosen.model.id();
-    let Some(wire) = Wire::ALL.into_iter().find(|wire| id.split_once('/').is_some_and(|(name, _)| name == wire.name()))
-    else {
+    let Some(wire) = Wire::ALL.into_iter().find(|wire| {
+        id.split_once('/')
+            .is_some_and(|(name, _)| name == wire.name())
+    }) else {
         return Check::ok(NAME, format!("{id}, built in"));
     };
     let (url, _) = server(wire, config);
     match reachable(wire, config).await {
-        Ok(models) => Check::ok(NAME, format!("{id}: {url} lists {models} models; nothing was asked")),
+        Ok(models) => Check::ok(
+            NAME,
+            format!("{id}: {url} lists {models} models; nothing was asked"),
+        ),
         Err(why) => Check::fail(
             NAME,
             format!("{id}: {why}"),
-            format!("start the server at {url}, or: gently config set {} URL", wire.setting()),
+            format!(
+                "start the server at {url}, or: gently config set {} URL",
+                wire.setting()
+            ),
         ),
     }
 }
@@ -143,11 +187,17 @@ pub async fn model(config: &Config) -> Check {
 pub fn git() -> Check {
     const MEND: &str = "apt-get install git";
     match version("git", &["--version"]) {
-        None => Check::fail("git", "not found: gently needs none, but you can't verify by hand", MEND),
+        None => Check::fail(
+            "git",
+            "not found: gently needs none, but you can't verify by hand",
+            MEND,
+        ),
         Some(words) => match numbers(&words) {
-            Some(found) if found < GIT => {
-                Check::warn("git", format!("{words}: SSH signatures need {}.{}", GIT.0, GIT.1), MEND)
-            }
+            Some(found) if found < GIT => Check::warn(
+                "git",
+                format!("{words}: SSH signatures need {}.{}", GIT.0, GIT.1),
+                MEND,
+            ),
             _ => Check::ok("git", words),
         },
     }
@@ -160,21 +210,40 @@ fn numbers(words: &str) -> Option<(u64, u64)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// ssh-keygen, with which others verify; it has no version of its own, `ssh` of the same package has.
+/// ssh-keygen, with which others verify; it has no version of its own, `ssh` of the same package
+/// has.
 pub fn ssh_keygen() -> Check {
     const NAME: &str = "ssh-keygen";
     if version(NAME, &["-?"]).is_none() {
         let found = "not found: gently needs none, but git verifies signatures with it";
         return Check::fail(NAME, found, "apt-get install openssh-client");
     }
-    Check::ok(NAME, version("ssh", &["-V"]).unwrap_or_else(|| "there, of unknown version".to_owned()))
+    Check::ok(
+        NAME,
+        version("ssh", &["-V"]).unwrap_or_else(|| "there, of unknown version".to_owned()),
+    )
 }
 
 /// The first line that a program prints; none when there is no such program.
 fn version(program: &str, arguments: &[&str]) -> Option<String> {
-    let done = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
-    let text = if done.stdout.is_empty() { done.stderr } else { done.stdout };
-    Some(String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned())
+    let done = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = if done.stdout.is_empty() {
+        done.stderr
+    } else {
+        done.stdout
+    };
+    Some(
+        String::from_utf8_lossy(&text)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -184,9 +253,13 @@ mod tests {
 
     #[test]
     fn little_room_is_said_before_there_is_none() {
-        for (free, state) in
-            [(0, State::Fail), (63, State::Fail), (64, State::Warn), (1023, State::Warn), (1024, State::Ok)]
-        {
+        for (free, state) in [
+            (0, State::Fail),
+            (63, State::Fail),
+            (64, State::Warn),
+            (1023, State::Warn),
+            (1024, State::Ok),
+        ] {
             assert_eq!(room(free).state, state, "{free}");
         }
     }

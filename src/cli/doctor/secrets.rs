@@ -26,7 +26,10 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
         Err(error) => return Check::fail(NAME, error.to_string(), "gently audit verify"),
     };
     let (key, who) = match signer {
-        SignedBy::File => (SigningKey::load(&path).map(|key| key.public()), "keys/signing.key"),
+        SignedBy::File => (
+            SigningKey::load(&path).map(|key| key.public()),
+            "keys/signing.key",
+        ),
         SignedBy::Agent { wait } => {
             let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
             let key = Signer::agent(&folder.join(keys::SIGNING_KEY_PUB), socket.as_deref(), wait);
@@ -36,9 +39,15 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
     let key = match (key, signer) {
         (Ok(key), _) => key,
         (Err(error), SignedBy::File) => {
-            return Check::fail(NAME, error.to_string(), "put keys/signing.key back from a backup");
+            return Check::fail(
+                NAME,
+                error.to_string(),
+                "put keys/signing.key back from a backup",
+            );
         }
-        (Err(error), SignedBy::Agent { .. }) => return Check::fail(NAME, error.to_string(), "ssh-add FILE"),
+        (Err(error), SignedBy::Agent { .. }) => {
+            return Check::fail(NAME, error.to_string(), "ssh-add FILE");
+        }
     };
     if key != in_force {
         let found = format!("{who} has {key}, in force is {in_force}");
@@ -52,10 +61,18 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
     let line = in_force.allowed_signers_line();
     let mend = format!("printf '%s\\n' '{}' >> {}", line.trim_end(), shell(&file));
     match allowed_signers::load(&file) {
-        Ok(known) if known.contains(&in_force) => {
-            Check::ok(NAME, format!("{who} has the key in force; allowed_signers too ({} there)", known.len()))
-        }
-        Ok(_) => Check::fail(NAME, format!("{} lacks the key in force", file.display()), mend),
+        Ok(known) if known.contains(&in_force) => Check::ok(
+            NAME,
+            format!(
+                "{who} has the key in force; allowed_signers too ({} there)",
+                known.len()
+            ),
+        ),
+        Ok(_) => Check::fail(
+            NAME,
+            format!("{} lacks the key in force", file.display()),
+            mend,
+        ),
         Err(error) => Check::fail(NAME, error.to_string(), mend),
     }
 }
@@ -65,14 +82,23 @@ pub fn auth(root: &Path, store: &Sqlite) -> Check {
     const NAME: &str = "auth key";
     let path = root.join("keys").join(keys::AUTH_KEY);
     let (presented, place) = match wire::env(AUTH_KEY_ENV) {
-        Some(text) => (AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"), "$GENTLY_AUTH_KEY".to_owned()),
+        Some(text) => (
+            AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"),
+            "$GENTLY_AUTH_KEY".to_owned(),
+        ),
         None if is_sealed(&path) => {
-            let found = format!("{} is under a passphrase, and was not opened", path.display());
+            let found = format!(
+                "{} is under a passphrase, and was not opened",
+                path.display()
+            );
             return Check::skipped(NAME, found);
         }
         None => (AuthKey::load(&path), path.display().to_string()),
     };
-    let mend = format!("put the key of this home into {} or ${AUTH_KEY_ENV}", shell(&path));
+    let mend = format!(
+        "put the key of this home into {} or ${AUTH_KEY_ENV}",
+        shell(&path)
+    );
     let key = match presented {
         Ok(key) => key,
         Err(error) => return Check::fail(NAME, error.to_string(), mend),
@@ -82,11 +108,17 @@ pub fn auth(root: &Path, store: &Sqlite) -> Check {
         Err(error) => return Check::fail(NAME, error.to_string(), "gently audit verify"),
     };
     let hashes: Vec<Hash32> = known.iter().map(|row| row.hash).collect();
-    let row = key.find_in(&hashes).and_then(|hash| known.iter().find(|row| row.hash == hash));
+    let row = key
+        .find_in(&hashes)
+        .and_then(|hash| known.iter().find(|row| row.hash == hash));
     match row {
         None => Check::fail(NAME, format!("{place} is not a key of this home"), mend),
         Some(row) => match row.revoked_at {
-            Some(at) => Check::fail(NAME, format!("{place} is '{}', revoked {at}", row.name), mend),
+            Some(at) => Check::fail(
+                NAME,
+                format!("{place} is '{}', revoked {at}", row.name),
+                mend,
+            ),
             None => Check::ok(NAME, format!("{place} is '{}'", row.name)),
         },
     }
@@ -95,6 +127,7 @@ pub fn auth(root: &Path, store: &Sqlite) -> Check {
 fn is_sealed(path: &Path) -> bool {
     const BEGINNING: u64 = 32;
     let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start));
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start));
     read.is_ok() && SEALED.iter().any(|mark| start.starts_with(mark))
 }

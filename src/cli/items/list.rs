@@ -26,13 +26,21 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
     }
     let unkept = say_unkept(&store, kind)?;
     if json {
-        let list = rows.iter().map(|(item, text)| facts(item, text.as_deref())).collect();
+        let list = rows
+            .iter()
+            .map(|(item, text)| facts(item, text.as_deref()))
+            .collect();
         return Ok(print(&format!("{}\n", Value::Array(list))));
     }
     if rows.is_empty() && unkept == 0 {
         say(&format!("no {} is on record", kind.name()));
     }
-    Ok(print(&rows.iter().map(|(item, text)| line(item, text.as_deref()) + "\n").collect::<String>()))
+    Ok(print(
+        &rows
+            .iter()
+            .map(|(item, text)| line(item, text.as_deref()) + "\n")
+            .collect::<String>(),
+    ))
 }
 
 /// Says how many are on record whose text was never kept.
@@ -41,8 +49,12 @@ fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, WireError> {
     let unkept = store.unkept(name)?;
     match unkept {
         0 => {}
-        1 => say(&format!("1 {name} is on record by its commitment only: its text was not kept")),
-        n => say(&format!("{n} {name}s are on record by their commitments only: their texts were not kept")),
+        1 => say(&format!(
+            "1 {name} is on record by its commitment only: its text was not kept"
+        )),
+        n => say(&format!(
+            "{n} {name}s are on record by their commitments only: their texts were not kept"
+        )),
     }
     Ok(unkept)
 }
@@ -50,9 +62,15 @@ fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, WireError> {
 /// `gently intent show`.
 pub fn intent(json: bool) -> Result<u8, WireError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
-    let Some((item, text)) = store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?.pop() else {
+    let Some((item, text)) = store
+        .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
+        .pop()
+    else {
         say_unkept(&store, ItemKind::Intent)?;
-        return Ok(could_not("no intent is declared: gently intent set \"…\"", json));
+        return Ok(could_not(
+            "no intent is declared: gently intent set \"…\"",
+            json,
+        ));
     };
     if json {
         return Ok(print(&format!("{}\n", facts(&item, text.as_deref()))));
@@ -60,15 +78,37 @@ pub fn intent(json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{}\n", line(&item, text.as_deref()))))
 }
 
-/// An item as people read it: its id, where it stands, what it says, what it is about, where it is from.
+/// An item as people read it: its id, where it stands, what it says, what it is about, where it is
+/// from.
 pub fn line(item: &Item, text: Option<&str>) -> String {
-    let mut line = format!("{}  {:10}  {}", item.id, item.state.name(), quiet(text.unwrap_or("(erased)")));
+    let mut line = format!(
+        "{}  {:10}  {}",
+        item.id,
+        item.state.name(),
+        quiet(text.unwrap_or("(erased)"))
+    );
     let mut more = Vec::new();
-    more.extend(item.subject.as_deref().map(|subject| format!("on '{}'", quiet(subject))));
-    more.extend(item.confidence.as_deref().map(|sure| format!("{} confidence", quiet(sure))));
-    more.extend(item.source.as_deref().map(|source| format!("from {}", quiet(source))));
+    more.extend(
+        item.subject
+            .as_deref()
+            .map(|subject| format!("on '{}'", quiet(subject))),
+    );
+    more.extend(
+        item.confidence
+            .as_deref()
+            .map(|sure| format!("{} confidence", quiet(sure))),
+    );
+    more.extend(
+        item.source
+            .as_deref()
+            .map(|source| format!("from {}", quiet(source))),
+    );
     more.extend(item.observed_at.map(|at| format!("observed {at}")));
-    more.extend(item.tier.filter(|tier| *tier > 1).map(|tier| format!("from tier {tier} on")));
+    more.extend(
+        item.tier
+            .filter(|tier| *tier > 1)
+            .map(|tier| format!("from tier {tier} on")),
+    );
     if !more.is_empty() {
         line.push_str(&format!("  ({})", more.join(", ")));
     }

@@ -15,7 +15,8 @@ use crate::store::Read;
 
 /// A writer between two of its writes looks like a torn line for as long as this, at most.
 const SETTLES: Duration = Duration::from_millis(50);
-/// How far the database may be ahead of the log, in lines, for a line's number to be looked up in it.
+/// How far the database may be ahead of the log, in lines, for a line's number to be looked up in
+/// it.
 const AHEAD: u64 = 1024;
 
 /// What is asked for.
@@ -71,7 +72,9 @@ pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, 
     }
     let torn = back.torn();
     let mut shown = Vec::new();
-    let Some(newest) = back.next().transpose()? else { return Ok(Found { shown, torn }) };
+    let Some(newest) = back.next().transpose()? else {
+        return Ok(Found { shown, torn });
+    };
     let mut number = number_of(path, store, &newest, back.end())?;
     let mut current = Some(newest);
     while let Some(line) = current.take().filter(|_| shown.len() < wanted.most) {
@@ -89,13 +92,20 @@ pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, 
 }
 
 /// Whether a line is wanted, and whether older ones can be.
-fn look(line: &LineBack, number: u64, older: Option<&LineBack>, wanted: &Wanted) -> (Option<Shown>, bool) {
+fn look(
+    line: &LineBack,
+    number: u64,
+    older: Option<&LineBack>,
+    wanted: &Wanted,
+) -> (Option<Shown>, bool) {
     let parsed = Line::parse(&line.bytes);
     let (keep, go_on) = match &parsed {
         Ok(parsed) => {
             let ours = wanted.session.is_none_or(|id| parsed.session == Some(id));
             let late = wanted.since.is_none_or(|since| parsed.time >= since);
-            let first = wanted.session.is_some() && ours && matches!(parsed.event, Event::SessionStart { .. });
+            let first = wanted.session.is_some()
+                && ours
+                && matches!(parsed.event, Event::SessionStart { .. });
             (ours && late, late && !first)
         }
         // Nobody can say whose it was; with a session asked for it would be noise.
@@ -116,22 +126,32 @@ fn follows(line: &LineBack, older: Option<&LineBack>) -> Result<(), String> {
     let (hash, rest) = split(&line.bytes).ok_or_else(|| "it has no hash".to_owned())?;
     let prev = match older {
         None => Hash32::GENESIS,
-        Some(older) => split(&older.bytes).map(|(hash, _)| hash).ok_or("the line before it has no hash")?,
+        Some(older) => split(&older.bytes)
+            .map(|(hash, _)| hash)
+            .ok_or("the line before it has no hash")?,
     };
     let expected = line_hash(prev, rest);
     if expected == hash {
         return Ok(());
     }
-    Err(format!("HASH {}…, expected {}… after the line before it", hash.short8(), expected.short8()))
+    Err(format!(
+        "HASH {}…, expected {}… after the line before it",
+        hash.short8(),
+        expected.short8()
+    ))
 }
 
 fn split(bytes: &[u8]) -> Option<(Hash32, &[u8])> {
     let at = bytes.iter().position(|byte| *byte == b'|')?;
     let (hash, rest) = bytes.split_at(at);
-    Some((std::str::from_utf8(hash).ok()?.parse().ok()?, rest.get(1..)?))
+    Some((
+        std::str::from_utf8(hash).ok()?.parse().ok()?,
+        rest.get(1..)?,
+    ))
 }
 
-/// The number of the last line: from the database, or by counting where the database does not know it.
+/// The number of the last line: from the database, or by counting where the database does not know
+/// it.
 fn number_of(path: &Path, store: &dyn Read, last: &LineBack, end: u64) -> Result<u64, ReadError> {
     if let Ok(head) = store.head() {
         if head.bytes == end {
@@ -147,7 +167,10 @@ fn number_of(path: &Path, store: &dyn Read, last: &LineBack, end: u64) -> Result
 }
 
 fn count(path: &Path, end: u64) -> Result<u64, ReadError> {
-    let failed = |source| ReadError::Io { place: path.display().to_string(), source };
+    let failed = |source| ReadError::Io {
+        place: path.display().to_string(),
+        source,
+    };
     let mut reader = BufReader::new(std::io::Read::take(File::open(path).map_err(failed)?, end));
     let mut lines = 0;
     loop {

@@ -25,14 +25,22 @@ impl Gathered {
     }
 }
 
-/// A word as it is written: letters outside ASCII have two forms that the search does not know to be one.
+/// A word as it is written: letters outside ASCII have two forms that the search does not know to
+/// be one.
 pub(super) fn forms(word: &str) -> Vec<String> {
     if word.is_ascii() {
         return vec![word.to_owned()];
     }
     let mut rest = word.chars();
-    let first: String = rest.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    let mut forms = vec![word.to_owned(), format!("{first}{}", rest.as_str()), word.to_uppercase()];
+    let first: String = rest
+        .next()
+        .map(|c| c.to_uppercase().collect())
+        .unwrap_or_default();
+    let mut forms = vec![
+        word.to_owned(),
+        format!("{first}{}", rest.as_str()),
+        word.to_uppercase(),
+    ];
     forms.sort_unstable();
     forms.dedup();
     forms

@@ -90,7 +90,10 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         let bits = Says::LISTS
             .iter()
             .find(|(name, _)| *name == list)
-            .map_or_else(|| if list == "counted" { COUNTED } else { NUMBERED }, |(_, bits)| *bits);
+            .map_or_else(
+                || if list == "counted" { COUNTED } else { NUMBERED },
+                |(_, bits)| *bits,
+            );
         for word in entries {
             let says = words.entry(word.into_bytes()).or_default();
             says.0 |= bits.0;
@@ -105,7 +108,10 @@ pub(super) fn says(word: &str) -> Says {
         return Says::default();
     }
     if !word.is_ascii() {
-        return WORDS.get(word.to_lowercase().as_bytes()).copied().unwrap_or_default();
+        return WORDS
+            .get(word.to_lowercase().as_bytes())
+            .copied()
+            .unwrap_or_default();
     }
     let mut lower = [0; MAX_WORD];
     let lower = &mut lower[..word.len()];
@@ -130,7 +136,11 @@ mod tests {
             }
         }
         for language in ["en", "de", "fr", "es", "pl"] {
-            assert!(file[language].len() >= 15, "{language}: {}", file[language].len());
+            assert!(
+                file[language].len() >= 15,
+                "{language}: {}",
+                file[language].len()
+            );
         }
         assert!(says("Lautet").any(STRONG) && says("PUK").any(PIN) && !says("lamp").any(STRONG));
     }

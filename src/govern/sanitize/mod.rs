@@ -115,19 +115,22 @@ pub fn redact(text: &str) -> Redaction {
     redact_with(text, &mut Placeholders::of_one_text())
 }
 
-/// The same, with the numbers of a session: what it has named keeps its name, what is new is noted in them.
+/// The same, with the numbers of a session: what it has named keeps its name, what is new is noted
+/// in them.
 pub fn redact_with(text: &str, numbers: &mut Placeholders) -> Redaction {
     in_force().redact(text, numbers)
 }
 
-/// A text as the eye reads it: no invisible characters, no terminal colours, ASCII for its look-alikes.
+/// A text as the eye reads it: no invisible characters, no terminal colours, ASCII for its
+/// look-alikes.
 ///
 /// The same view that rules for secrets have; what judges words shares it.
 pub(in crate::govern) fn unmasked_text(text: &str) -> Cow<'_, str> {
     view::View::of(text, &fold::unmasked(text)).text
 }
 
-/// The ASCII letter or digit that a character of another script looks like, whatever stands beside it.
+/// The ASCII letter or digit that a character of another script looks like, whatever stands beside
+/// it.
 pub(in crate::govern) fn looks_like(c: char) -> Option<char> {
     fold::ascii_look_alike(c)
 }

@@ -31,12 +31,22 @@ pub(super) fn without(text: &str, spans: Vec<Span>, stay: &[(usize, usize)]) -> 
     for span in spans {
         let mut start = span.start;
         let first = stay.partition_point(|(_, to)| *to <= start);
-        for (from, to) in stay[first..].iter().take_while(|(from, _)| *from < span.end) {
-            out.push(Span { start, end: (*from).max(start), ..span });
+        for (from, to) in stay[first..]
+            .iter()
+            .take_while(|(from, _)| *from < span.end)
+        {
+            out.push(Span {
+                start,
+                end: (*from).max(start),
+                ..span
+            });
             start = (*to).min(span.end);
         }
         out.push(Span { start, ..span });
     }
-    out.retain(|s| text.get(s.start..s.end).is_some_and(|part| part.chars().any(char::is_alphanumeric)));
+    out.retain(|s| {
+        text.get(s.start..s.end)
+            .is_some_and(|part| part.chars().any(char::is_alphanumeric))
+    });
     out
 }

@@ -75,7 +75,8 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
     ]),
 ];
 
-/// Parts after a word that make it the name of something about a secret: `password_file`, `tokenType`.
+/// Parts after a word that make it the name of something about a secret: `password_file`,
+/// `tokenType`.
 #[rustfmt::skip]
 const ABOUT: &[&str] = &[
     "alg", "algorithm", "argument", "arn", "at", "attempts", "attribute", "button", "change", "changed", "class",
@@ -142,15 +143,25 @@ const COMMON_MORE: &[&str] = &[
 
 /// Whether a word of prose is one of those, or has the form of one (`…ed`, `…ing`, `…able`).
 pub(super) fn is_common(word: &str) -> bool {
-    static LISTS: [Lexicon; 3] = [Lexicon::new(COMMON), Lexicon::new(COMMON_MORE), Lexicon::new(COMMON_ELSEWHERE)];
-    let ends = |end: &&str| word.get(word.len() - end.len()..).is_some_and(|tail| tail.eq_ignore_ascii_case(end));
+    static LISTS: [Lexicon; 3] = [
+        Lexicon::new(COMMON),
+        Lexicon::new(COMMON_MORE),
+        Lexicon::new(COMMON_ELSEWHERE),
+    ];
+    let ends = |end: &&str| {
+        word.get(word.len() - end.len()..)
+            .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+    };
     LISTS.iter().any(|list| list.has(word))
         || (word.len() >= 6
-            && ["ed", "ing", "able", "ible", "ation", "ment", "ly"].iter().any(ends)
+            && ["ed", "ing", "able", "ible", "ation", "ment", "ly"]
+                .iter()
+                .any(ends)
             && word.bytes().all(|b| b.is_ascii_alphabetic()))
 }
 
-/// Words in lower case, sorted; most others are told from them by their first letter and their length.
+/// Words in lower case, sorted; most others are told from them by their first letter and their
+/// length.
 pub(super) struct Lexicon {
     words: &'static [&'static str],
     /// For each first letter, and for what is none, a bit for every length.
@@ -176,12 +187,18 @@ impl Lexicon {
             lengths[first] |= 1 << word.len();
             at += 1;
         }
-        Lexicon { words, lengths, places }
+        Lexicon {
+            words,
+            lengths,
+            places,
+        }
     }
 
     /// Whether a text is one of the words, in capitals or small letters.
     pub(super) fn has(&self, text: &str) -> bool {
-        let Some(first) = text.bytes().next() else { return false };
+        let Some(first) = text.bytes().next() else {
+            return false;
+        };
         let first = letter(first);
         if text.len() >= MAX_LISTED || self.lengths[first] & (1 << text.len()) == 0 {
             return false;
@@ -191,13 +208,19 @@ impl Lexicon {
         lower.copy_from_slice(text.as_bytes());
         lower.make_ascii_lowercase();
         let (from, to) = self.places[first];
-        self.words[usize::from(from)..usize::from(to)].binary_search_by(|word| word.as_bytes().cmp(lower)).is_ok()
+        self.words[usize::from(from)..usize::from(to)]
+            .binary_search_by(|word| word.as_bytes().cmp(lower))
+            .is_ok()
     }
 }
 
 const fn letter(b: u8) -> usize {
     let b = b.to_ascii_lowercase();
-    if b.is_ascii_lowercase() { (b - b'a') as usize } else { 26 }
+    if b.is_ascii_lowercase() {
+        (b - b'a') as usize
+    } else {
+        26
+    }
 }
 
 #[cfg(test)]

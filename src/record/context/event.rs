@@ -1,7 +1,7 @@
 //! INTENT, DECISION and EXECUTION: what a turn leaves in its thread.
 //!
-//! Three types, so that what policy may see (an [`Intent`]) cannot be confused with what a model said (an
-//! [`Execution`]).
+//! Three types, so that what policy may see (an [`Intent`]) cannot be confused with what a model
+//! said (an [`Execution`]).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -60,7 +60,11 @@ struct ExecutionData<'a> {
 
 /// [`event_digest`] of data of ours, which have no key for an observation.
 fn digest_in_order(kind: Kind, id: &str, data: impl Serialize) -> Result<NamedHash, JsonFault> {
-    json::digest_of(&Hashed { correlation_id: id, data, event_kind: kind.name() })
+    json::digest_of(&Hashed {
+        correlation_id: id,
+        data,
+        event_kind: kind.name(),
+    })
 }
 
 /// Where an event stands.
@@ -89,12 +93,23 @@ impl Intent {
     /// From the stored text.
     pub fn new(place: Place, message: String) -> Result<Self, JsonFault> {
         let digest = digest_in_order(Kind::Intent, &place.id, IntentData { message: &message })?;
-        Ok(Intent { place, digest: Some(digest), message: Some(message), denied: false })
+        Ok(Intent {
+            place,
+            digest: Some(digest),
+            message: Some(message),
+            denied: false,
+        })
     }
 
-    /// One whose text is not here, because it was erased or never kept: it counts, and says nothing.
+    /// One whose text is not here, because it was erased or never kept: it counts, and says
+    /// nothing.
     pub fn without_text(place: Place) -> Self {
-        Intent { place, digest: None, message: None, denied: false }
+        Intent {
+            place,
+            digest: None,
+            message: None,
+            denied: false,
+        }
     }
 
     /// The same, with whether policy denied it: no model was shown it, and none ever is.
@@ -134,9 +149,16 @@ pub struct Execution {
 impl Execution {
     /// From the stored text and the model's id.
     pub fn new(place: Place, output: String, model: &str) -> Result<Self, JsonFault> {
-        let data = ExecutionData { model, output_text: &output };
+        let data = ExecutionData {
+            model,
+            output_text: &output,
+        };
         let digest = digest_in_order(Kind::Execution, &place.id, data)?;
-        Ok(Execution { place, digest: Some(digest), output: Some(output) })
+        Ok(Execution {
+            place,
+            digest: Some(digest),
+            output: Some(output),
+        })
     }
 
     /// The model's text as stored; none where it is not here.
@@ -215,7 +237,10 @@ impl Decision {
         let mut sorted = normative.clone();
         sorted.reasons.sort();
         let digest = digest_in_order(Kind::Decision, &place.id, &sorted)?;
-        Ok(Decision { place, digest: Some(digest) })
+        Ok(Decision {
+            place,
+            digest: Some(digest),
+        })
     }
 
     /// Its event digest; none where it is erased.
@@ -240,8 +265,15 @@ impl Event {
     pub fn without_text(kind: Kind, place: Place) -> Self {
         match kind {
             Kind::Intent => Event::Intent(Intent::without_text(place)),
-            Kind::Decision => Event::Decision(Decision { place, digest: None }),
-            Kind::Execution => Event::Execution(Execution { place, digest: None, output: None }),
+            Kind::Decision => Event::Decision(Decision {
+                place,
+                digest: None,
+            }),
+            Kind::Execution => Event::Execution(Execution {
+                place,
+                digest: None,
+                output: None,
+            }),
         }
     }
 
@@ -305,7 +337,12 @@ mod tests {
     use crate::record::hash::Hash32;
 
     fn place(id: &str) -> Place {
-        Place { index: 0, id: id.to_owned(), turn_id: "turn-1".to_owned(), thread_id: "t1".to_owned() }
+        Place {
+            index: 0,
+            id: id.to_owned(),
+            turn_id: "turn-1".to_owned(),
+            thread_id: "t1".to_owned(),
+        }
     }
 
     #[test]
@@ -322,17 +359,36 @@ mod tests {
         assert_eq!(intent.digest(), event_digest(Kind::Intent, "a", value).ok());
         let execution = Execution::new(place("b"), "😀".to_owned(), "m").unwrap();
         let value = json!({"model": "m", "output_text": "😀"});
-        assert_eq!(execution.digest(), event_digest(Kind::Execution, "b", value).ok());
+        assert_eq!(
+            execution.digest(),
+            event_digest(Kind::Execution, "b", value).ok()
+        );
     }
 
     #[test]
     fn a_digest_covers_kind_id_and_data_and_no_place() {
         let first = Intent::new(place("a"), "x".to_owned()).unwrap();
-        let elsewhere = Place { index: 7, turn_id: "turn-2".to_owned(), thread_id: "t2".to_owned(), ..place("a") };
-        assert_eq!(Intent::new(elsewhere, "x".to_owned()).unwrap().digest(), first.digest());
-        assert_ne!(Intent::new(place("b"), "x".to_owned()).unwrap().digest(), first.digest());
-        assert_ne!(Intent::new(place("a"), "y".to_owned()).unwrap().digest(), first.digest());
-        let said = |model| Event::Execution(Execution::new(place("a"), "x".to_owned(), model).unwrap()).digest();
+        let elsewhere = Place {
+            index: 7,
+            turn_id: "turn-2".to_owned(),
+            thread_id: "t2".to_owned(),
+            ..place("a")
+        };
+        assert_eq!(
+            Intent::new(elsewhere, "x".to_owned()).unwrap().digest(),
+            first.digest()
+        );
+        assert_ne!(
+            Intent::new(place("b"), "x".to_owned()).unwrap().digest(),
+            first.digest()
+        );
+        assert_ne!(
+            Intent::new(place("a"), "y".to_owned()).unwrap().digest(),
+            first.digest()
+        );
+        let said = |model| {
+            Event::Execution(Execution::new(place("a"), "x".to_owned(), model).unwrap()).digest()
+        };
         assert_ne!(said("m"), first.digest());
         assert_ne!(said("m"), said("n"));
     }
@@ -341,13 +397,23 @@ mod tests {
     fn a_decision_counts_its_reasons_in_one_order() {
         let named = |text: &str| NamedHash(Hash32::digest(text.as_bytes()));
         let normative = |codes: [&str; 2]| Normative {
-            boundary: Boundary { context_config_digest: named("config") },
+            boundary: Boundary {
+                context_config_digest: named("config"),
+            },
             context_digest: None,
-            policy: Policy { policy_id: "kernel".to_owned(), policy_version: named("kernel") },
-            reasons: codes.map(|code| Reason { code: code.to_owned() }).to_vec(),
+            policy: Policy {
+                policy_id: "kernel".to_owned(),
+                policy_version: named("kernel"),
+            },
+            reasons: codes
+                .map(|code| Reason {
+                    code: code.to_owned(),
+                })
+                .to_vec(),
             result: Verdict::Deny,
         };
-        let digest = |codes| Event::Decision(Decision::new(place("d"), &normative(codes)).unwrap()).digest();
+        let digest =
+            |codes| Event::Decision(Decision::new(place("d"), &normative(codes)).unwrap()).digest();
         assert_eq!(digest(["a", "b"]), digest(["b", "a"]));
         assert_ne!(digest(["a", "b"]), digest(["a", "c"]));
     }

@@ -1,10 +1,11 @@
-//! What was declared and resolved (`context_spec`), what was put together from it (`assembled_context`),
-//! and the digest over both.
+//! What was declared and resolved (`context_spec`), what was put together from it
+//! (`assembled_context`), and the digest over both.
 //!
-//! The assembled context has two forms. The *hashed* one is the DBL context system's: every reference that was
-//! resolved, as it was declared, questions in their own words, and in the place of what a model said the digest of its
-//! event. The *sent* one holds each event once, in its own words, without what gates and caps keep from a model; a line
-//! of it that looks like one of the block's own is escaped.
+//! The assembled context has two forms. The *hashed* one is the DBL context system's: every
+//! reference that was resolved, as it was declared, questions in their own words, and in the place
+//! of what a model said the digest of its event. The *sent* one holds each event once, in its own
+//! words, without what gates and caps keep from a model; a line of it that looks like one of the
+//! block's own is escaped.
 
 use std::collections::HashSet;
 
@@ -60,7 +61,10 @@ pub enum RefType {
 impl DeclaredRef {
     /// A reference to an event.
     pub fn event(id: impl Into<String>) -> Self {
-        DeclaredRef { ref_id: id.into(), ref_type: RefType::Event }
+        DeclaredRef {
+            ref_id: id.into(),
+            ref_type: RefType::Event,
+        }
     }
 }
 
@@ -136,7 +140,8 @@ pub struct NormalizationRecord {
     pub boundary_version: String,
     /// The configuration's digest.
     pub config_digest: NamedHash,
-    /// What the rules changed, by `ref_id`; absent when they changed nothing but the order, and from what is hashed.
+    /// What the rules changed, by `ref_id`; absent when they changed nothing but the order, and
+    /// from what is hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transformations: Vec<Transformation>,
 }
@@ -214,21 +219,25 @@ impl Resolved {
     /// The events that are referred to, each once under the first of its ids.
     pub fn events(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
         let mut last = None;
-        self.refs
-            .iter()
-            .filter(move |(reference, _)| last.replace(reference.event_index) != Some(reference.event_index))
+        self.refs.iter().filter(move |(reference, _)| {
+            last.replace(reference.event_index) != Some(reference.event_index)
+        })
     }
 
     /// The events that a model is shown: without what gates and caps kept out.
     pub fn shown(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
         let kept = left_out(&self.transformations);
-        self.events().filter(move |(reference, _)| !kept.contains(reference.ref_id.as_str()))
+        self.events()
+            .filter(move |(reference, _)| !kept.contains(reference.ref_id.as_str()))
     }
 }
 
 /// Ids of references that no model is shown.
 pub fn left_out(made: &[Transformation]) -> HashSet<&str> {
-    made.iter().filter(|one| one.effect == Effect::LeftOut).map(|one| one.ref_id.as_str()).collect()
+    made.iter()
+        .filter(|one| one.effect == Effect::LeftOut)
+        .map(|one| one.ref_id.as_str())
+        .collect()
 }
 
 /// Which of the two forms of a context.
@@ -242,7 +251,13 @@ pub enum Form {
 
 impl ContextSpec {
     /// The specification of a turn's context.
-    pub fn new(config: &ContextConfig, identity: Identity, intent_type: &str, text: &str, resolved: &Resolved) -> Self {
+    pub fn new(
+        config: &ContextConfig,
+        identity: Identity,
+        intent_type: &str,
+        text: &str,
+        resolved: &Resolved,
+    ) -> Self {
         let mut applied_rules = config.normalization().to_vec();
         applied_rules.sort();
         ContextSpec {
@@ -251,7 +266,10 @@ impl ContextSpec {
                 schema_version: SPEC_VERSION.to_owned(),
             },
             identity,
-            intent: IntentSpec { intent_type: intent_type.to_owned(), user_input: stripped(text).to_owned() },
+            intent: IntentSpec {
+                intent_type: intent_type.to_owned(),
+                user_input: stripped(text).to_owned(),
+            },
             retrieval: Retrieval {
                 declared_refs: resolved.declared.clone(),
                 normalization: NormalizationRecord {
@@ -260,12 +278,17 @@ impl ContextSpec {
                     config_digest: config.digest(),
                     transformations: resolved.transformations.clone(),
                 },
-                resolved_refs: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
+                resolved_refs: resolved
+                    .refs
+                    .iter()
+                    .map(|(reference, _)| reference.clone())
+                    .collect(),
             },
         }
     }
 
-    /// As it is hashed: what gates and caps kept from a model is no part of what was declared and resolved.
+    /// As it is hashed: what gates and caps kept from a model is no part of what was declared and
+    /// resolved.
     pub fn hashed(&self) -> ContextSpec {
         let mut spec = self.clone();
         spec.retrieval.normalization.transformations.clear();
@@ -276,10 +299,20 @@ impl ContextSpec {
 impl AssembledContext {
     /// The context of a question, in one of its forms.
     pub fn new(text: &str, resolved: &Resolved, form: Form) -> Self {
-        let block = context_block(resolved, form).map(|content| ContextMessage { content, role: "system".to_owned() });
-        let question = ContextMessage { content: stripped(text).to_owned(), role: "user".to_owned() };
+        let block = context_block(resolved, form).map(|content| ContextMessage {
+            content,
+            role: "system".to_owned(),
+        });
+        let question = ContextMessage {
+            content: stripped(text).to_owned(),
+            role: "user".to_owned(),
+        };
         AssembledContext {
-            assembled_from: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
+            assembled_from: resolved
+                .refs
+                .iter()
+                .map(|(reference, _)| reference.clone())
+                .collect(),
             model_messages: block.into_iter().chain([question]).collect(),
             normative_input_digests: normative_inputs(resolved),
         }
@@ -288,7 +321,10 @@ impl AssembledContext {
 
 /// Digests of the INTENTs that are referred to, sorted; one whose text is not here has none.
 pub fn normative_inputs(resolved: &Resolved) -> Vec<NamedHash> {
-    let intents = resolved.refs.iter().filter(|(_, event)| event.kind() == Kind::Intent);
+    let intents = resolved
+        .refs
+        .iter()
+        .filter(|(_, event)| event.kind() == Kind::Intent);
     let mut digests: Vec<NamedHash> = intents.filter_map(|(_, event)| event.digest()).collect();
     digests.sort();
     digests
@@ -301,8 +337,14 @@ struct Digested<'a> {
 }
 
 /// `context_digest`: over the specification and the hashed form.
-pub fn context_digest(spec: &ContextSpec, hashed: &AssembledContext) -> Result<NamedHash, JsonFault> {
-    json::digest_of(&Digested { assembled_context: hashed, context_spec: &spec.hashed() })
+pub fn context_digest(
+    spec: &ContextSpec,
+    hashed: &AssembledContext,
+) -> Result<NamedHash, JsonFault> {
+    json::digest_of(&Digested {
+        assembled_context: hashed,
+        context_spec: &spec.hashed(),
+    })
 }
 
 #[cfg(test)]

@@ -15,7 +15,11 @@ use super::{AdoptFault, NewerCommit};
 
 /// What can't be read in a ledger that was verified.
 pub fn unreadable(place: &str, reason: impl std::fmt::Display) -> RecorderError {
-    AdoptFault::Unreadable { place: place.to_owned(), reason: reason.to_string() }.into()
+    AdoptFault::Unreadable {
+        place: place.to_owned(),
+        reason: reason.to_string(),
+    }
+    .into()
 }
 
 /// A turn without its text.
@@ -73,7 +77,15 @@ pub fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
 
 /// The block header of a line's commits, if it has one.
 pub fn header(commits: &[&NewerCommit]) -> Result<Option<Header>, RecorderError> {
-    let Some(bytes) = commits.iter().find_map(|commit| commit.files.get("btc_header")) else { return Ok(None) };
+    let Some(bytes) = commits
+        .iter()
+        .find_map(|commit| commit.files.get("btc_header"))
+    else {
+        return Ok(None);
+    };
     let text = String::from_utf8_lossy(bytes);
-    text.trim_end().parse().map(Some).map_err(|e| unreadable("btc_header", e))
+    text.trim_end()
+        .parse()
+        .map(Some)
+        .map_err(|e| unreadable("btc_header", e))
 }

@@ -1,4 +1,5 @@
-//! The database's commits among themselves and against `ledger.git`, and writing what the ledger lacks.
+//! The database's commits among themselves and against `ledger.git`, and writing what the ledger
+//! lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -44,7 +45,10 @@ impl Here {
 }
 
 fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
-    move |e| RecorderError::Unapplied { what, reason: e.to_string() }
+    move |e| RecorderError::Unapplied {
+        what,
+        reason: e.to_string(),
+    }
 }
 
 /// Opens what is there; a folder that can't be read is an error, and not taken for a broken one.
@@ -110,12 +114,20 @@ impl Found {
     }
 
     /// Writes objects, then moves refs. Durable on return.
-    pub fn restore(self, store: &Sqlite, head: &Head, path: &Path, lost: &mut Lost) -> Result<(), RecorderError> {
+    pub fn restore(
+        self,
+        store: &Sqlite,
+        head: &Head,
+        path: &Path,
+        lost: &mut Lost,
+    ) -> Result<(), RecorderError> {
         self.count(path, lost);
         lost.aside.clear();
         let mut ledger = match self.here {
             Here::Ledger(mut ledger) => {
-                lost.aside = ledger.set_aside_torn_packs().map_err(unapplied("setting aside torn packs"))?;
+                lost.aside = ledger
+                    .set_aside_torn_packs()
+                    .map_err(unapplied("setting aside torn packs"))?;
                 *ledger
             }
             Here::Broken => {
@@ -151,7 +163,10 @@ fn restore_head(path: &Path, lost: &mut Lost) -> Result<(), RecorderError> {
     let written = std::fs::write(&file, HEAD_TEXT)
         .and_then(|()| File::open(&file)?.sync_all())
         .and_then(|()| File::open(path)?.sync_all());
-    written.map_err(|e| RecorderError::Unapplied { what: "writing HEAD of ledger.git", reason: e.to_string() })
+    written.map_err(|e| RecorderError::Unapplied {
+        what: "writing HEAD of ledger.git",
+        reason: e.to_string(),
+    })
 }
 
 /// Whether stock git would take the folder for no repository, for want of a `HEAD`.
@@ -168,14 +183,21 @@ fn made(path: &Path) -> Result<Ledger, RecorderError> {
 }
 
 /// Writes every commit of which something is missing; returns how many there were.
-fn put_all(store: &Sqlite, head: &Head, path: &Path, ledger: &mut Ledger) -> Result<u64, RecorderError> {
+fn put_all(
+    store: &Sqlite,
+    head: &Head,
+    path: &Path,
+    ledger: &mut Ledger,
+) -> Result<u64, RecorderError> {
     let mut written = 0;
     let mut from = 0;
     while from < head.commits {
         let to = from.saturating_add(WRITTEN).min(head.commits);
         for row in store.commits(from, to)? {
             let before = ledger.written();
-            ledger.put(&row.raw, &files_of(store, &row)?).map_err(unapplied("writing objects to ledger.git"))?;
+            ledger
+                .put(&row.raw, &files_of(store, &row)?)
+                .map_err(unapplied("writing objects to ledger.git"))?;
             written += u64::from(ledger.written() != before);
         }
         ledger.sync().map_err(unapplied("syncing ledger.git"))?;
@@ -187,24 +209,28 @@ fn put_all(store: &Sqlite, head: &Head, path: &Path, ledger: &mut Ledger) -> Res
     Ok(written)
 }
 
-/// Holds the database's commits against each other, the lines and the ledger; refuses at the first difference.
+/// Holds the database's commits against each other, the lines and the ledger; refuses at the first
+/// difference.
 pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderError> {
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
     let mut places = BTreeMap::new();
     let mut packs = Vec::new();
     if let Some(ledger) = here.ledger() {
         refuse_strange_refs(store, ledger, &names)?;
-        packs = ledger.torn_packs().map_err(unapplied("reading the packs of ledger.git"))?;
+        packs = ledger
+            .torn_packs()
+            .map_err(unapplied("reading the packs of ledger.git"))?;
         for name in &names {
             places.insert(name.clone(), place(ledger, name)?);
         }
     }
     let mut behind = BTreeSet::new();
-    let (tips, commits) = Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
-        if places.get(&row.reference) == Some(&Place::At(id)) {
-            behind.insert(row.reference.clone());
-        }
-    })?;
+    let (tips, commits) =
+        Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
+            if places.get(&row.reference) == Some(&Place::At(id)) {
+                behind.insert(row.reference.clone());
+            }
+        })?;
     let mut refs = BTreeMap::new();
     for (name, tip) in tips {
         let place = places.get(&name).copied().unwrap_or(Place::Missing);
@@ -218,8 +244,16 @@ pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderEr
             }
         }
     }
-    let no_head = here.ledger().is_some_and(|ledger| is_headless(ledger.path()));
-    Ok(Found { here, refs, packs, no_head, commits })
+    let no_head = here
+        .ledger()
+        .is_some_and(|ledger| is_headless(ledger.path()));
+    Ok(Found {
+        here,
+        refs,
+        packs,
+        no_head,
+        commits,
+    })
 }
 
 fn place(ledger: &Ledger, name: &str) -> Result<Place, RecorderError> {
@@ -233,18 +267,32 @@ fn place(ledger: &Ledger, name: &str) -> Result<Place, RecorderError> {
 
 /// A ref that is at no commit which the database knows there.
 fn elsewhere(ledger: &Ledger, head: &Head, name: String, (at, tip): (Oid, Oid)) -> Difference {
-    let next = if goes_on(ledger, head, at, tip) { database_is_older() } else { changed("ledger.git") };
+    let next = if goes_on(ledger, head, at, tip) {
+        database_is_older()
+    } else {
+        changed("ledger.git")
+    };
     let database = format!("commit {tip}");
-    Difference { place: name, database, holder: "ledger.git", found: format!("commit {at}"), next }
+    Difference {
+        place: name,
+        database,
+        holder: "ledger.git",
+        found: format!("commit {at}"),
+        next,
+    }
 }
 
-/// Whether a commit is reached from the database's tip by commits of this ledger, the first of them by the key that the
-/// database knows. What somebody else pushed on top is no newer history.
+/// Whether a commit is reached from the database's tip by commits of this ledger, the first of them
+/// by the key that the database knows. What somebody else pushed on top is no newer history.
 fn goes_on(ledger: &Ledger, head: &Head, at: Oid, tip: Oid) -> bool {
-    let Ok(repository) = Repository::open(ledger.path()) else { return false };
+    let Ok(repository) = Repository::open(ledger.path()) else {
+        return false;
+    };
     let mut next = at;
     loop {
-        let Ok(commit) = repository.commit(&next) else { return false };
+        let Ok(commit) = repository.commit(&next) else {
+            return false;
+        };
         match commit.parents.first() {
             Some(parent) if *parent == tip => return commit.is_signed_by(&head.signer),
             Some(parent) => next = *parent,
@@ -254,13 +302,21 @@ fn goes_on(ledger: &Ledger, head: &Head, at: Oid, tip: Oid) -> bool {
 }
 
 /// Every ref but the notes is the database's, and points at a commit.
-fn refuse_strange_refs(store: &Sqlite, ledger: &Ledger, known: &BTreeSet<String>) -> Result<(), RecorderError> {
+fn refuse_strange_refs(
+    store: &Sqlite,
+    ledger: &Ledger,
+    known: &BTreeSet<String>,
+) -> Result<(), RecorderError> {
     let failed = |e: crate::ledger::read::OpenError| RecorderError::Unapplied {
         what: "listing the refs of ledger.git",
         reason: e.to_string(),
     };
-    let all = Repository::open(ledger.path()).and_then(|repository| repository.refs()).map_err(failed)?;
-    let named = all.into_iter().filter(|found| found.name.starts_with("refs/"));
+    let all = Repository::open(ledger.path())
+        .and_then(|repository| repository.refs())
+        .map_err(failed)?;
+    let named = all
+        .into_iter()
+        .filter(|found| found.name.starts_with("refs/"));
     for found in named.filter(|found| ![NOTES_OTS, NOTES_WITNESS].contains(&found.name.as_str())) {
         let (is_known, name) = (known.contains(&found.name), found.name);
         let said = match found.target {
@@ -270,9 +326,15 @@ fn refuse_strange_refs(store: &Sqlite, ledger: &Ledger, known: &BTreeSet<String>
             Target::Symbolic(to) => format!("a pointer to {to}"),
             Target::Broken(what) => what,
         };
-        let unknown = |id: &str| store.commits_like(id, 1).is_ok_and(|found| found.is_empty());
+        let unknown = |id: &str| {
+            store
+                .commits_like(id, 1)
+                .is_ok_and(|found| found.is_empty())
+        };
         let next = match said.strip_prefix("commit ") {
-            Some(id) if name.starts_with("refs/heads/branch-") && unknown(id) => database_is_older(),
+            Some(id) if name.starts_with("refs/heads/branch-") && unknown(id) => {
+                database_is_older()
+            }
             _ => format!(
                 "Look at what it is, then take it away: `git -C {} update-ref --no-deref -d {name}`, and \
                  `gently audit rebuild` again",
@@ -280,21 +342,39 @@ fn refuse_strange_refs(store: &Sqlite, ledger: &Ledger, known: &BTreeSet<String>
             ),
         };
         let database = if is_known { "a commit" } else { "no such ref" }.to_owned();
-        return Err(Difference { place: name, database, holder: "ledger.git", found: said, next }.into());
+        return Err(Difference {
+            place: name,
+            database,
+            holder: "ledger.git",
+            found: said,
+            next,
+        }
+        .into());
     }
     Ok(())
 }
 
-/// The line `n`, from 0, as a segment on `main` has it; none when no segment that can be read holds it.
+/// The line `n`, from 0, as a segment on `main` has it; none when no segment that can be read holds
+/// it.
 pub fn line_in_segments(store: &Sqlite, head: &Head, ledger: &Ledger, n: u64) -> Option<String> {
     let repository = Repository::open(ledger.path()).ok()?;
-    let holds = |segment: Option<(u64, u64)>| segment.is_some_and(|(from, to)| (from..to).contains(&n));
+    let holds =
+        |segment: Option<(u64, u64)>| segment.is_some_and(|(from, to)| (from..to).contains(&n));
     let mut from = 0;
     while from < head.commits {
         let to = from.saturating_add(WRITTEN);
-        if let Some(row) = store.commits(from, to).ok()?.into_iter().find(|row| holds(row.segment)) {
+        if let Some(row) = store
+            .commits(from, to)
+            .ok()?
+            .into_iter()
+            .find(|row| holds(row.segment))
+        {
             let commit = repository.commit(&row.id.parse().ok()?).ok()?;
-            let entry = repository.tree(&commit.tree).ok()?.into_iter().find(|entry| entry.name == "audit.log")?;
+            let entry = repository
+                .tree(&commit.tree)
+                .ok()?
+                .into_iter()
+                .find(|entry| entry.name == "audit.log")?;
             let text = String::from_utf8(repository.file(&entry).ok()?).ok()?;
             let at = usize::try_from(n - row.segment?.0).ok()?;
             return text.lines().nth(at).map(str::to_owned);

@@ -1,4 +1,5 @@
-//! The database's lines among themselves and against `audit.log`, and appending what the file lacks.
+//! The database's lines among themselves and against `audit.log`, and appending what the file
+//! lacks.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -15,7 +16,10 @@ use crate::store::{Head, Read as _};
 
 use super::ledger::line_in_segments;
 use super::rows::{RowFault, Rows};
-use super::{Difference, Lost, RecorderError, changed, database_is_older, database_is_wrong, set_aside, two_histories};
+use super::{
+    Difference, Lost, RecorderError, changed, database_is_older, database_is_wrong, set_aside,
+    two_histories,
+};
 
 /// How much of what is no line a message shows.
 const SHOWN_BYTES: usize = 80;
@@ -46,14 +50,25 @@ impl Found {
     }
 
     /// Brings the file up to the head. Durable on return.
-    pub fn restore(&self, store: &Sqlite, head: &Head, path: &Path, lost: &mut Lost) -> Result<(), RecorderError> {
+    pub fn restore(
+        &self,
+        store: &Sqlite,
+        head: &Head,
+        path: &Path,
+        lost: &mut Lost,
+    ) -> Result<(), RecorderError> {
         self.count(head, path, lost);
-        let Some((first, last)) = lost.lines else { return Ok(()) };
+        let Some((first, last)) = lost.lines else {
+            return Ok(());
+        };
         if self.strange {
             lost.aside.pop();
             lost.aside.push(set_aside(path)?);
         }
-        let failed = |e: AppendError| RecorderError::Unapplied { what: "writing audit.log", reason: e.to_string() };
+        let failed = |e: AppendError| RecorderError::Unapplied {
+            what: "writing audit.log",
+            reason: e.to_string(),
+        };
         let mut log = Appender::open(path).map_err(failed)?;
         let keep = if self.strange { 0 } else { self.bytes };
         if log.len() > keep {
@@ -69,12 +84,24 @@ impl Found {
     }
 }
 
-/// Holds the database's lines against each other, the head and the log; refuses at the first difference.
-pub fn look(store: &Sqlite, head: &Head, path: &Path, ledger: Option<&Ledger>) -> Result<Found, RecorderError> {
+/// Holds the database's lines against each other, the head and the log; refuses at the first
+/// difference.
+pub fn look(
+    store: &Sqlite,
+    head: &Head,
+    path: &Path,
+    ledger: Option<&Ledger>,
+) -> Result<Found, RecorderError> {
     let mut log = Log::open(path, head.bytes)?;
     log.signed = is_signed(head);
-    let mut chain = Chain { before: Hash32::GENESIS, head: Hash32::GENESIS, bytes: 0, frontier: Frontier::new() };
-    let segments = |number: u64| ledger.and_then(|ledger| line_in_segments(store, head, ledger, number - 1));
+    let mut chain = Chain {
+        before: Hash32::GENESIS,
+        head: Hash32::GENESIS,
+        bytes: 0,
+        frontier: Frontier::new(),
+    };
+    let segments =
+        |number: u64| ledger.and_then(|ledger| line_in_segments(store, head, ledger, number - 1));
     let mut number = 0;
     for row in Rows::new(head.lines, |from, to| store.lines(from, to)) {
         number += 1;
@@ -85,20 +112,29 @@ pub fn look(store: &Sqlite, head: &Head, path: &Path, ledger: Option<&Ledger>) -
         }
     }
     chain.check_head(head)?;
-    if !store.lines(head.lines, head.lines.saturating_add(1))?.is_empty() {
+    if !store
+        .lines(head.lines, head.lines.saturating_add(1))?
+        .is_empty()
+    {
         let said = format!("a line, though its head ends at line {}", head.lines);
         return Err(own_fault(head.lines + 1, said, None, None).into());
     }
     log.end(head)
 }
 
-/// Whether the database has a signed tree head over exactly its lines: then a log that has other words in an old line was
-/// changed, and whoever changed it had no key. That the lines are those under the root is checked with the head.
+/// Whether the database has a signed tree head over exactly its lines: then a log that has other
+/// words in an old line was changed, and whoever changed it had no key. That the lines are those
+/// under the root is checked with the head.
 fn is_signed(head: &Head) -> bool {
-    let note = head.checkpoint.as_deref().and_then(|text| parse_note(text).ok());
+    let note = head
+        .checkpoint
+        .as_deref()
+        .and_then(|text| parse_note(text).ok());
     let own = Frontier::from_bytes(&head.frontier).ok();
     note.zip(own).is_some_and(|(note, own)| {
-        (note.size, note.root) == (head.lines, own.root()) && own.size() == head.lines && note.verify(&head.signer)
+        (note.size, note.root) == (head.lines, own.root())
+            && own.size() == head.lines
+            && note.verify(&head.signer)
     })
 }
 
@@ -113,21 +149,37 @@ struct Chain {
 
 impl Chain {
     /// The next line's text; what is wrong with it otherwise.
-    fn take(&mut self, row: Result<String, RowFault>) -> Result<Result<String, String>, RecorderError> {
+    fn take(
+        &mut self,
+        row: Result<String, RowFault>,
+    ) -> Result<Result<String, String>, RecorderError> {
         let text = match row {
             Ok(text) => text,
-            Err(RowFault::Missing) => return Ok(Err("nothing: its row in log_line is missing".to_owned())),
+            Err(RowFault::Missing) => {
+                return Ok(Err("nothing: its row in log_line is missing".to_owned()));
+            }
             Err(RowFault::Corrupt(words)) => return Ok(Err(words)),
             Err(RowFault::Store(e)) => return Err(e.into()),
         };
         let line = match Line::parse(text.as_bytes()) {
             Ok(line) if line.follows(self.head) => line,
-            Ok(_) => return Ok(Err(format!("'{text}', whose HASH does not follow from it and the line before"))),
-            Err(e) => return Ok(Err(format!("'{}', which is no line: {e}", text.escape_debug()))),
+            Ok(_) => {
+                return Ok(Err(format!(
+                    "'{text}', whose HASH does not follow from it and the line before"
+                )));
+            }
+            Err(e) => {
+                return Ok(Err(format!(
+                    "'{}', which is no line: {e}",
+                    text.escape_debug()
+                )));
+            }
         };
         self.before = self.head;
         self.head = line.hash;
-        self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1);
+        self.bytes += u64::try_from(text.len())
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
         self.frontier.push(text.as_bytes());
         Ok(Ok(text))
     }
@@ -154,13 +206,27 @@ impl Chain {
 }
 
 /// The database contradicts itself; the log, or a segment in the ledger, may know better.
-fn own_fault(number: u64, said: String, of_log: Option<OfLog>, of_ledger: Option<String>) -> Difference {
+fn own_fault(
+    number: u64,
+    said: String,
+    of_log: Option<OfLog>,
+    of_ledger: Option<String>,
+) -> Difference {
     let (holder, found) = match (of_log, of_ledger) {
         (Some(OfLog::Line(text)), _) => ("audit.log", format!("'{text}'")),
         (_, Some(text)) => ("ledger.git", format!("'{text}', in a segment on main")),
-        _ => ("gently.db", "nothing else: neither log nor ledger has that line".to_owned()),
+        _ => (
+            "gently.db",
+            "nothing else: neither log nor ledger has that line".to_owned(),
+        ),
     };
-    Difference { place: format!("log line {number}"), database: said, holder, found, next: database_is_wrong() }
+    Difference {
+        place: format!("log line {number}"),
+        database: said,
+        holder,
+        found,
+        next: database_is_wrong(),
+    }
 }
 
 /// What the log has where the database has a line.
@@ -189,35 +255,73 @@ struct Log<'a> {
 
 impl<'a> Log<'a> {
     fn open(path: &'a Path, most: u64) -> Result<Self, RecorderError> {
-        let failed = |e: String| RecorderError::Unapplied { what: "reading audit.log", reason: e };
-        let found = Found { here: 0, bytes: 0, torn: 0, strange: false };
+        let failed = |e: String| RecorderError::Unapplied {
+            what: "reading audit.log",
+            reason: e,
+        };
+        let found = Found {
+            here: 0,
+            bytes: 0,
+            torn: 0,
+            strange: false,
+        };
         match std::fs::metadata(path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                Ok(Log { path, reader: None, len: 0, most, found, signed: false, changed: false })
-            }
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Log {
+                path,
+                reader: None,
+                len: 0,
+                most,
+                found,
+                signed: false,
+                changed: false,
+            }),
             Err(e) => Err(failed(e.to_string())),
-            Ok(file) if !file.is_file() => Err(failed(AppendError::NotAFile { path: path.to_owned() }.to_string())),
+            Ok(file) if !file.is_file() => Err(failed(
+                AppendError::NotAFile {
+                    path: path.to_owned(),
+                }
+                .to_string(),
+            )),
             Ok(file) => {
                 let reader = LogReader::open(path).map_err(|e| failed(e.to_string()))?;
-                Ok(Log { path, reader: Some(reader), len: file.len(), most, found, signed: false, changed: false })
+                Ok(Log {
+                    path,
+                    reader: Some(reader),
+                    len: file.len(),
+                    most,
+                    found,
+                    signed: false,
+                    changed: false,
+                })
             }
         }
     }
 
     fn line(&mut self, number: u64) -> Result<Option<OfLog>, RecorderError> {
-        let Some(reader) = &mut self.reader else { return Ok(None) };
+        let Some(reader) = &mut self.reader else {
+            return Ok(None);
+        };
         Ok(match reader.next() {
             None => None,
             Some(Ok(Piece::Line(line))) => Some(OfLog::Line(line.text)),
             Some(Ok(Piece::Torn(torn))) => Some(OfLog::Torn(torn.bytes)),
             Some(Err(ReadError::Io { source, .. })) => {
-                return Err(RecorderError::Unapplied { what: "reading audit.log", reason: source.to_string() });
+                return Err(RecorderError::Unapplied {
+                    what: "reading audit.log",
+                    reason: source.to_string(),
+                });
             }
             Some(Err(error)) => {
                 let bytes = error.bytes().to_vec();
                 // Longer than any line, up to the end of the file: zeros that a power loss left.
-                let is_end = error.line() == Some(number) && reader.next().is_none() && !self.ends_with_newline()?;
-                Some(if is_end { OfLog::Torn(bytes) } else { OfLog::Foreign(bytes) })
+                let is_end = error.line() == Some(number)
+                    && reader.next().is_none()
+                    && !self.ends_with_newline()?;
+                Some(if is_end {
+                    OfLog::Torn(bytes)
+                } else {
+                    OfLog::Foreign(bytes)
+                })
             }
         })
     }
@@ -228,19 +332,31 @@ impl<'a> Log<'a> {
             file.seek(SeekFrom::End(-1))?;
             file.read_exact(&mut last)
         });
-        read.map_err(|e| RecorderError::Unapplied { what: "reading audit.log", reason: e.to_string() })?;
+        read.map_err(|e| RecorderError::Unapplied {
+            what: "reading audit.log",
+            reason: e.to_string(),
+        })?;
         Ok(last == *b"\n")
     }
 
-    /// Holds what the log has at a line against the database's; `before` is the HASH of the line before.
+    /// Holds what the log has at a line against the database's; `before` is the HASH of the line
+    /// before.
     ///
-    /// A changed line that does not follow from the one before it belongs to no history. Where the database's lines are
-    /// under a signed tree head, the file is set aside and written anew; else nobody can say which of the two is right.
-    fn compare(&mut self, number: u64, of_log: Option<OfLog>, text: &str, before: Hash32) -> Result<(), RecorderError> {
+    /// A changed line that does not follow from the one before it belongs to no history. Where the
+    /// database's lines are under a signed tree head, the file is set aside and written anew; else
+    /// nobody can say which of the two is right.
+    fn compare(
+        &mut self,
+        number: u64,
+        of_log: Option<OfLog>,
+        text: &str,
+        before: Hash32,
+    ) -> Result<(), RecorderError> {
         if self.changed {
             return Ok(());
         }
-        let follows = |line: &str| Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(before));
+        let follows =
+            |line: &str| Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(before));
         match of_log {
             Some(OfLog::Line(line)) if line != text && self.signed && !follows(&line) => {
                 (self.changed, self.found.strange) = (true, true);
@@ -265,9 +381,13 @@ impl<'a> Log<'a> {
                 let follows = follows(&line);
                 Err(differs(number, text, format!("'{line}'"), follows).into())
             }
-            Some(OfLog::Torn(bytes) | OfLog::Foreign(bytes)) => {
-                Err(differs(number, text, format!("{}, which is no line", shown(&bytes)), false).into())
-            }
+            Some(OfLog::Torn(bytes) | OfLog::Foreign(bytes)) => Err(differs(
+                number,
+                text,
+                format!("{}, which is no line", shown(&bytes)),
+                false,
+            )
+            .into()),
         }
     }
 
@@ -277,18 +397,39 @@ impl<'a> Log<'a> {
         let (found, next) = match self.line(number)? {
             None => return Ok(self.found),
             Some(OfLog::Line(line)) => {
-                let follows = Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(head.hash));
-                (format!("'{line}'"), if follows { database_is_older() } else { changed("audit.log") })
+                let follows =
+                    Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(head.hash));
+                (
+                    format!("'{line}'"),
+                    if follows {
+                        database_is_older()
+                    } else {
+                        changed("audit.log")
+                    },
+                )
             }
             Some(OfLog::Torn(_)) => {
                 let extra = self.len - self.found.bytes;
-                (format!("{extra} bytes that are no line"), cut(self.path, head.bytes))
+                (
+                    format!("{extra} bytes that are no line"),
+                    cut(self.path, head.bytes),
+                )
             }
-            Some(OfLog::Foreign(bytes)) => (format!("{}, which is no line", shown(&bytes)), changed("audit.log")),
+            Some(OfLog::Foreign(bytes)) => (
+                format!("{}, which is no line", shown(&bytes)),
+                changed("audit.log"),
+            ),
         };
         let place = format!("log line {number}");
         let database = format!("the log ends with line {}", head.lines);
-        Err(Difference { place, database, holder: "audit.log", found, next }.into())
+        Err(Difference {
+            place,
+            database,
+            holder: "audit.log",
+            found,
+            next,
+        }
+        .into())
     }
 }
 
@@ -297,14 +438,30 @@ fn length(bytes: &[u8]) -> u64 {
 }
 
 fn shown(bytes: &[u8]) -> String {
-    format!("'{}'", bytes.get(..SHOWN_BYTES).unwrap_or(bytes).escape_ascii())
+    format!(
+        "'{}'",
+        bytes.get(..SHOWN_BYTES).unwrap_or(bytes).escape_ascii()
+    )
 }
 
 fn differs(number: u64, text: &str, found: String, follows: bool) -> Difference {
-    let next = if follows { two_histories() } else { changed("audit.log") };
-    Difference { place: format!("log line {number}"), database: format!("'{text}'"), holder: "audit.log", found, next }
+    let next = if follows {
+        two_histories()
+    } else {
+        changed("audit.log")
+    };
+    Difference {
+        place: format!("log line {number}"),
+        database: format!("'{text}'"),
+        holder: "audit.log",
+        found,
+        next,
+    }
 }
 
 fn cut(path: &Path, bytes: u64) -> String {
-    format!("Look at what they are, then: `truncate -s {bytes} {}`", path.display())
+    format!(
+        "Look at what they are, then: `truncate -s {bytes} {}`",
+        path.display()
+    )
 }

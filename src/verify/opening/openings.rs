@@ -1,4 +1,5 @@
-//! Which line carries what is opened, that every line is needed, and that keys and texts give the commitments.
+//! Which line carries what is opened, that every line is needed, and that keys and texts give the
+//! commitments.
 
 use std::collections::BTreeSet;
 
@@ -32,8 +33,8 @@ fn place_of(at: usize) -> String {
 }
 
 impl<'a> Check<'a> {
-    /// The line of each opening, and that there is none but those, their outcomes, the genesis, the rotations and the
-    /// session's.
+    /// The line of each opening, and that there is none but those, their outcomes, the genesis, the
+    /// rotations and the session's.
     pub(super) fn openings(&mut self, lines: &[Shown<'a>]) -> Opened {
         let openings = &self.file.openings;
         let Some(first) = openings.first() else {
@@ -43,27 +44,50 @@ impl<'a> Check<'a> {
         let session = first.session_id.parse::<Hash32>().ok();
         let (mut found, mut needed, mut artifacts) = (Vec::new(), BTreeSet::new(), 0);
         for (at, opening) in openings.iter().enumerate() {
-            self.same(&place_of(at), "session_id", first.session_id.clone(), opening.session_id.clone());
+            self.same(
+                &place_of(at),
+                "session_id",
+                first.session_id.clone(),
+                opening.session_id.clone(),
+            );
             let line = carrier(lines, opening, &mut artifacts);
             if let (Role::Artifact, Some(seq)) = (opening.role, opening.seq) {
-                self.find(About::Consistent, place_of(at), "seq null, as of every artifact", seq);
+                self.find(
+                    About::Consistent,
+                    place_of(at),
+                    "seq null, as of every artifact",
+                    seq,
+                );
             }
             if line.is_none() {
-                let what = opening.seq.map_or_else(|| "an artifact".to_owned(), |seq| format!("prompt {seq}"));
-                let expected = format!("a line that carries a commitment of role {} of {what}", opening.role.name());
+                let what = opening
+                    .seq
+                    .map_or_else(|| "an artifact".to_owned(), |seq| format!("prompt {seq}"));
+                let expected = format!(
+                    "a line that carries a commitment of role {} of {what}",
+                    opening.role.name()
+                );
                 self.find(About::Consistent, place_of(at), expected, "none");
             }
             needed.extend(line);
             needed.extend(outcome(lines, opening));
             found.push(line);
         }
-        let order: Vec<_> = found.iter().zip(openings).map(|(line, opening)| (*line, rank(opening.role))).collect();
+        let order: Vec<_> = found
+            .iter()
+            .zip(openings)
+            .map(|(line, opening)| (*line, rank(opening.role)))
+            .collect();
         if !order.is_sorted_by(|a, b| a < b) {
-            let expected = "openings in the order of their lines, and prompt, response, exchange, each once";
+            let expected =
+                "openings in the order of their lines, and prompt, response, exchange, each once";
             self.find(About::Consistent, "openings", expected, "another order");
         }
         self.needed(lines, session, &needed);
-        Opened { carriers: found, all: needed }
+        Opened {
+            carriers: found,
+            all: needed,
+        }
     }
 
     /// Every line is of the session, or the whole ledger's, and is there for something.
@@ -77,17 +101,28 @@ impl<'a> Check<'a> {
                 Event::KeyRotate { .. } => (true, false),
                 Event::SessionStart { .. } => {
                     starts += 1;
-                    (starts == 1 && session.is_some() && needed.iter().all(|line| *line > at), true)
+                    (
+                        starts == 1 && session.is_some() && needed.iter().all(|line| *line > at),
+                        true,
+                    )
                 }
                 Event::SessionEnd { .. } => {
                     ends += 1;
-                    (ends == 1 && session.is_some() && needed.iter().all(|line| *line < at), true)
+                    (
+                        ends == 1 && session.is_some() && needed.iter().all(|line| *line < at),
+                        true,
+                    )
                 }
                 _ => (opened(at), true),
             };
             if !wanted {
                 let expected = "lines that are needed, from the session's start to its end";
-                self.find(About::Consistent, &place, expected, format!("'{}'", shown.line.event.name()));
+                self.find(
+                    About::Consistent,
+                    &place,
+                    expected,
+                    format!("'{}'", shown.line.event.name()),
+                );
             }
             let name = |id: Option<Hash32>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
             if of_session {
@@ -99,18 +134,35 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Keys and texts give the commitments under the ledger's own scheme, and lines or records carry them.
+    /// Keys and texts give the commitments under the ledger's own scheme, and lines or records
+    /// carry them.
     pub(super) fn commitments(&mut self, read: &Read<'a>) {
         let file = self.file;
         let Some(genesis) = read.genesis() else {
-            return self.find(About::Commitment, "documents", "a genesis that says how the ledger commits", "none");
+            return self.find(
+                About::Commitment,
+                "documents",
+                "a genesis that says how the ledger commits",
+                "none",
+            );
         };
         for (at, opening) in file.openings.iter().enumerate() {
-            let shown = read.opened.carriers.get(at).copied().flatten().and_then(|line| read.lines.get(line));
+            let shown = read
+                .opened
+                .carriers
+                .get(at)
+                .copied()
+                .flatten()
+                .and_then(|line| read.lines.get(line));
             let carried = shown.and_then(|shown| carried(shown, opening.role));
             if carried != Some(opening.commitment) {
                 let carried = carried.map_or_else(|| "none".to_owned(), |hash| hash.to_string());
-                self.find(About::Commitment, place_of(at), format!("commitment {carried}"), opening.commitment);
+                self.find(
+                    About::Commitment,
+                    place_of(at),
+                    format!("commitment {carried}"),
+                    opening.commitment,
+                );
             }
             if !opening.holds(genesis.commitments) {
                 let expected = format!("key and text that give {}", opening.commitment);
@@ -125,9 +177,18 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn opens(&self, read: &Read<'a>) -> String {
-        let names: Vec<&str> = self.file.openings.iter().map(|opening| opening.role.name()).collect();
+        let names: Vec<&str> = self
+            .file
+            .openings
+            .iter()
+            .map(|opening| opening.role.name())
+            .collect();
         let (names, few) = (names.join(", "), names.len() == 1);
-        let gives = if few { "gives the commitment" } else { "give the commitments" };
+        let gives = if few {
+            "gives the commitment"
+        } else {
+            "give the commitments"
+        };
         match read.genesis().map(|genesis| genesis.commitments) {
             Some(Scheme::Sha256) => {
                 format!("the plain SHA-256 of each text is what the ledger carries ({names})")
@@ -137,10 +198,14 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Where the line is that an opening is of: the answer's for every role, else its own; artifacts in their order.
+/// Where the line is that an opening is of: the answer's for every role, else its own; artifacts in
+/// their order.
 fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Option<usize> {
     if opening.role == Role::Artifact {
-        let mut all = lines.iter().enumerate().filter(|(_, shown)| matches!(shown.line.event, Event::Artifact { .. }));
+        let mut all = lines
+            .iter()
+            .enumerate()
+            .filter(|(_, shown)| matches!(shown.line.event, Event::Artifact { .. }));
         let found = all.nth(*artifacts).map(|(at, _)| at);
         *artifacts += 1;
         return found;
@@ -170,7 +235,9 @@ fn is_failure(event: &Event) -> bool {
 fn of_turn(lines: &[Shown<'_>], opening: &Opening, is: impl Fn(&Event) -> bool) -> Option<usize> {
     let session = opening.session_id.parse::<Hash32>().ok()?;
     let own = |line: &Line| line.session == Some(session) && line.event.seq() == opening.seq;
-    lines.iter().position(|shown| own(&shown.line) && is(&shown.line.event))
+    lines
+        .iter()
+        .position(|shown| own(&shown.line) && is(&shown.line.event))
 }
 
 /// In which order those of one line stand.
@@ -189,8 +256,11 @@ fn carried(shown: &Shown<'_>, role: Role) -> Option<Hash32> {
         _ => None,
     };
     match (&shown.line.event, role) {
-        (Event::Artifact { hash, .. }, Role::Artifact) | (Event::Prompt { hash, .. }, Role::Prompt) => Some(*hash),
-        (Event::ResponseFail { exchange, .. } | Event::Denied { exchange, .. }, Role::Exchange) => Some(*exchange),
+        (Event::Artifact { hash, .. }, Role::Artifact)
+        | (Event::Prompt { hash, .. }, Role::Prompt) => Some(*hash),
+        (Event::ResponseFail { exchange, .. } | Event::Denied { exchange, .. }, Role::Exchange) => {
+            Some(*exchange)
+        }
         (Event::Response { .. }, Role::Prompt) => record.map(|record| record.prompt_hash),
         (Event::Response { hash, .. }, Role::Response) => Some(*hash),
         (Event::Response { .. }, Role::Exchange) => record.map(|record| record.exchange_hash),

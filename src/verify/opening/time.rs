@@ -30,7 +30,9 @@ struct Anchored<'a> {
 impl<'a> Check<'a> {
     /// The block that the session started on. The end's is held against the same rules.
     pub(super) fn not_before(&mut self, read: &Read<'a>) -> (Verdict, Option<Started>) {
-        let Some(genesis) = read.genesis() else { return (Verdict::new(Answer::NotChecked, "no genesis"), None) };
+        let Some(genesis) = read.genesis() else {
+            return (Verdict::new(Answer::NotChecked, "no genesis"), None);
+        };
         let anchored = self.anchored(read);
         for anchor in &anchored {
             self.anchor(anchor, genesis);
@@ -39,36 +41,66 @@ impl<'a> Check<'a> {
             && start.block.hash == end.block.hash
         {
             // One hash at two heights is a lie.
-            self.same("close.json", "one block, and height", start.block.height, end.block.height);
+            self.same(
+                "close.json",
+                "one block, and height",
+                start.block.height,
+                end.block.height,
+            );
         }
         let Some(start) = anchored.first().filter(|anchor| anchor.what == "start") else {
             let words = "the line is outside any session, so no block is bound to it";
             return (Verdict::new(Answer::NotChecked, words), None);
         };
         if start.block.is_local() {
-            return (Verdict::new(Answer::NotChecked, "no anchor: the session started on no block"), None);
+            return (
+                Verdict::new(
+                    Answer::NotChecked,
+                    "no anchor: the session started on no block",
+                ),
+                None,
+            );
         }
         let Some(header) = start.header else {
-            return (Verdict::new(Answer::NotChecked, "the block has no header"), None);
+            return (
+                Verdict::new(Answer::NotChecked, "the block has no header"),
+                None,
+            );
         };
         let name = named(start.block);
-        let height = self.height(About::NotBefore, "headers", &header, start.block.height, genesis.network);
+        let height = self.height(
+            About::NotBefore,
+            "headers",
+            &header,
+            start.block.height,
+            genesis.network,
+        );
         let known = (self.count(About::NotBefore) == 0).then(|| Started {
             height: start.block.height,
             time: start.block.time,
             name: name.clone(),
         });
         if !self.shows_time(genesis.network) {
-            return (Verdict::new(Answer::NotChecked, height::of_no_time(genesis.network)), known);
+            return (
+                Verdict::new(Answer::NotChecked, height::of_no_time(genesis.network)),
+                known,
+            );
         }
         let verdict = match height.lacks() {
-            Some(why) => Verdict::new(Answer::NotChecked, format!("the session says that it started on {name}: {why}")),
-            None => Verdict::new(Answer::Yes, format!("the session started on {name}{}", height.words())),
+            Some(why) => Verdict::new(
+                Answer::NotChecked,
+                format!("the session says that it started on {name}: {why}"),
+            ),
+            None => Verdict::new(
+                Answer::Yes,
+                format!("the session started on {name}{}", height.words()),
+            ),
         };
         (verdict, known)
     }
 
-    /// Gives the file's headers to the blocks of start and end: one to each that is not local, in that order.
+    /// Gives the file's headers to the blocks of start and end: one to each that is not local, in
+    /// that order.
     fn anchored<'r>(&mut self, read: &'r Read<'a>) -> Vec<Anchored<'r>> {
         let mut headers = self.file.headers.iter();
         let mut anchored = Vec::new();
@@ -82,24 +114,53 @@ impl<'a> Check<'a> {
             if !block.is_local() {
                 header = headers.next();
                 let height = header.map_or_else(|| "none".to_owned(), |found| found.0.to_string());
-                self.same("headers", &format!("the {what}'s, of block"), block.height.to_string(), height);
+                self.same(
+                    "headers",
+                    &format!("the {what}'s, of block"),
+                    block.height.to_string(),
+                    height,
+                );
             }
-            anchored.push(Anchored { what, shown, block, header: header.map(|found| found.1) });
+            anchored.push(Anchored {
+                what,
+                shown,
+                block,
+                header: header.map(|found| found.1),
+            });
         }
         if let Some(more) = headers.next() {
             let expected = "one for each block of start and end that is not local";
-            self.find(About::Consistent, "headers", expected, format!("one more, of {}", more.0));
+            self.find(
+                About::Consistent,
+                "headers",
+                expected,
+                format!("one more, of {}", more.0),
+            );
         }
         anchored
     }
 
     /// Header, network, and the line's own time.
     fn anchor(&mut self, anchor: &Anchored<'_>, genesis: &Genesis) {
-        let Anchored { what, shown, block, header } = anchor;
+        let Anchored {
+            what,
+            shown,
+            block,
+            header,
+        } = anchor;
         if block.network != genesis.network {
-            self.same(&shown.place(), "network", genesis.network.name(), block.network.name());
+            self.same(
+                &shown.place(),
+                "network",
+                genesis.network.name(),
+                block.network.name(),
+            );
         }
-        let local = [block.is_local(), block.height == 0, block.hash == Hash32::ZERO];
+        let local = [
+            block.is_local(),
+            block.height == 0,
+            block.hash == Hash32::ZERO,
+        ];
         if local.iter().any(|is| *is) && !local.iter().all(|is| *is) {
             for about in [About::Consistent, About::NotBefore] {
                 let expected = "hash zero, height 0 and source local together, or none of them";
@@ -107,7 +168,10 @@ impl<'a> Check<'a> {
             }
         }
         if let Err(fault) = check_anchor(header.as_ref(), block, genesis.network) {
-            let expected = format!("a header that shows the work of block {}, of the session's {what}", block.height);
+            let expected = format!(
+                "a header that shows the work of block {}, of the session's {what}",
+                block.height
+            );
             self.find(About::NotBefore, "headers", expected, fault);
         }
         let Some(header) = header else { return };
@@ -119,26 +183,44 @@ impl<'a> Check<'a> {
             let expected = format!("a line that is not before its block, of {time}");
             self.find(About::Consistent, shown.place(), expected, shown.line.time);
         }
-        let claimed = Block { time, ..(*block).clone() };
+        let claimed = Block {
+            time,
+            ..(*block).clone()
+        };
         if let Err(fault) = check_height(&claimed) {
-            self.find(About::Consistent, shown.place(), "a block whose height and time belong together", fault);
+            self.find(
+                About::Consistent,
+                shown.place(),
+                "a block whose height and time belong together",
+                fault,
+            );
         }
     }
 }
 
 /// How a block is called.
 pub(super) fn named(block: &Block) -> String {
-    let test = if block.network == Network::Bitcoin { "" } else { ", a test network" };
-    format!("block {} of {} ({}{test})", block.height, block.network.name(), block.time)
+    let test = if block.network == Network::Bitcoin {
+        ""
+    } else {
+        ", a test network"
+    };
+    format!(
+        "block {} of {} ({}{test})",
+        block.height,
+        block.network.name(),
+        block.time
+    )
 }
 
 /// By a block, by the policy's witnesses, or by neither.
 pub(super) fn not_after(stamped: Option<Verdict>, cosigned: Option<Seconds>) -> Verdict {
     match (stamped, cosigned) {
         (Some(block), None) => block,
-        (Some(block), Some(time)) if block.answer == Answer::Yes => {
-            Verdict::new(Answer::Yes, format!("{}; witnesses saw the tree by {time}", block.reason))
-        }
+        (Some(block), Some(time)) if block.answer == Answer::Yes => Verdict::new(
+            Answer::Yes,
+            format!("{}; witnesses saw the tree by {time}", block.reason),
+        ),
         (_, Some(time)) => Verdict::new(Answer::Yes, format!("witnesses saw the tree by {time}")),
         (None, None) => Verdict::new(
             Answer::NotChecked,

@@ -1,4 +1,5 @@
-//! What policy counted, counted again: INTENTs on record before a line, of a thread or within a time.
+//! What policy counted, counted again: INTENTs on record before a line, of a thread or within a
+//! time.
 
 use std::collections::HashMap;
 
@@ -42,7 +43,12 @@ impl Intents {
         rows.sort_by_key(|row| row.line);
         let mut intents = Intents::default();
         for row in rows {
-            intents.push(row.thread, row.line, row.created_at, row.bytes.unwrap_or_default());
+            intents.push(
+                row.thread,
+                row.line,
+                row.created_at,
+                row.bytes.unwrap_or_default(),
+            );
         }
         intents
     }
@@ -66,7 +72,9 @@ impl Intents {
         let (mut count, mut tokens) = (0u64, 0u64);
         for (from, to) in self.runs.iter().copied().zip(ends) {
             let to = to.min(end);
-            let Some(times) = self.times.get(from..to) else { break };
+            let Some(times) = self.times.get(from..to) else {
+                break;
+            };
             let first = from + times.partition_point(|at| *at <= since);
             let sum = |n: usize| self.spent.get(n).copied().unwrap_or_default();
             count += number(to - first);

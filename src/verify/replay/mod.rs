@@ -1,8 +1,10 @@
-//! Replay: what was declared, resolved, decided and compiled, computed again from what is stored (DBL, replay modes).
+//! Replay: what was declared, resolved, decided and compiled, computed again from what is stored
+//! (DBL, replay modes).
 //!
-//! Twice: from the database as it stands (*ledger replay*), and from the order of `audit.log` alone, in which the events
-//! of all threads are numbered again (*stream replay*). Both must give what is on record, and so agree. Nothing is
-//! mended: an event that is removed or changed is named, and stays so.
+//! Twice: from the database as it stands (*ledger replay*), and from the order of `audit.log`
+//! alone, in which the events of all threads are numbered again (*stream replay*). Both must give
+//! what is on record, and so agree. Nothing is mended: an event that is removed or changed is
+//! named, and stays so.
 
 mod counts;
 mod parts;
@@ -174,7 +176,8 @@ pub struct Replay<'a> {
     erased: OnceCell<HashSet<String>>,
     /// Set when something was resolved that needs a text that is gone.
     gone: RefCell<Option<Outcome>>,
-    /// From which line on the sanitizer had which list of what it leaves: the one that is in force now, or another.
+    /// From which line on the sanitizer had which list of what it leaves: the one that is in force
+    /// now, or another.
     lists: OnceCell<Vec<(u64, bool)>>,
 }
 
@@ -189,7 +192,11 @@ pub(super) struct Share {
 impl Share {
     /// The same history in a store that shows the same state.
     pub(super) fn over<'a>(self, store: &'a dyn Read) -> Replay<'a> {
-        let Share { scheme, stream, intents } = self;
+        let Share {
+            scheme,
+            stream,
+            intents,
+        } = self;
         Replay {
             store,
             scheme,
@@ -208,7 +215,8 @@ impl Share {
     }
 }
 
-/// A kernel on record, or what is wrong with it; none where it is lost (a session that was taken over).
+/// A kernel on record, or what is wrong with it; none where it is lost (a session that was taken
+/// over).
 type Known = Option<Result<Kernel, String>>;
 /// A configuration on record, or what is wrong with it.
 type Configured = Result<ContextConfig, String>;
@@ -217,15 +225,16 @@ type Configured = Result<ContextConfig, String>;
 const ABSENT: &str = "a text in it is not here: erased, lost, or never kept";
 
 /// Nothing accounts for it.
-const MISSING: &str = "something that it was compiled from is not here, and its texts are: it was taken away";
+const MISSING: &str =
+    "something that it was compiled from is not here, and its texts are: it was taken away";
 
 impl<'a> Replay<'a> {
     /// Reads the log's order.
     ///
     /// `store` must show one state for as long as this lives.
     pub fn open(store: &'a dyn Read, log: &Path) -> Result<Self, ReplayError> {
-        let genesis: Genesis =
-            canon::parse(store.genesis()?.as_bytes()).map_err(|e| ReplayError::Genesis(e.to_string()))?;
+        let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
+            .map_err(|e| ReplayError::Genesis(e.to_string()))?;
         let share = Share {
             scheme: genesis.commitments,
             stream: Arc::new(Stream::read(store, log)?),
@@ -237,7 +246,11 @@ impl<'a> Replay<'a> {
     /// What another thread needs to replay a part of the same history.
     pub(super) fn share(&self) -> Share {
         let (stream, intents) = (Arc::clone(&self.stream), Arc::clone(&self.intents));
-        Share { scheme: self.scheme, stream, intents }
+        Share {
+            scheme: self.scheme,
+            stream,
+            intents,
+        }
     }
 
     /// Where log and database do not fit together, beside what exchanges themselves say.
@@ -262,24 +275,38 @@ impl<'a> Replay<'a> {
         self.walk(None, each)
     }
 
-    /// The same on two threads, session by session; the second has a store of its own, which shows the same state.
-    pub fn all_beside(&self, other: &mut (dyn Read + Send), each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+    /// The same on two threads, session by session; the second has a store of its own, which shows
+    /// the same state.
+    pub fn all_beside(
+        &self,
+        other: &mut (dyn Read + Send),
+        each: &mut dyn FnMut(Replayed),
+    ) -> Result<(), ReplayError> {
         together::all(self, other, each)
     }
 
     /// Replays the exchanges of a session, or all.
-    fn walk(&self, session: Option<Uuid>, each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+    fn walk(
+        &self,
+        session: Option<Uuid>,
+        each: &mut dyn FnMut(Replayed),
+    ) -> Result<(), ReplayError> {
         let mut failed = Ok(());
-        let walked = self.store.each_exchange(session, &mut |row| match self.exchange(&row) {
-            Ok(replayed) => {
-                each(replayed);
-                Ok(())
-            }
-            Err(error) => {
-                failed = Err(error);
-                Err(StoreError::Sqlite { what: "replay", reason: "stopped".to_owned() })
-            }
-        });
+        let walked = self
+            .store
+            .each_exchange(session, &mut |row| match self.exchange(&row) {
+                Ok(replayed) => {
+                    each(replayed);
+                    Ok(())
+                }
+                Err(error) => {
+                    failed = Err(error);
+                    Err(StoreError::Sqlite {
+                        what: "replay",
+                        reason: "stopped".to_owned(),
+                    })
+                }
+            });
         failed?;
         Ok(walked?)
     }
@@ -305,36 +332,52 @@ impl<'a> Replay<'a> {
 
     /// What is said where a text of an exchange is needed; looked for only where one is not here.
     fn absent_if(&self, gone: bool, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
-        if gone { self.absent(exchange) } else { Ok(Outcome::Fails(MISSING.to_owned())) }
+        if gone {
+            self.absent(exchange)
+        } else {
+            Ok(Outcome::Fails(MISSING.to_owned()))
+        }
     }
 
-    /// What is said where a text of an exchange is not here: that nothing was checked, if the record says why it is
-    /// gone; else that it is missing.
+    /// What is said where a text of an exchange is not here: that nothing was checked, if the
+    /// record says why it is gone; else that it is missing.
     fn absent(&self, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
         let id = exchange.exchange_id.to_string();
-        Ok(match exchange.unkept.is_some() || self.erased()?.contains(&id) {
-            true => Outcome::NotChecked(ABSENT.to_owned()),
-            false => Outcome::Fails(format!("a text of exchange {id} is not here, and no tombstone names it")),
-        })
+        Ok(
+            match exchange.unkept.is_some() || self.erased()?.contains(&id) {
+                true => Outcome::NotChecked(ABSENT.to_owned()),
+                false => Outcome::Fails(format!(
+                    "a text of exchange {id} is not here, and no tombstone names it"
+                )),
+            },
+        )
     }
 
-    /// Whether the sanitizer was told to leave what it is told to leave now, when something of this line was asked.
+    /// Whether the sanitizer was told to leave what it is told to leave now, when something of this
+    /// line was asked.
     fn has_same_list(&self, line: u64) -> Result<bool, ReplayError> {
         let now = sanitize::in_force().exemptions();
         if self.lists.get().is_none() {
             let content = now.content();
             let is_now = |row: &ArtifactRow| {
-                let doc = row.document.as_deref().and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+                let doc = row
+                    .document
+                    .as_deref()
+                    .and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
                 doc.is_some_and(|doc| doc.content == content)
             };
             let rows = self.store.artifacts_of(sanitize::SANITIZE_POLICY)?;
-            let mut lists: Vec<(u64, bool)> = rows.iter().map(|row| (row.line, is_now(row))).collect();
+            let mut lists: Vec<(u64, bool)> =
+                rows.iter().map(|row| (row.line, is_now(row))).collect();
             lists.sort_unstable();
             let _ = self.lists.set(lists);
         }
         let lists = self.lists.get().map_or(&[][..], Vec::as_slice);
         // Before the first such artifact there was no list.
-        Ok(lists.iter().rfind(|(at, _)| *at < line).map_or(now.count == 0, |(_, same)| *same))
+        Ok(lists
+            .iter()
+            .rfind(|(at, _)| *at < line)
+            .map_or(now.count == 0, |(_, same)| *same))
     }
 
     /// Ids in tombstones.
@@ -345,8 +388,13 @@ impl<'a> Replay<'a> {
         let mut ids = HashSet::new();
         for row in self.store.artifacts_of("tombstone")? {
             let Some(text) = &row.document else { continue };
-            let content = canon::parse::<ArtifactDoc>(text.as_bytes()).map(|doc| doc.content).unwrap_or_default();
-            let named = ["ids", "contexts"].into_iter().filter_map(|key| content[key].as_array()).flatten();
+            let content = canon::parse::<ArtifactDoc>(text.as_bytes())
+                .map(|doc| doc.content)
+                .unwrap_or_default();
+            let named = ["ids", "contexts"]
+                .into_iter()
+                .filter_map(|key| content[key].as_array())
+                .flatten();
             ids.extend(named.filter_map(|id| id.as_str()).map(str::to_owned));
         }
         Ok(self.erased.get_or_init(|| ids))
@@ -355,7 +403,10 @@ impl<'a> Replay<'a> {
     /// A kernel's decisions.
     fn judge(&self, kernel: &Kernel) -> Rc<Judge> {
         let mut judges = self.judges.borrow_mut();
-        judges.entry(kernel.hash()).or_insert_with(|| Rc::new(Judge::of(kernel))).clone()
+        judges
+            .entry(kernel.hash())
+            .or_insert_with(|| Rc::new(Judge::of(kernel)))
+            .clone()
     }
 
     /// The configuration that a turn was resolved with.
@@ -380,11 +431,16 @@ impl<'a> Replay<'a> {
             return Ok(known.clone());
         }
         let fault = match self.store.thread(id)? {
-            None => Some(format!("thread {id}: it has events in the log's order, and is not in the database")),
+            None => Some(format!(
+                "thread {id}: it has events in the log's order, and is not in the database"
+            )),
             Some(row) => {
-                let derived = self.session(row.session)?.map(|session| row_id("thread", session.id, row.number));
+                let derived = self
+                    .session(row.session)?
+                    .map(|session| row_id("thread", session.id, row.number));
                 let other = derived.map_or("no session".to_owned(), |derived| derived.to_string());
-                (derived != Some(id)).then(|| format!("thread {id}: session and number on record give {other}"))
+                (derived != Some(id))
+                    .then(|| format!("thread {id}: session and number on record give {other}"))
             }
         };
         self.threads.borrow_mut().insert(id, fault.clone());

@@ -88,9 +88,14 @@ impl Said {
     fn kept(&self) -> Option<Kept> {
         *self.kept.get_or_init(|| match self.standing {
             None => Some(Kept::Erased),
-            Some(Standing { unkept, withheld, is_clean, .. }) => {
-                gate_said(self.text(), (unkept, withheld), |text| !is_clean && holds_secret(text))
-            }
+            Some(Standing {
+                unkept,
+                withheld,
+                is_clean,
+                ..
+            }) => gate_said(self.text(), (unkept, withheld), |text| {
+                !is_clean && holds_secret(text)
+            }),
         })
     }
 
@@ -99,7 +104,8 @@ impl Said {
         if let Some((_, known)) = self.forbidden.get().filter(|(of, _)| *of == kernel) {
             return known;
         }
-        let forbidden = self.kind == Kind::Execution && self.text().is_some_and(|text| judge.forbids(text));
+        let forbidden =
+            self.kind == Kind::Execution && self.text().is_some_and(|text| judge.forbids(text));
         self.forbidden.set(Some((kernel, forbidden)));
         forbidden
     }
@@ -108,10 +114,16 @@ impl Said {
     fn found(&self, place: Place) -> Found {
         let denied = self.standing.is_some_and(|standing| standing.denied);
         match &self.event {
-            Ok(event) => Found { event: event.clone().with_denied(denied).at(place), kept: self.kept() },
+            Ok(event) => Found {
+                event: event.clone().with_denied(denied).at(place),
+                kept: self.kept(),
+            },
             Err(_) => {
                 let event = Event::without_text(self.kind, place).with_denied(denied);
-                Found { event, kept: Some(self.kept().unwrap_or(Kept::Erased)) }
+                Found {
+                    event,
+                    kept: Some(self.kept().unwrap_or(Kept::Erased)),
+                }
             }
         }
     }
@@ -123,7 +135,8 @@ type Named = (Rc<Said>, Option<Place>);
 /// Where ids are looked up.
 pub(super) struct Source<'r, 'a> {
     pub replay: &'r Replay<'a>,
-    /// The turn's prompt line, for the log's order: what comes later is not there yet. None for the database.
+    /// The turn's prompt line, for the log's order: what comes later is not there yet. None for the
+    /// database.
     pub before: Option<u64>,
     /// Ids that are on record as left out since they were erased.
     pub were_erased: HashSet<String>,
@@ -137,8 +150,16 @@ impl Lookup for Source<'_, '_> {
     type Error = ReplayError;
 
     fn event(&self, id: &str) -> Result<Option<Found>, ReplayError> {
-        let Some(uuid) = id.parse::<Uuid>().ok().filter(|uuid| uuid.to_string() == id) else { return Ok(None) };
-        let Some((said, place)) = self.find(uuid)? else { return Ok(None) };
+        let Some(uuid) = id
+            .parse::<Uuid>()
+            .ok()
+            .filter(|uuid| uuid.to_string() == id)
+        else {
+            return Ok(None);
+        };
+        let Some((said, place)) = self.find(uuid)? else {
+            return Ok(None);
+        };
         let mut found = said.found(place.unwrap_or_else(|| said.place.clone()));
         if found.kept.is_none() && said.is_forbidden((self.kernel, &self.judge)) {
             found.kept = Some(Kept::Forbidden);
@@ -146,7 +167,11 @@ impl Lookup for Source<'_, '_> {
         if found.kept == Some(Kept::Erased) && !self.were_erased.contains(id) {
             let absent = self.replay.absent_event(uuid, said.exchange)?;
             let mut gone = self.replay.gone.borrow_mut();
-            *gone = gone.take().into_iter().chain([absent]).reduce(|one, other| worst([one, other]));
+            *gone = gone
+                .take()
+                .into_iter()
+                .chain([absent])
+                .reduce(|one, other| worst([one, other]));
         }
         Ok(Some(found))
     }
@@ -160,7 +185,9 @@ impl Source<'_, '_> {
                 return Ok(Some((said, None)));
             }
             let events = self.replay.store.events_of(id)?;
-            let Some(intent) = events.iter().find(|event| event.kind == Kind::Intent) else { return Ok(None) };
+            let Some(intent) = events.iter().find(|event| event.kind == Kind::Intent) else {
+                return Ok(None);
+            };
             return Ok(self.replay.said(intent.event)?.map(|said| (said, None)));
         };
         let stream = &self.replay.stream;
@@ -169,7 +196,9 @@ impl Source<'_, '_> {
             let intent = stream.intent_of(id)?;
             Some((intent, stream.before(intent, line)?))
         };
-        let Some((event, placed)) = own.or_else(of_turn) else { return Ok(None) };
+        let Some((event, placed)) = own.or_else(of_turn) else {
+            return Ok(None);
+        };
         let place = Place {
             index: placed.index,
             id: event.to_string(),
@@ -186,7 +215,9 @@ impl Replay<'_> {
         if let Some(known) = self.at_hand(id) {
             return Ok(Some(known));
         }
-        let Some(row) = self.store.event(id)? else { return Ok(None) };
+        let Some(row) = self.store.event(id)? else {
+            return Ok(None);
+        };
         self.said_by(&row).map(Some)
     }
 
@@ -200,11 +231,21 @@ impl Replay<'_> {
             return Ok(self.put(row, event, None, OnceCell::from(None)));
         }
         let (turn, exchange) = (self.store.turn(row.event)?, self.store.exchange(row.turn)?);
-        let drift = exchange.as_ref().map(|_| self.store.drift(row.turn)).transpose()?.unwrap_or_default();
-        self.take(row, turn.as_ref(), exchange.as_ref().map(|exchange| (exchange, &drift[..])), false)
+        let drift = exchange
+            .as_ref()
+            .map(|_| self.store.drift(row.turn))
+            .transpose()?
+            .unwrap_or_default();
+        self.take(
+            row,
+            turn.as_ref(),
+            exchange.as_ref().map(|exchange| (exchange, &drift[..])),
+            false,
+        )
     }
 
-    /// Makes the events of an exchange from its rows, which later turns refer to; `is_clean` of the user's text.
+    /// Makes the events of an exchange from its rows, which later turns refer to; `is_clean` of the
+    /// user's text.
     pub(super) fn keep(&self, rows: &Rows<'_>, is_clean: bool) -> Result<(), ReplayError> {
         let events = rows.context.iter().flat_map(|context| &context.events);
         for row in events.filter(|row| self.at_hand(row.event).is_none()) {
@@ -213,9 +254,16 @@ impl Replay<'_> {
                 Kind::Execution => &rows.aurora,
                 Kind::Decision => continue,
             };
-            let Some(turn) = turn.as_ref().filter(|turn| turn.turn_id == row.event) else { continue };
+            let Some(turn) = turn.as_ref().filter(|turn| turn.turn_id == row.event) else {
+                continue;
+            };
             let is_clean = is_clean && row.kind == Kind::Intent;
-            self.take(row, Some(turn), Some((rows.exchange, &rows.drift)), is_clean)?;
+            self.take(
+                row,
+                Some(turn),
+                Some((rows.exchange, &rows.drift)),
+                is_clean,
+            )?;
         }
         Ok(())
     }
@@ -224,10 +272,17 @@ impl Replay<'_> {
     pub(super) fn referred(&self, exchange: Uuid) -> Result<Vec<ReferredText>, StoreError> {
         let mut referred = Vec::new();
         for reference in self.store.context_refs(exchange)? {
-            match self.at_hand(reference.event).filter(|said| said.event.is_ok()) {
+            match self
+                .at_hand(reference.event)
+                .filter(|said| said.event.is_ok())
+            {
                 Some(said) => {
                     let text = said.text().map(str::to_owned);
-                    referred.push(ReferredText { reference, kind: said.kind, text });
+                    referred.push(ReferredText {
+                        reference,
+                        kind: said.kind,
+                        text,
+                    });
                 }
                 None => return self.store.referred_texts(exchange),
             }
@@ -239,7 +294,8 @@ impl Replay<'_> {
         self.at_hand.borrow().events.get(&id).cloned()
     }
 
-    /// An INTENT or an EXECUTION from the rows that it is made of; an exchange has its drift beside it.
+    /// An INTENT or an EXECUTION from the rows that it is made of; an exchange has its drift beside
+    /// it.
     fn take(
         &self,
         row: &EventRow,
@@ -253,7 +309,12 @@ impl Replay<'_> {
             let denied = exchange.decision == "deny";
             let withheld = denied || (!turn.by_user && self.is_withheld(exchange, drift)?);
             let unkept = exchange.unkept.is_some();
-            standing = Some(Standing { unkept, withheld, denied, is_clean });
+            standing = Some(Standing {
+                unkept,
+                withheld,
+                denied,
+                is_clean,
+            });
             if event.is_err() {
                 // Its text, if it is here, is no event's.
                 let found = gate_said(turn.content.as_deref(), (unkept, withheld), holds_secret);
@@ -285,7 +346,9 @@ impl Replay<'_> {
     fn absent_event(&self, event: Uuid, exchange: Uuid) -> Result<Outcome, ReplayError> {
         match self.store.exchange(exchange)? {
             Some(exchange) => self.absent(&exchange),
-            None => Ok(Outcome::Fails(format!("the exchange of event {event} is not here"))),
+            None => Ok(Outcome::Fails(format!(
+                "the exchange of event {event} is not here"
+            ))),
         }
     }
 
@@ -293,15 +356,21 @@ impl Replay<'_> {
         if drift.is_empty() {
             return Ok(false);
         }
-        let Some(session) = self.session(exchange.session)? else { return Ok(true) };
+        let Some(session) = self.session(exchange.session)? else {
+            return Ok(true);
+        };
         let kernel = self.kernel(session.kernel_hash)?;
-        let Some(Ok(kernel)) = kernel.as_ref() else { return Ok(true) };
+        let Some(Ok(kernel)) = kernel.as_ref() else {
+            return Ok(true);
+        };
         Ok(drift.iter().any(|event| blocks(kernel, event)))
     }
 }
 
 fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
-    let class = DriftClass::ALL.into_iter().find(|class| class.name() == event.class);
+    let class = DriftClass::ALL
+        .into_iter()
+        .find(|class| class.name() == event.class);
     class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
 }
 

@@ -81,11 +81,16 @@ impl Stream {
                 Ok(Piece::Torn(_)) => break,
                 Err(e @ ReadError::Io { .. }) => return Err(e.into()),
                 Err(e) => {
-                    stream.fault(format!("audit.log line {}", stream.lines + 1), e.to_string());
+                    stream.fault(
+                        format!("audit.log line {}", stream.lines + 1),
+                        e.to_string(),
+                    );
                     break;
                 }
             };
-            let Some(line) = stream.line(&text, prev) else { break };
+            let Some(line) = stream.line(&text, prev) else {
+                break;
+            };
             prev = line.hash;
             stream.take(&line, &mut known);
             stream.lines += 1;
@@ -93,7 +98,10 @@ impl Stream {
         let lines = stream.lines;
         for ((session, seq), one) in known.iter().filter(|(_, one)| !one.met && one.line < lines) {
             let place = format!("llm_exchange {}", one.exchange);
-            stream.fault(place, format!("expected a prompt line of session {session}, seq {seq}; the log has none"));
+            stream.fault(
+                place,
+                format!("expected a prompt line of session {session}, seq {seq}; the log has none"),
+            );
         }
         stream.faults.sort_by(|a, b| a.place.cmp(&b.place));
         Ok(stream)
@@ -113,9 +121,15 @@ impl Stream {
                 return None;
             }
         };
-        let rest = text.split_once('|').map(|(_, rest)| rest).unwrap_or_default();
+        let rest = text
+            .split_once('|')
+            .map(|(_, rest)| rest)
+            .unwrap_or_default();
         if line_hash(prev, rest.as_bytes()) != line.hash {
-            self.fault(place, "it does not follow the line before it; run gently audit verify".to_owned());
+            self.fault(
+                place,
+                "it does not follow the line before it; run gently audit verify".to_owned(),
+            );
             return None;
         }
         Some(line)
@@ -130,20 +144,32 @@ impl Stream {
         };
         let (n, at) = (self.lines, line.time);
         let Some(one) = known.get_mut(&(session, seq)) else {
-            let what = format!("expected an exchange of session {session}, seq {seq}, in the database; found none");
+            let what = format!(
+                "expected an exchange of session {session}, seq {seq}, in the database; found none"
+            );
             return self.fault(format!("audit.log line {}", n + 1), what);
         };
         if let Some(hash) = hash {
             one.met = true;
             if (hash, n) != (one.prompt, one.line) {
-                let what =
-                    format!("expected prompt {hash} of line {}; found {} of line {}", n + 1, one.prompt, one.line + 1);
-                self.faults.push(Fault { place: format!("llm_exchange {}", one.exchange), what });
+                let what = format!(
+                    "expected prompt {hash} of line {}; found {} of line {}",
+                    n + 1,
+                    one.prompt,
+                    one.line + 1
+                );
+                self.faults.push(Fault {
+                    place: format!("llm_exchange {}", one.exchange),
+                    what,
+                });
             }
         }
         let turn = one.exchange;
-        self.responses.extend(response.map(|response| (turn, response)));
-        let Some((thread, bytes)) = one.thread else { return };
+        self.responses
+            .extend(response.map(|response| (turn, response)));
+        let Some((thread, bytes)) = one.thread else {
+            return;
+        };
         if hash.is_none() {
             if let Some(aurora) = one.turn_aurora.filter(|_| one.answered) {
                 self.place(aurora, thread, Kind::Execution, turn, (n, at));
@@ -151,26 +177,55 @@ impl Stream {
             return;
         }
         self.place(one.turn_user, thread, Kind::Intent, turn, (n, at));
-        self.place(row_id("decision", session, seq), thread, Kind::Decision, turn, (n, at));
+        self.place(
+            row_id("decision", session, seq),
+            thread,
+            Kind::Decision,
+            turn,
+            (n, at),
+        );
         self.intents.push(thread, n, at, bytes);
     }
 
-    fn place(&mut self, event: Uuid, thread: Uuid, kind: Kind, turn: Uuid, (line, at): (u64, Seconds)) {
+    fn place(
+        &mut self,
+        event: Uuid,
+        thread: Uuid,
+        kind: Kind,
+        turn: Uuid,
+        (line, at): (u64, Seconds),
+    ) {
         let next = self.threads.entry(thread).or_default();
         let index = *next;
         *next += 1;
-        self.events.insert(event, Placed { thread, index, kind, turn, line, at });
+        self.events.insert(
+            event,
+            Placed {
+                thread,
+                index,
+                kind,
+                turn,
+                line,
+                at,
+            },
+        );
         self.turns.entry(turn).or_default().push(event);
     }
 
     /// Where an event stands, if it was there before a line.
     pub fn before(&self, event: Uuid, line: u64) -> Option<Placed> {
-        self.events.get(&event).copied().filter(|placed| placed.line < line)
+        self.events
+            .get(&event)
+            .copied()
+            .filter(|placed| placed.line < line)
     }
 
     /// The INTENT of a turn.
     pub fn intent_of(&self, turn: Uuid) -> Option<Uuid> {
-        self.turns.get(&turn).and_then(|events| events.first()).copied()
+        self.turns
+            .get(&turn)
+            .and_then(|events| events.first())
+            .copied()
     }
 
     /// What an exchange was answered with: the commitment that its line names, if the log has one.
@@ -181,25 +236,46 @@ impl Stream {
     /// The events of a turn, with their places.
     pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, Placed)> {
         let events = self.turns.get(&turn).map_or(&[][..], Vec::as_slice);
-        events.iter().filter_map(|id| Some((*id, *self.events.get(id)?))).collect()
+        events
+            .iter()
+            .filter_map(|id| Some((*id, *self.events.get(id)?)))
+            .collect()
     }
 
-    /// Every thread of the database has as many events as the order gives it, and no other is there.
+    /// Every thread of the database has as many events as the order gives it, and no other is
+    /// there.
     pub fn threads_against(&self, store: &dyn Read) -> Result<Vec<Fault>, StoreError> {
         let mut faults = Vec::new();
         let known = store.newest_threads(u32::MAX)?;
         let rows: HashSet<Uuid> = known.iter().map(|thread| thread.thread).collect();
-        let begun: Vec<Uuid> = store.artifacts_of("thread")?.iter().filter_map(|row| row.id.parse().ok()).collect();
-        let lost: BTreeSet<Uuid> =
-            self.threads.keys().copied().chain(begun).filter(|thread| !rows.contains(thread)).collect();
+        let begun: Vec<Uuid> = store
+            .artifacts_of("thread")?
+            .iter()
+            .filter_map(|row| row.id.parse().ok())
+            .collect();
+        let lost: BTreeSet<Uuid> = self
+            .threads
+            .keys()
+            .copied()
+            .chain(begun)
+            .filter(|thread| !rows.contains(thread))
+            .collect();
         for thread in lost {
             let events = self.threads.get(&thread).copied().unwrap_or_default();
-            let what =
-                format!("expected a row of it, with {events} events in the log's order; found none in the database");
-            faults.push(Fault { place: format!("thread {thread}"), what });
+            let what = format!(
+                "expected a row of it, with {events} events in the log's order; found none in the database"
+            );
+            faults.push(Fault {
+                place: format!("thread {thread}"),
+                what,
+            });
         }
         for thread in known {
-            let expected = self.threads.get(&thread.thread).copied().unwrap_or_default();
+            let expected = self
+                .threads
+                .get(&thread.thread)
+                .copied()
+                .unwrap_or_default();
             let mut found = 0;
             let mut first_gap = None;
             store.each_event(thread.thread, &mut |event| {
@@ -213,11 +289,15 @@ impl Stream {
             })?;
             let place = format!("thread {}", thread.thread);
             if let Some(gap) = first_gap {
-                faults.push(Fault { place: place.clone(), what: format!("event {gap} is not in the database") });
+                faults.push(Fault {
+                    place: place.clone(),
+                    what: format!("event {gap} is not in the database"),
+                });
             }
             if found != expected {
-                let what =
-                    format!("expected {expected} events, as the log's order gives; found {found} in the database");
+                let what = format!(
+                    "expected {expected} events, as the log's order gives; found {found} in the database"
+                );
                 faults.push(Fault { place, what });
             }
         }
@@ -233,7 +313,9 @@ fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> 
     })?;
     let mut known = HashMap::new();
     store.each_asked(&mut |row| {
-        let Some(session) = sessions.get(&row.session) else { return Ok(()) };
+        let Some(session) = sessions.get(&row.session) else {
+            return Ok(());
+        };
         let one = Known {
             exchange: row.exchange,
             turn_user: row.turn_user,
@@ -241,7 +323,9 @@ fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> 
             prompt: row.prompt,
             line: row.line,
             answered: row.answered,
-            thread: row.thread.map(|thread| (thread, row.bytes.unwrap_or_default())),
+            thread: row
+                .thread
+                .map(|thread| (thread, row.bytes.unwrap_or_default())),
             met: false,
         };
         known.insert((*session, row.seq), one);

@@ -42,12 +42,19 @@ pub(super) fn all(
 }
 
 /// Until all are done, or nobody wants them any more.
-fn replay_each(share: Share, store: &mut (dyn Read + Send), sessions: VecDeque<Uuid>, sender: &SyncSender<Session>) {
+fn replay_each(
+    share: Share,
+    store: &mut (dyn Read + Send),
+    sessions: VecDeque<Uuid>,
+    sender: &SyncSender<Session>,
+) {
     let store: &dyn Read = store;
     let replay = share.over(store);
     for session in sessions {
         let mut done = Vec::new();
-        let walked = replay.walk(Some(session), &mut |one| done.push(one)).map(|()| done);
+        let walked = replay
+            .walk(Some(session), &mut |one| done.push(one))
+            .map(|()| done);
         let ends = walked.is_err();
         if sender.send(walked).is_err() || ends {
             return;

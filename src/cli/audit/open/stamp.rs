@@ -1,4 +1,5 @@
-//! The timestamp over what is opened: the first tree head of `main` over it that is in a Bitcoin block.
+//! The timestamp over what is opened: the first tree head of `main` over it that is in a Bitcoin
+//! block.
 
 use std::path::Path;
 
@@ -39,16 +40,27 @@ pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop>
     let mut unusable = Vec::new();
     let covers = |segment: Option<(u64, u64)>| segment.is_some_and(|(_, to)| to > place.line);
     for noted in all.iter().filter(|noted| covers(noted.commit.segment)) {
-        let of = |why: String| format!("the OpenTimestamps proof on commit {}: {why}", noted.commit.id);
+        let of = |why: String| {
+            format!(
+                "the OpenTimestamps proof on commit {}: {why}",
+                noted.commit.id
+            )
+        };
         let checkpoint = file(place.store, &noted.commit, "checkpoint")?;
         let size = parse_note(&checkpoint).map_err(broken)?.size;
-        let read = noted.text(place.repository).and_then(|bytes| Proof::read(&bytes).map_err(|e| e.to_string()));
+        let read = noted
+            .text(place.repository)
+            .and_then(|bytes| Proof::read(&bytes).map_err(|e| e.to_string()));
         match read.map(|proof| one_path(&proof)) {
             Err(why) => unusable.push(of(why)),
             // Pending still.
             Ok(None) => {}
             Ok(Some((ots, block))) => {
-                let stamp = Stamp { header: header(place, &block)?, ots, checkpoint };
+                let stamp = Stamp {
+                    header: header(place, &block)?,
+                    ots,
+                    checkpoint,
+                };
                 let own = Hash32::digest(stamp.checkpoint.as_bytes());
                 if stamp.read().is_some_and(|stamped| stamped.digest == own) {
                     return Ok((Some((stamp, size)), Vec::new()));
@@ -64,7 +76,11 @@ pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop>
 fn header(place: &Place<'_>, block: &Attested) -> Result<Option<Header>, Stop> {
     let kept = HeadersStore::open(place.headers, place.network, &[block.height]).map_err(broken)?;
     let kept = kept.and_then(|kept| kept.header(block.height));
-    let known = place.store.blocks_at(block.height)?.into_iter().filter_map(|anchor| anchor.header);
+    let known = place
+        .store
+        .blocks_at(block.height)?
+        .into_iter()
+        .filter_map(|anchor| anchor.header);
     let fits = |header: &Header| header.fields().merkle_root == block.merkle_root;
     Ok(kept.into_iter().chain(known).find(fits))
 }

@@ -12,17 +12,32 @@ const EXCERPT: usize = 60;
 
 /// All that would be another decision, with totals by rule.
 pub fn text(trial: &Trial) -> String {
-    let denied = trial.differences.iter().filter(|one| one.was.is_empty()).count();
-    let allowed = trial.differences.iter().filter(|one| one.would.is_empty()).count();
+    let denied = trial
+        .differences
+        .iter()
+        .filter(|one| one.was.is_empty())
+        .count();
+    let allowed = trial
+        .differences
+        .iter()
+        .filter(|one| one.would.is_empty())
+        .count();
     let mut text = format!(
         "\nhad that kernel been in force from the beginning: of {} {denied} would be denied that were allowed, and \
          {allowed} allowed that were denied\n",
         counted(trial.tried, "question")
     );
     for (code, total) in &trial.totals {
-        text.push_str(&format!("    {:36} denies {:>6}", quiet(code), total.questions));
+        text.push_str(&format!(
+            "    {:36} denies {:>6}",
+            quiet(code),
+            total.questions
+        ));
         if total.own + total.referred > 0 {
-            text.push_str(&format!(": {} by their own text, {} by a text referred to", total.own, total.referred));
+            text.push_str(&format!(
+                ": {} by their own text, {} by a text referred to",
+                total.own, total.referred
+            ));
         }
         text.push('\n');
     }
@@ -69,7 +84,11 @@ pub fn put(facts: &mut Value, trial: Option<&Trial>) {
 
 fn difference(one: &Difference) -> Value {
     let rules = one.would.iter().map(|rule| {
-        let referred = if let Cause::Referred(turn) = &rule.cause { Some(turn) } else { None };
+        let referred = if let Cause::Referred(turn) = &rule.cause {
+            Some(turn)
+        } else {
+            None
+        };
         json!({"code": rule.code, "cause": rule.cause.name(), "turn": referred})
     });
     json!({
@@ -81,7 +100,12 @@ fn difference(one: &Difference) -> Value {
 
 fn name(one: &Difference) -> String {
     let question = beginning(one.question.as_str(), EXCERPT);
-    format!("{} (prompt {} of session {})  {question}", one.exchange, one.seq, one.session.short16())
+    format!(
+        "{} (prompt {} of session {})  {question}",
+        one.exchange,
+        one.seq,
+        one.session.short16()
+    )
 }
 
 fn words(one: &Difference) -> String {
