@@ -12,9 +12,9 @@ use futures_util::future::{Either, select};
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::render;
-use crate::govern::authority::{Decision, Normative, broken_beside, decide};
+use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
-use crate::govern::sanitize::{Clean, Finding, Placeholders, Redaction, redact_with};
+use crate::govern::sanitize::{Clean, Placeholders, Redaction, SecretFinding, redact_with};
 use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::{ArtifactRef, SightEntry};
@@ -26,15 +26,15 @@ use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
     RecorderError, Refusal, RefusedPrompt,
 };
-use crate::session::{House, Resumed, resume_or_open};
+use crate::session::{ActiveSession, TurnEnvironment, resume_or_open};
 use crate::store::SessionRow;
 
-use recall::{Declared, recall};
-use refer::{Standing, count, refer};
+use recall::{DeclaredContext, recall};
+use refer::{ThreadPosition, count, refer};
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
-pub enum Turn {
+pub enum TurnEnd {
     /// With an answer; whether it may be shown is in its judgement.
     Answered(Box<RecordedAnswer>),
     /// Policy denied it, its references could not be resolved, or no bundle could be compiled; no
@@ -51,7 +51,7 @@ pub const INTERRUPTED: &str = "interrupted";
 
 /// What a turn waits for, outside of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitReason {
     /// A block source; nothing is on record.
     Block,
     /// The model; the prompt is on record.
@@ -59,24 +59,24 @@ pub enum Waiting {
 }
 
 /// Whoever asked, while a turn waits.
-pub trait Patience {
+pub trait Cancellation {
     /// Ends when they give up; polled only while the turn waits, dropped when it goes on.
-    fn while_waiting(&self, what: Waiting) -> impl Future<Output = ()>;
+    fn while_waiting(&self, what: WaitReason) -> impl Future<Output = ()>;
 }
 
 /// Never gives up.
-pub struct Endless;
+pub struct NeverCancelled;
 
-impl Patience for Endless {
-    async fn while_waiting(&self, _what: Waiting) {
+impl Cancellation for NeverCancelled {
+    async fn while_waiting(&self, _what: WaitReason) {
         std::future::pending().await
     }
 }
 
 /// What was waited for; none when whoever asked gave up first.
 async fn unless_given_up<T>(
-    patience: &impl Patience,
-    what: Waiting,
+    patience: &impl Cancellation,
+    what: WaitReason,
     work: impl Future<Output = T>,
 ) -> Option<T> {
     // Giving up comes first: a signal that came before the call means that there is no call.
@@ -88,14 +88,14 @@ async fn unless_given_up<T>(
 
 /// A turn with what a person is told beside it.
 #[derive(Debug)]
-pub struct Asked {
+pub struct TurnResult {
     /// How it ended.
-    pub turn: Turn,
+    pub turn: TurnEnd,
     /// The session, and whether it was opened for this turn.
-    pub resumed: Resumed,
+    pub resumed: ActiveSession,
     /// Secrets that were removed from the prompt, and from the owner's part of the system message,
     /// before anything else saw them.
-    pub removed: Vec<Finding>,
+    pub removed: Vec<SecretFinding>,
     /// What was put before the model, and why; nothing when none was to be called.
     pub context: Vec<ArtifactRef>,
     /// What was declared, and what that came to.
@@ -112,9 +112,9 @@ pub struct Question<'a> {
     /// As it was typed.
     pub text: &'a str,
     /// What is declared as its context.
-    pub declared: &'a Declared,
+    pub declared: &'a DeclaredContext,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: ThreadPosition,
 }
 
 /// What a turn can't go on without.
@@ -133,7 +133,7 @@ pub enum AskError {
 
 /// What is looked at for a turn, beside the block: taken once, before anything is decided.
 #[derive(Clone)]
-pub struct Seen {
+pub struct Observations {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
     /// Fresh randomness.
@@ -153,16 +153,16 @@ const ATTEMPTS: u32 = 16;
 /// before the prompt is recorded, nothing of it is; when it ends while the model thinks, that is on
 /// record as the outcome.
 pub async fn ask(
-    house: &House<'_>,
+    house: &TurnEnvironment<'_>,
     auth_key_hash: Hash32,
     model: &Model,
     question: Question<'_>,
-    gather: impl FnOnce() -> Seen,
-    patience: &impl Patience,
-) -> Result<Asked, AskError> {
+    gather: impl FnOnce() -> Observations,
+    patience: &impl Cancellation,
+) -> Result<TurnResult, AskError> {
     let resuming = unless_given_up(
         patience,
-        Waiting::Block,
+        WaitReason::Block,
         resume_or_open(house, auth_key_hash),
     )
     .await;
@@ -172,8 +172,8 @@ pub async fn ask(
     let seen = gather();
     let mut attempt = 1;
     let (clean, begun) = loop {
-        let clean =
-            Cleaned::of(house, &resumed.session, model, question.text).map_err(AskError::Prompt)?;
+        let clean = RedactedQuestion::of(house, &resumed.session, model, question.text)
+            .map_err(AskError::Prompt)?;
         match record(house, &resumed, model, &question, &clean, seen.clone()).await {
             // Another turn of this session named a secret between the look and the record: nothing
             // is on record.
@@ -183,7 +183,7 @@ pub async fn ask(
     };
     let (
         removed,
-        Begun {
+        PromptOnRecord {
             outcome,
             referred,
             unfit,
@@ -193,8 +193,8 @@ pub async fn ask(
         Ok((prompt, injected)) => (*prompt, injected),
         Err((on_record, fault)) => {
             let actions = on_record.actions.clone();
-            let turn = Turn::Refused(*on_record, fault);
-            return Ok(Asked {
+            let turn = TurnEnd::Refused(*on_record, fault);
+            return Ok(TurnResult {
                 turn,
                 resumed,
                 removed,
@@ -207,7 +207,7 @@ pub async fn ask(
     };
     let mut actions = prompt.actions().to_vec();
     let turn = call(house, model, prompt, &mut actions, patience).await?;
-    Ok(Asked {
+    Ok(TurnResult {
         turn,
         resumed,
         removed,
@@ -245,7 +245,7 @@ fn decided(
     }
     match decide(
         kernel,
-        &Normative {
+        &PolicyInput {
             prompt: text,
             model,
             counts,
@@ -271,14 +271,14 @@ fn decided(
 
 /// Calls the model with what is on record, and records how that ends.
 async fn call(
-    house: &House<'_>,
+    house: &TurnEnvironment<'_>,
     model: &Model,
     prompt: RecordedPrompt,
     actions: &mut Vec<Action>,
-    patience: &impl Patience,
-) -> Result<Turn, AskError> {
+    patience: &impl Cancellation,
+) -> Result<TurnEnd, AskError> {
     Ok(
-        match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
+        match unless_given_up(patience, WaitReason::Model, model.invoke(&prompt)).await {
             None => {
                 let reason = INTERRUPTED.to_owned();
                 let failure = house
@@ -286,7 +286,7 @@ async fn call(
                     .fail(prompt, reason, house.now())
                     .await
                     .map_err(AskError::Outcome)?;
-                Turn::Interrupted(failure)
+                TurnEnd::Interrupted(failure)
             }
             Some(Ok(reply)) => {
                 let judged = reply.judge(house.kernel, &prompt);
@@ -296,7 +296,7 @@ async fn call(
                     .await
                     .map_err(AskError::Outcome)?;
                 actions.extend(answer.actions.iter().cloned());
-                Turn::Answered(Box::new(answer))
+                TurnEnd::Answered(Box::new(answer))
             }
             Some(Err(fault)) => {
                 let reason = fault.reason().into_owned();
@@ -305,28 +305,28 @@ async fn call(
                     .fail(prompt, reason, house.now())
                     .await
                     .map_err(AskError::Outcome)?;
-                Turn::Failed(failure, fault)
+                TurnEnd::Failed(failure, fault)
             }
         },
     )
 }
 
 /// What goes to the model and on record, without its secrets, under the session's numbers.
-struct Cleaned {
+struct RedactedQuestion {
     text: Clean,
     /// The owner's part of the system message.
     own: Option<Clean>,
-    removed: Vec<Finding>,
+    removed: Vec<SecretFinding>,
     numbers: Placeholders,
 }
 
-impl Cleaned {
+impl RedactedQuestion {
     fn of(
-        house: &House<'_>,
+        house: &TurnEnvironment<'_>,
         session: &SessionRow,
         model: &Model,
         text: &str,
-    ) -> Result<Cleaned, RecorderError> {
+    ) -> Result<RedactedQuestion, RecorderError> {
         let mut numbers = house.recorder.numbers(house.store, session.uuid)?;
         // What stays by the home's own list is said by the list's digest on record.
         let Redaction {
@@ -341,7 +341,7 @@ impl Cleaned {
                 removed.extend(own.found);
                 own.clean
             });
-        Ok(Cleaned {
+        Ok(RedactedQuestion {
             text,
             own,
             removed,
@@ -351,28 +351,28 @@ impl Cleaned {
 }
 
 /// A prompt that goes to a model, and what that is shown.
-type Sent = (Box<RecordedPrompt>, Vec<ArtifactRef>);
+type PromptToSend = (Box<RecordedPrompt>, Vec<ArtifactRef>);
 /// One that goes to nobody.
-type Unsent = (Box<RecordedRefusal>, Option<CompileFault>);
+type PromptToRefuse = (Box<RecordedRefusal>, Option<CompileFault>);
 
 /// A prompt on record, and what it declared.
-struct Begun {
-    outcome: Result<Sent, Unsent>,
+struct PromptOnRecord {
+    outcome: Result<PromptToSend, PromptToRefuse>,
     referred: TurnContext,
     unfit: u64,
 }
 
 /// Refers, decides, recalls, compiles, and records what came of it.
 async fn record(
-    house: &House<'_>,
-    resumed: &Resumed,
+    house: &TurnEnvironment<'_>,
+    resumed: &ActiveSession,
     model: &Model,
     question: &Question<'_>,
-    clean: &Cleaned,
-    seen: Seen,
-) -> Result<Begun, RecorderError> {
+    clean: &RedactedQuestion,
+    seen: Observations,
+) -> Result<PromptOnRecord, RecorderError> {
     let (session, now, text) = (&resumed.session, house.now(), &clean.text);
-    let Seen {
+    let Observations {
         sight,
         salt,
         action_salts,
@@ -402,7 +402,7 @@ async fn record(
             now,
         };
         let on_record = Box::new(house.recorder.refuse(refused).await?);
-        Ok(Begun {
+        Ok(PromptOnRecord {
             outcome: Err((on_record, fault)),
             referred: context.clone(),
             unfit,
@@ -475,7 +475,7 @@ async fn record(
         now,
     };
     let prompt = Box::new(house.recorder.prompt(prompt).await?);
-    Ok(Begun {
+    Ok(PromptOnRecord {
         outcome: Ok((prompt, injected)),
         referred: context,
         unfit,

@@ -26,7 +26,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, RecorderError, WAIT, WriterLock};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read as _, StoreError};
+use crate::store::{ReadStore as _, StoreError};
 
 pub use restore::{Back, restore};
 
@@ -114,7 +114,7 @@ fn io_error(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> BackupErr
 
 /// How a backup is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct BackupOptions<'a> {
     /// What opens it.
     pub passphrase: &'a str,
     /// How hard that is to try.
@@ -126,7 +126,7 @@ pub struct Terms<'a> {
 }
 
 /// What was noted at the moment of the backup.
-struct Moment {
+struct BackupState {
     manifest: Manifest,
     store: Sqlite,
     log_len: u64,
@@ -140,7 +140,7 @@ struct Moment {
 /// Writes a backup of a home that may be in use.
 ///
 /// Atomic: a file beside `to`, mode 0600, renamed when it is whole and synced. Durable on return.
-pub fn backup(home: &Home, to: &Path, terms: &Terms<'_>) -> Result<Manifest, BackupError> {
+pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manifest, BackupError> {
     if !terms.force && fs::symlink_metadata(to).is_ok() {
         return Err(BackupError::Exists {
             path: to.to_owned(),
@@ -148,7 +148,7 @@ pub fn backup(home: &Home, to: &Path, terms: &Terms<'_>) -> Result<Manifest, Bac
     }
     let partial = Scratch(beside(to, &format!(".{}.partial", std::process::id())));
     let file = private_file(&partial.0)?;
-    let moment = Moment::take(home, terms.now)?;
+    let moment = BackupState::take(home, terms.now)?;
     let copy = Scratch(
         home.root()
             .join(format!("backup-{}.db", std::process::id())),
@@ -187,7 +187,7 @@ fn place(partial: &Path, to: &Path, force: bool) -> Result<(), BackupError> {
         .map_err(io_error("sync", parent))
 }
 
-impl Moment {
+impl BackupState {
     /// Under the writer's lock, for as long as this takes: a few files are read.
     fn take(home: &Home, now: Seconds) -> Result<Self, BackupError> {
         let paths = home.paths();
@@ -223,7 +223,7 @@ impl Moment {
             made_at: now,
             origin: genesis.origin,
         };
-        Ok(Moment {
+        Ok(BackupState {
             manifest,
             store,
             log_len,

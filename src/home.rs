@@ -40,7 +40,7 @@ use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 pub use guard::PRIVATE;
 use guard::lock_init;

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use crate::anchor::BlockSource;
-use crate::anchor::agree::{Policy, observe_beside};
+use crate::anchor::agree::{AgreementPolicy, observe_beside};
 use crate::govern::kernel::Kernel;
 use crate::record::block::{Anchor, Network};
 use crate::record::commitment::Salt;
 use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, block_elsewhere, resumable};
+use crate::recorder::{
+    Recorder, RecorderError, SessionClose, SessionTerms, block_elsewhere, resumable,
+};
 use crate::store::{Recall, SessionRow};
 
 /// How often a prompt in flight is looked at while its session waits to be closed.
@@ -20,7 +22,7 @@ const POLL: Duration = Duration::from_millis(50);
 ///
 /// All of it is observed or injected from outside; the pipeline itself has no clock, no randomness
 /// and no configuration.
-pub struct House<'a> {
+pub struct TurnEnvironment<'a> {
     /// The one door.
     pub recorder: &'a Recorder,
     /// Queries; another connection than the recorder's.
@@ -40,7 +42,7 @@ pub struct House<'a> {
     /// Block sources; none when nobody is to be asked.
     pub sources: &'a [Box<dyn BlockSource>],
     /// How they have to agree, and how long they may take.
-    pub policy: Policy,
+    pub policy: AgreementPolicy,
     /// A session quiet for so long looks for a newer block before its next prompt.
     pub look_again: Duration,
     /// The clock.
@@ -49,7 +51,7 @@ pub struct House<'a> {
     pub say: &'a dyn Fn(&str),
 }
 
-impl House<'_> {
+impl TurnEnvironment<'_> {
     /// The clock.
     pub fn now(&self) -> Seconds {
         (self.clock)()
@@ -90,7 +92,7 @@ impl House<'_> {
 
 /// The session of a turn, and the block that was seen on the way.
 #[derive(Clone, Debug)]
-pub struct Resumed {
+pub struct ActiveSession {
     /// It.
     pub session: SessionRow,
     /// Whether it was opened just now.
@@ -104,9 +106,9 @@ pub struct Resumed {
 /// A block is looked for when a session is opened or closed, and when the one resumed has been
 /// quiet for `look_again`: questions in quick succession ask no explorer.
 pub async fn resume_or_open(
-    house: &House<'_>,
+    house: &TurnEnvironment<'_>,
     auth_key_hash: Hash32,
-) -> Result<Resumed, RecorderError> {
+) -> Result<ActiveSession, RecorderError> {
     let terms = house.terms(auth_key_hash);
     let now = house.now();
     let idle: Vec<SessionRow> = house
@@ -132,7 +134,7 @@ pub async fn resume_or_open(
         // It may have been closed since it was looked at; then a new one needs a block.
         None => match house.recorder.resume(terms.clone(), house.now()).await? {
             Some(session) => {
-                return Ok(Resumed {
+                return Ok(ActiveSession {
                     session,
                     opened: false,
                     seen: None,
@@ -145,20 +147,20 @@ pub async fn resume_or_open(
         .recorder
         .resume_or_open(terms, anchor.clone(), house.now())
         .await?;
-    Ok(Resumed {
+    Ok(ActiveSession {
         session,
         opened,
         seen: Some(anchor),
     })
 }
 
-fn is_idle(house: &House<'_>, session: &SessionRow, now: Seconds) -> bool {
+fn is_idle(house: &TurnEnvironment<'_>, session: &SessionRow, now: Seconds) -> bool {
     now.since(session.last_at) >= house.idle.as_secs()
 }
 
 /// Closes idle sessions; one whose prompt still waits for its model is not idle.
 async fn close_idle(
-    house: &House<'_>,
+    house: &TurnEnvironment<'_>,
     idle: &[SessionRow],
     anchor: &Anchor,
 ) -> Result<(), RecorderError> {
@@ -182,7 +184,10 @@ async fn close_idle(
 }
 
 /// Opens a session, whether or not one that fits is open.
-pub async fn open(house: &House<'_>, auth_key_hash: Hash32) -> Result<SessionRow, RecorderError> {
+pub async fn open(
+    house: &TurnEnvironment<'_>,
+    auth_key_hash: Hash32,
+) -> Result<SessionRow, RecorderError> {
     let anchor = house.block().await;
     house
         .recorder
@@ -195,7 +200,10 @@ pub async fn open(house: &House<'_>, auth_key_hash: Hash32) -> Result<SessionRow
 ///
 /// The wait ends when the answer is recorded or its process is gone; a model call has its own time
 /// limit.
-pub async fn close(house: &House<'_>, session: Hash32) -> Result<Closed, RecorderError> {
+pub async fn close(
+    house: &TurnEnvironment<'_>,
+    session: Hash32,
+) -> Result<SessionClose, RecorderError> {
     let mut said = false;
     loop {
         let anchor = house.block().await;
@@ -221,10 +229,10 @@ pub async fn close(house: &House<'_>, session: Hash32) -> Result<Closed, Recorde
 /// Puts a kernel in force: closes every open session, as [`close`] does, and starts none; the next
 /// prompt does.
 pub async fn set_kernel(
-    house: &House<'_>,
+    house: &TurnEnvironment<'_>,
     kernel: &Kernel,
     salt: &Salt,
-) -> Result<Vec<Closed>, RecorderError> {
+) -> Result<Vec<SessionClose>, RecorderError> {
     let mut said = false;
     loop {
         let anchor = house.block().await;
@@ -248,7 +256,7 @@ pub async fn set_kernel(
 }
 
 /// Waits until no process waits for an answer in a session.
-async fn wait_for(house: &House<'_>, session: Hash32) -> Result<(), RecorderError> {
+async fn wait_for(house: &TurnEnvironment<'_>, session: Hash32) -> Result<(), RecorderError> {
     loop {
         tokio::time::sleep(POLL).await;
         let Some(row) = house.store.session(session)? else {

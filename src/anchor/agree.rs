@@ -14,7 +14,7 @@ use crate::record::epochs::is_cheap;
 use crate::record::fit::CLOCKS_APART;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use known::{Told, contradictions};
+use known::{BlockClaims, contradictions};
 
 /// How old a block may be, by this machine's clock, to be stood on: on mainnet six blocks an hour
 /// are found.
@@ -43,17 +43,17 @@ impl std::fmt::Display for Quorum {
 
 /// How many sources have to agree, and how long they may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct AgreementPolicy {
     /// Whose word is enough.
     pub quorum: Quorum,
     /// The time for everything together.
     pub deadline: Duration,
 }
 
-impl Default for Policy {
+impl Default for AgreementPolicy {
     /// All that answer, within 3 seconds.
     fn default() -> Self {
-        Policy {
+        AgreementPolicy {
             quorum: Quorum::All,
             deadline: Duration::from_secs(3),
         }
@@ -62,7 +62,7 @@ impl Default for Policy {
 
 /// What one source said about its tip.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct SourceTip {
     /// The source's name.
     pub name: String,
     /// The source's kind.
@@ -80,27 +80,27 @@ pub struct Observation {
     /// The block to stand on; `local` when nobody could be believed.
     pub anchor: Anchor,
     /// Every source's answer, in the order of configuration.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<SourceTip>,
     /// Lines for stderr; empty when all is as usual.
     pub notes: Vec<String>,
 }
 
 /// What an answer is held against.
 #[derive(Clone, Copy)]
-struct Ground<'a> {
+struct AnswerBasis<'a> {
     network: Network,
     now: Seconds,
-    known: Known<'a>,
+    known: RecordedHeight<'a>,
 }
 
 /// The height of a block that is on record, if it is another than this one.
-pub type Known<'a> = &'a dyn Fn(Hash32, u32) -> Option<u32>;
+pub type RecordedHeight<'a> = &'a dyn Fn(Hash32, u32) -> Option<u32>;
 
 /// Asks every source at once, and chooses the block to stand on; nothing is on record yet.
 pub async fn observe(
     sources: &[Box<dyn BlockSource>],
     network: Network,
-    policy: Policy,
+    policy: AgreementPolicy,
     now: Seconds,
 ) -> Observation {
     observe_beside(sources, network, policy, now, &|_, _| None).await
@@ -131,12 +131,12 @@ pub async fn observe(
 pub async fn observe_beside(
     sources: &[Box<dyn BlockSource>],
     network: Network,
-    policy: Policy,
+    policy: AgreementPolicy,
     now: Seconds,
-    known: Known<'_>,
+    known: RecordedHeight<'_>,
 ) -> Observation {
     let start = Instant::now();
-    let ground = Ground {
+    let ground = AnswerBasis {
         network,
         now,
         known,
@@ -156,10 +156,10 @@ pub async fn observe_beside(
             .map(|s| ask(&**s, s.tip(), ground, None, wait)),
     )
     .await;
-    let mut told = Told::default();
+    let mut told = BlockClaims::default();
     contradictions(&mut heard, &mut told);
-    let mut notes: Vec<String> = heard.iter().filter_map(Heard::dropped).collect();
-    let voices: Vec<Voice> = heard.iter().filter_map(Heard::voice).collect();
+    let mut notes: Vec<String> = heard.iter().filter_map(SourceAnswer::dropped).collect();
+    let voices: Vec<Voice> = heard.iter().filter_map(SourceAnswer::voice).collect();
     notes.extend(disagreements(&voices));
     let left = policy.deadline.saturating_sub(start.elapsed());
     let chosen = match policy.quorum {
@@ -196,22 +196,22 @@ pub async fn observe_beside(
     notes.extend(ahead(&anchor.block, now));
     Observation {
         anchor,
-        answers: heard.into_iter().map(Heard::into_answer).collect(),
+        answers: heard.into_iter().map(SourceAnswer::into_answer).collect(),
         notes,
     }
 }
 
 /// What is needed to compare sources.
 struct Round<'a> {
-    ground: Ground<'a>,
+    ground: AnswerBasis<'a>,
     /// The time that is left.
     left: Duration,
-    told: Told,
+    told: BlockClaims,
     notes: &'a mut Vec<String>,
 }
 
 /// One source's checked answer.
-struct Heard<'a> {
+struct SourceAnswer<'a> {
     source: &'a dyn BlockSource,
     outcome: Result<Anchor, SourceFault>,
     elapsed: Duration,
@@ -224,7 +224,7 @@ struct Voice<'a> {
     tip: &'a Anchor,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> SourceAnswer<'a> {
     fn voice(&self) -> Option<Voice<'_>> {
         self.outcome.as_ref().ok().map(|tip| Voice {
             source: self.source,
@@ -241,8 +241,8 @@ impl<'a> Heard<'a> {
         Some(format!("block source dropped: {fault}"))
     }
 
-    fn into_answer(self) -> Answer {
-        Answer {
+    fn into_answer(self) -> SourceTip {
+        SourceTip {
             name: self.source.name().to_owned(),
             kind: self.source.kind(),
             outcome: self.outcome.map(|anchor| anchor.block),
@@ -254,10 +254,10 @@ impl<'a> Heard<'a> {
 async fn ask<'a>(
     source: &'a dyn BlockSource,
     question: BoxFuture<'a, Result<Anchor, SourceFault>>,
-    ground: Ground<'_>,
+    ground: AnswerBasis<'_>,
     height: Option<u32>,
     wait: Duration,
-) -> Heard<'a> {
+) -> SourceAnswer<'a> {
     let start = Instant::now();
     let outcome = match tokio::time::timeout(wait, question).await {
         Ok(answer) => answer.and_then(|anchor| accept(source, anchor, ground, height)),
@@ -266,7 +266,7 @@ async fn ask<'a>(
             after: wait,
         }),
     };
-    Heard {
+    SourceAnswer {
         source,
         outcome,
         elapsed: start.elapsed(),
@@ -277,7 +277,7 @@ async fn ask<'a>(
 fn accept(
     source: &dyn BlockSource,
     anchor: Anchor,
-    ground: Ground<'_>,
+    ground: AnswerBasis<'_>,
     height: Option<u32>,
 ) -> Result<Anchor, SourceFault> {
     let network = ground.network;
@@ -423,7 +423,9 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
         )
         .await;
         contradictions(&mut heard, &mut round.told);
-        round.notes.extend(heard.iter().filter_map(Heard::dropped));
+        round
+            .notes
+            .extend(heard.iter().filter_map(SourceAnswer::dropped));
         let dropped: BTreeSet<&str> = heard
             .iter()
             .filter(|one| one.dropped().is_some())
@@ -490,7 +492,9 @@ async fn agreed(
         )
         .await;
         contradictions(&mut heard, &mut round.told);
-        round.notes.extend(heard.iter().filter_map(Heard::dropped));
+        round
+            .notes
+            .extend(heard.iter().filter_map(SourceAnswer::dropped));
         if let Some(anchor) = majority(&heard, quorum) {
             return Ok(anchor);
         }
@@ -521,11 +525,11 @@ async fn agreed(
 async fn at_height<'a>(
     voice: Voice<'a>,
     height: u32,
-    ground: Ground<'_>,
+    ground: AnswerBasis<'_>,
     wait: Duration,
-) -> Heard<'a> {
+) -> SourceAnswer<'a> {
     if voice.tip.block.height == height {
-        return Heard {
+        return SourceAnswer {
             source: voice.source,
             outcome: Ok(voice.tip.clone()),
             elapsed: Duration::ZERO,
@@ -542,9 +546,9 @@ async fn at_height<'a>(
 }
 
 /// The first block that `quorum` sources of different names say.
-fn majority(heard: &[Heard], quorum: usize) -> Option<Anchor> {
+fn majority(heard: &[SourceAnswer], quorum: usize) -> Option<Anchor> {
     let named = |hash: Hash32| {
-        let said = |one: &&Heard| {
+        let said = |one: &&SourceAnswer| {
             one.outcome
                 .as_ref()
                 .is_ok_and(|anchor| anchor.block.hash == hash)
@@ -564,7 +568,7 @@ fn majority(heard: &[Heard], quorum: usize) -> Option<Anchor> {
 }
 
 /// One clause for each thing that went wrong, with the sources it happened to.
-fn reasons(heard: &[Heard]) -> String {
+fn reasons(heard: &[SourceAnswer]) -> String {
     if heard.is_empty() {
         return "no block source is configured".to_owned();
     }
@@ -597,7 +601,7 @@ pub fn in_short(fault: &SourceFault) -> String {
 }
 
 /// What one source did, as it goes on after its name.
-fn reason(one: &Heard) -> String {
+fn reason(one: &SourceAnswer) -> String {
     match &one.outcome {
         Ok(anchor) => format!("says {}", anchor.block.hash),
         Err(SourceFault::Unreachable { reason, .. }) => {
@@ -628,7 +632,7 @@ pub fn host(name: &str) -> &str {
 }
 
 /// The faults of those that gave no valid tip, as further clauses.
-fn silent(heard: &[Heard]) -> String {
+fn silent(heard: &[SourceAnswer]) -> String {
     heard
         .iter()
         .filter_map(|one| one.outcome.as_ref().err())
@@ -654,9 +658,9 @@ mod tests {
     use crate::record::block::Header;
 
     /// A source that says whatever it was told to, to every question.
-    struct Says(Anchor);
+    struct ScriptedSource(Anchor);
 
-    impl BlockSource for Says {
+    impl BlockSource for ScriptedSource {
         fn name(&self) -> &str {
             "says"
         }
@@ -672,9 +676,9 @@ mod tests {
     }
 
     fn accepted(anchor: Anchor, height: Option<u32>) -> Result<Anchor, SourceFault> {
-        let source = Says(anchor);
+        let source = ScriptedSource(anchor);
         let wait = Duration::from_secs(60);
-        let ground = Ground {
+        let ground = AnswerBasis {
             network: Network::Bitcoin,
             now: Seconds::ZERO,
             known: &|_, _| None,
@@ -767,7 +771,7 @@ mod tests {
         let known = |known: Hash32, of: u32| (known == hash && of != 829_615).then_some(829_615);
         let nobody = |_: Hash32, _: u32| None;
         for (behind, known, expected) in [
-            (MAX_BEHIND, &nobody as Known<'_>, None),
+            (MAX_BEHIND, &nobody as RecordedHeight<'_>, None),
             (
                 MAX_BEHIND + 1,
                 &nobody,
@@ -791,8 +795,8 @@ mod tests {
             ),
         ] {
             let now = Seconds::new(time.get() + behind).unwrap();
-            let source = Says(good.clone());
-            let ground = Ground {
+            let source = ScriptedSource(good.clone());
+            let ground = AnswerBasis {
                 network: Network::Bitcoin,
                 now,
                 known,
@@ -841,14 +845,17 @@ mod tests {
             assert_eq!(host(name), short);
         }
         let anchor = real_block();
-        let sources = [Says(anchor.clone()), Says(anchor.clone())];
+        let sources = [
+            ScriptedSource(anchor.clone()),
+            ScriptedSource(anchor.clone()),
+        ];
         let unreachable = || SourceFault::Unreachable {
             at: "x".to_owned(),
             reason: dns.to_owned(),
         };
-        let heard: Vec<Heard> = sources
+        let heard: Vec<SourceAnswer> = sources
             .iter()
-            .map(|source| Heard {
+            .map(|source| SourceAnswer {
                 source,
                 outcome: Err(unreachable()),
                 elapsed: Duration::ZERO,
@@ -863,8 +870,8 @@ mod tests {
     #[tokio::test]
     async fn a_deadline_without_end_is_no_overflow() {
         for quorum in [Quorum::Of(1), Quorum::Of(2), Quorum::All] {
-            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(real_block()))];
-            let policy = Policy {
+            let sources: [Box<dyn BlockSource>; 1] = [Box::new(ScriptedSource(real_block()))];
+            let policy = AgreementPolicy {
                 quorum,
                 deadline: Duration::MAX,
             };

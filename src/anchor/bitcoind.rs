@@ -71,7 +71,7 @@ struct ChainInfo {
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct RpcReply {
     #[serde(default)]
     result: Value,
     error: Option<RpcError>,
@@ -79,7 +79,7 @@ struct Reply {
 
 /// One answer of several.
 #[derive(Deserialize)]
-struct Numbered {
+struct BatchReply {
     id: usize,
     #[serde(default)]
     result: Value,
@@ -94,7 +94,7 @@ struct RpcError {
 }
 
 /// What one call came to: the node's own errors are told apart by the question that was asked.
-enum Called<T> {
+enum RpcOutcome<T> {
     Result(T),
     Error(RpcError),
 }
@@ -129,14 +129,14 @@ impl Bitcoind {
             .call("getblockhash", json!([height]), "a block hash of 64 digits")
             .await?
         {
-            Called::Result(hash) => self.header_of(hash, height).await,
-            Called::Error(error) if error.code == RPC_INVALID_PARAMETER => {
+            RpcOutcome::Result(hash) => self.header_of(hash, height).await,
+            RpcOutcome::Error(error) if error.code == RPC_INVALID_PARAMETER => {
                 Err(SourceFault::UnknownHeight {
                     at: self.name.clone(),
                     height,
                 })
             }
-            Called::Error(error) => Err(self.failed("getblockhash", &error)),
+            RpcOutcome::Error(error) => Err(self.failed("getblockhash", &error)),
         }
     }
 
@@ -149,8 +149,8 @@ impl Bitcoind {
             .call(method, json!([]), "chain, blocks and bestblockhash")
             .await?
         {
-            Called::Result(info) => info,
-            Called::Error(error) => return Err(self.failed(method, &error)),
+            RpcOutcome::Result(info) => info,
+            RpcOutcome::Error(error) => return Err(self.failed(method, &error)),
         };
         if info.chain != chain_name(self.network) {
             let actual = shown(info.chain.as_bytes());
@@ -173,8 +173,8 @@ impl Bitcoind {
     async fn header_of(&self, hash: Hash32, height: u32) -> Result<Anchor, SourceFault> {
         let (method, expected) = ("getblockheader", "a header of 160 digits");
         let text: String = match self.call(method, json!([hash, false]), expected).await? {
-            Called::Result(text) => text,
-            Called::Error(error) => return Err(self.failed(method, &error)),
+            RpcOutcome::Result(text) => text,
+            RpcOutcome::Error(error) => return Err(self.failed(method, &error)),
         };
         let header: Header = text
             .parse()
@@ -239,7 +239,7 @@ impl Bitcoind {
             });
         }
         let wrong = || self.malformed(method, "an answer to each question", &body.bytes);
-        let replies: Vec<Numbered> = serde_json::from_slice(&body.bytes).map_err(|_| wrong())?;
+        let replies: Vec<BatchReply> = serde_json::from_slice(&body.bytes).map_err(|_| wrong())?;
         let mut results = std::collections::BTreeMap::new();
         for reply in replies {
             if let Some(error) = reply.error {
@@ -266,7 +266,7 @@ impl Bitcoind {
         method: &str,
         params: Value,
         expected: &'static str,
-    ) -> Result<Called<T>, SourceFault> {
+    ) -> Result<RpcOutcome<T>, SourceFault> {
         let at = format!("{} {method}", self.name);
         let (user, password) = self.credentials().await?;
         let question =
@@ -285,14 +285,14 @@ impl Bitcoind {
         }
         // Errors come with status 500 or 404 and a JSON body; anything else with such a status is
         // no node.
-        match serde_json::from_slice::<Reply>(&body.bytes) {
-            Ok(Reply {
+        match serde_json::from_slice::<RpcReply>(&body.bytes) {
+            Ok(RpcReply {
                 error: Some(error), ..
-            }) => Ok(Called::Error(error)),
-            Ok(Reply { result, .. }) if body.status == StatusCode::OK => {
+            }) => Ok(RpcOutcome::Error(error)),
+            Ok(RpcReply { result, .. }) if body.status == StatusCode::OK => {
                 let shown_result = result.to_string();
                 serde_json::from_value(result)
-                    .map(Called::Result)
+                    .map(RpcOutcome::Result)
                     .map_err(|_| self.malformed(method, expected, shown_result.as_bytes()))
             }
             Err(_) if body.status == StatusCode::OK => {

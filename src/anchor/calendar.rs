@@ -12,7 +12,7 @@
 use reqwest::{Client, Method, StatusCode, Url};
 
 use super::{SourceFault, http, shown};
-use crate::record::ots::{Attestation, Tree};
+use crate::record::ots::{Attestation, ProofNode};
 
 /// What the stock client reads at most.
 const MAX_ANSWER: usize = 10_000;
@@ -52,7 +52,11 @@ impl Calendar {
     /// Hands in a digest; the tree over it holds promises of known calendars and nothing else.
     ///
     /// `configured` are the addresses that are known beside the public ones.
-    pub async fn submit(&self, digest: &[u8], configured: &[String]) -> Result<Tree, SourceFault> {
+    pub async fn submit(
+        &self,
+        digest: &[u8],
+        configured: &[String],
+    ) -> Result<ProofNode, SourceFault> {
         let (at, body) = self
             .ask(Method::POST, "digest", Some(digest.to_vec()))
             .await?;
@@ -71,7 +75,7 @@ impl Calendar {
 
     /// Asks what became of a commitment; the tree over it ends in Bitcoin blocks. None while there
     /// is no block.
-    pub async fn complete(&self, commitment: &[u8]) -> Result<Option<Tree>, SourceFault> {
+    pub async fn complete(&self, commitment: &[u8]) -> Result<Option<ProofNode>, SourceFault> {
         let (at, body) = self
             .ask(
                 Method::GET,
@@ -93,7 +97,7 @@ impl Calendar {
         method: Method,
         path: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<(String, http::Body), SourceFault> {
+    ) -> Result<(String, http::HttpAnswer), SourceFault> {
         let at = format!("{}/{path}", self.name);
         let url = self
             .base
@@ -115,11 +119,11 @@ impl Calendar {
     fn tree(
         &self,
         at: &str,
-        body: http::Body,
+        body: http::HttpAnswer,
         message: &[u8],
-    ) -> Result<Option<Tree>, SourceFault> {
+    ) -> Result<Option<ProofNode>, SourceFault> {
         match body.status {
-            StatusCode::OK => match Tree::read(&body.bytes, message) {
+            StatusCode::OK => match ProofNode::read(&body.bytes, message) {
                 Ok(tree) => Ok(Some(tree)),
                 Err(fault) => Err(self.useless(at, &fault.to_string())),
             },
@@ -160,7 +164,7 @@ pub fn is_known(uri: &str, configured: &[String]) -> bool {
 
 /// The tree with these attestations only, and without branches that end in none; none when nothing
 /// is left.
-fn pruned(tree: Tree, keeps: &dyn Fn(&Attestation) -> bool) -> Option<Tree> {
+fn pruned(tree: ProofNode, keeps: &dyn Fn(&Attestation) -> bool) -> Option<ProofNode> {
     let attestations: std::collections::BTreeSet<_> =
         tree.attestations.into_iter().filter(|a| keeps(a)).collect();
     let branches: std::collections::BTreeMap<_, _> = tree
@@ -168,7 +172,7 @@ fn pruned(tree: Tree, keeps: &dyn Fn(&Attestation) -> bool) -> Option<Tree> {
         .into_iter()
         .filter_map(|(op, below)| Some((op, pruned(below, keeps)?)))
         .collect();
-    (!attestations.is_empty() || !branches.is_empty()).then_some(Tree {
+    (!attestations.is_empty() || !branches.is_empty()).then_some(ProofNode {
         attestations,
         branches,
     })
@@ -210,16 +214,16 @@ mod tests {
             uri: uri.to_owned(),
         };
         let block = Attestation::Bitcoin { height: 5 };
-        let mut tree = Tree::chain([Op::Sha256, Op::Reverse].into_iter(), block.clone());
-        tree.merge(Tree::chain([Op::Sha256].into_iter(), pending("a")));
-        tree.merge(Tree::chain([Op::Sha1].into_iter(), pending("b")));
+        let mut tree = ProofNode::chain([Op::Sha256, Op::Reverse].into_iter(), block.clone());
+        tree.merge(ProofNode::chain([Op::Sha256].into_iter(), pending("a")));
+        tree.merge(ProofNode::chain([Op::Sha1].into_iter(), pending("b")));
         let blocks = pruned(tree.clone(), &|a| matches!(a, Attestation::Bitcoin { .. })).unwrap();
         assert_eq!(
             blocks,
-            Tree::chain([Op::Sha256, Op::Reverse].into_iter(), block)
+            ProofNode::chain([Op::Sha256, Op::Reverse].into_iter(), block)
         );
         let b = pruned(tree.clone(), &|a| *a == pending("b")).unwrap();
-        assert_eq!(b, Tree::chain([Op::Sha1].into_iter(), pending("b")));
+        assert_eq!(b, ProofNode::chain([Op::Sha1].into_iter(), pending("b")));
         assert_eq!(pruned(tree, &|_| false), None);
     }
 }

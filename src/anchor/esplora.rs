@@ -24,7 +24,7 @@ const MAX_PAGE: usize = 128 * 1024;
 
 /// A block as an explorer lists it.
 #[derive(Deserialize)]
-struct Listed {
+struct ExplorerBlock {
     id: Hash32,
     height: u32,
     version: i64,
@@ -36,7 +36,7 @@ struct Listed {
     nonce: u32,
 }
 
-impl Listed {
+impl ExplorerBlock {
     fn header(&self) -> Header {
         let mut bytes = [0; 80];
         let reversed = |hash: Hash32| {
@@ -162,7 +162,7 @@ impl Esplora {
             });
         }
         let wrong = |expected| self.malformed(&at, expected, &body.bytes);
-        let listed: Vec<Listed> =
+        let listed: Vec<ExplorerBlock> =
             serde_json::from_slice(&body.bytes).map_err(|_| wrong("a list of blocks"))?;
         let mut headers = std::collections::BTreeMap::new();
         for block in listed

@@ -42,12 +42,12 @@ pub struct HeadersFile {
 
 /// What is looked for in one pass.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum HeaderQuery {
     Greatest,
     Height(u32),
 }
 
-struct Line {
+struct HeaderLine {
     number: u64,
     height: u32,
     hash: Hash32,
@@ -73,7 +73,7 @@ impl HeadersFile {
         }
     }
 
-    async fn find(&self, wanted: Wanted) -> Result<Anchor, SourceFault> {
+    async fn find(&self, wanted: HeaderQuery) -> Result<Anchor, SourceFault> {
         let stop = StopOnDrop(Arc::default());
         let (path, stopped) = (self.path.clone(), stop.0.clone());
         let reading = tokio::task::spawn_blocking(move || scan(&path, wanted, &stopped));
@@ -81,11 +81,11 @@ impl HeadersFile {
             .await
             .map_err(|error| self.unreadable(error.to_string()))??;
         let line = found.ok_or_else(|| match wanted {
-            Wanted::Height(height) => SourceFault::UnknownHeight {
+            HeaderQuery::Height(height) => SourceFault::UnknownHeight {
                 at: self.name.clone(),
                 height,
             },
-            Wanted::Greatest => self.unreadable("it holds no headers".to_owned()),
+            HeaderQuery::Greatest => self.unreadable("it holds no headers".to_owned()),
         })?;
         let (hash, height, time) = (line.hash, line.height, line.header.fields().time);
         let block = Block {
@@ -119,21 +119,25 @@ impl BlockSource for HeadersFile {
     }
 
     fn tip(&self) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
-        self.find(Wanted::Greatest).boxed()
+        self.find(HeaderQuery::Greatest).boxed()
     }
 
     fn at(&self, height: u32) -> BoxFuture<'_, Result<Anchor, SourceFault>> {
-        self.find(Wanted::Height(height)).boxed()
+        self.find(HeaderQuery::Height(height)).boxed()
     }
 }
 
-fn scan(path: &Path, wanted: Wanted, stopped: &AtomicBool) -> Result<Option<Line>, SourceFault> {
+fn scan(
+    path: &Path,
+    wanted: HeaderQuery,
+    stopped: &AtomicBool,
+) -> Result<Option<HeaderLine>, SourceFault> {
     let unreadable = |error: std::io::Error| SourceFault::Read {
         path: path.to_owned(),
         reason: error.to_string(),
     };
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(unreadable)?);
-    let mut best: Option<Line> = None;
+    let mut best: Option<HeaderLine> = None;
     let mut bytes = Vec::with_capacity(MAX_LINE);
     for number in 1.. {
         bytes.clear();
@@ -157,7 +161,7 @@ fn scan(path: &Path, wanted: Wanted, stopped: &AtomicBool) -> Result<Option<Line
     Ok(best)
 }
 
-fn parse_line(path: &Path, number: u64, bytes: &[u8]) -> Result<Line, SourceFault> {
+fn parse_line(path: &Path, number: u64, bytes: &[u8]) -> Result<HeaderLine, SourceFault> {
     let at = || format!("{} line {number}", path.display());
     if bytes.len() >= MAX_LINE {
         return Err(SourceFault::TooLong {
@@ -169,7 +173,7 @@ fn parse_line(path: &Path, number: u64, bytes: &[u8]) -> Result<Line, SourceFaul
         let mut cells = std::str::from_utf8(bytes).ok()?.split(',');
         let height = parse_height(cells.next()?)?;
         let (hash, header) = (cells.next()?.parse().ok()?, cells.next()?.parse().ok()?);
-        cells.next().is_none().then_some(Line {
+        cells.next().is_none().then_some(HeaderLine {
             number,
             height,
             hash,
@@ -186,11 +190,11 @@ fn parse_line(path: &Path, number: u64, bytes: &[u8]) -> Result<Line, SourceFaul
 /// The one of two lines that is looked for; two different blocks of one wanted height are a fault.
 fn better(
     path: &Path,
-    best: Option<Line>,
-    line: Line,
-    wanted: Wanted,
-) -> Result<Option<Line>, SourceFault> {
-    if matches!(wanted, Wanted::Height(height) if height != line.height) {
+    best: Option<HeaderLine>,
+    line: HeaderLine,
+    wanted: HeaderQuery,
+) -> Result<Option<HeaderLine>, SourceFault> {
+    if matches!(wanted, HeaderQuery::Height(height) if height != line.height) {
         return Ok(best);
     }
     match best {

@@ -76,12 +76,12 @@ pub struct HeadersStore {
     chain: HeaderChain,
     /// Whole headers in the file.
     count: u32,
-    merkle: Vec<Wanted>,
+    merkle: Vec<HeaderAtHeight>,
 }
 
 /// A height that was asked for, and the header found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct HeaderAtHeight {
     /// Which height.
     pub height: u32,
     /// Its header; none when the file does not reach it.
@@ -90,13 +90,13 @@ pub struct Wanted {
 
 /// Whoever holds it may append; released when dropped.
 #[derive(Debug)]
-pub struct Appending {
+pub struct AppendLock {
     _folder: File,
 }
 
 impl HeadersStore {
     /// Makes the folder if need be, and keeps others from appending.
-    pub fn lock(folder: &Path) -> Result<Appending, StoreFault> {
+    pub fn lock(folder: &Path) -> Result<AppendLock, StoreFault> {
         let io = |e: std::io::Error| StoreFault::Io {
             path: folder.to_owned(),
             reason: e.to_string(),
@@ -104,7 +104,7 @@ impl HeadersStore {
         fs::create_dir_all(folder).map_err(io)?;
         let held = File::open(folder).map_err(io)?;
         match held.try_lock() {
-            Ok(()) => Ok(Appending { _folder: held }),
+            Ok(()) => Ok(AppendLock { _folder: held }),
             Err(fs::TryLockError::WouldBlock) => Err(StoreFault::Busy {
                 path: folder.to_owned(),
             }),
@@ -138,9 +138,9 @@ impl HeadersStore {
         let mut heights = wanted.to_vec();
         heights.sort_unstable();
         heights.dedup();
-        let mut merkle: Vec<Wanted> = heights
+        let mut merkle: Vec<HeaderAtHeight> = heights
             .into_iter()
-            .map(|height| Wanted {
+            .map(|height| HeaderAtHeight {
                 height,
                 header: None,
             })

@@ -133,7 +133,7 @@ fn redirects() -> redirect::Policy {
 }
 
 /// A whole answer: its status, its media type, and at most `limit` bytes.
-pub(super) struct Body {
+pub(super) struct HttpAnswer {
     pub status: StatusCode,
     pub kind: Option<String>,
     pub bytes: Vec<u8>,
@@ -144,7 +144,7 @@ pub(super) async fn fetch(
     request: RequestBuilder,
     at: &str,
     limit: usize,
-) -> Result<Body, SourceFault> {
+) -> Result<HttpAnswer, SourceFault> {
     let mut response = request.send().await.map_err(|error| classify(at, &error))?;
     let status = response.status();
     let kind = response
@@ -153,7 +153,7 @@ pub(super) async fn fetch(
         .and_then(|kind| kind.to_str().ok())
         .map(str::to_owned);
     let bytes = read_bounded(&mut response, at, limit).await?;
-    Ok(Body {
+    Ok(HttpAnswer {
         status,
         kind,
         bytes,

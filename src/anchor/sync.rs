@@ -48,7 +48,7 @@ pub enum SyncFault {
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Synced {
+pub struct SyncResult {
     /// Headers added.
     pub added: u32,
     /// Whether all that the source has, but the newest few, is kept now.
@@ -56,7 +56,7 @@ pub struct Synced {
 }
 
 /// Told how far a run is: height of the next header, and where it will end.
-pub type Watch<'a> = &'a dyn Fn(u32, u32);
+pub type SyncProgress<'a> = &'a dyn Fn(u32, u32);
 
 /// Where a new store starts that is to hold a height: the newest block at or below it that
 /// something built in knows.
@@ -75,8 +75,8 @@ pub fn start_for(network: Network, height: u32) -> u32 {
 pub async fn from_node(
     store: &mut HeadersStore,
     node: &Bitcoind,
-    watch: Watch<'_>,
-) -> Result<Synced, SyncFault> {
+    watch: SyncProgress<'_>,
+) -> Result<SyncResult, SyncFault> {
     let end = node
         .tip()
         .await?
@@ -91,7 +91,7 @@ pub async fn from_node(
         store.append(&headers)?;
         watch(store.next_height(), end);
     }
-    Ok(Synced {
+    Ok(SyncResult {
         added: store.next_height() - first,
         complete: true,
     })
@@ -103,8 +103,8 @@ pub async fn from_explorer(
     store: &mut HeadersStore,
     explorer: &Esplora,
     left: &mut u32,
-    watch: Watch<'_>,
-) -> Result<Synced, SyncFault> {
+    watch: SyncProgress<'_>,
+) -> Result<SyncResult, SyncFault> {
     // Before the tip was asked here, it was where a new store was to start.
     *left = left.saturating_sub(2 * TIP);
     let end = explorer
@@ -137,7 +137,7 @@ pub async fn from_explorer(
         store.append(&headers)?;
         watch(store.next_height(), end);
     }
-    Ok(Synced {
+    Ok(SyncResult {
         added: store.next_height() - first,
         complete: store.next_height() >= end,
     })
@@ -268,8 +268,8 @@ impl HeadersIn {
 pub fn from_file(
     store: &mut HeadersStore,
     mut file: HeadersIn,
-    watch: Watch<'_>,
-) -> Result<Synced, SyncFault> {
+    watch: SyncProgress<'_>,
+) -> Result<SyncResult, SyncFault> {
     let first = store.next_height();
     let end = file.next_height().saturating_add(file.about());
     let mut waiting: Vec<Header> = Vec::new();
@@ -292,7 +292,7 @@ pub fn from_file(
         }
     }
     append_but_newest(store, &mut waiting)?;
-    Ok(Synced {
+    Ok(SyncResult {
         added: store.next_height() - first,
         complete: true,
     })

@@ -30,7 +30,7 @@ const SIZE_TYPE: &str = "text/x.tlog.size";
 
 /// What a witness answered, when it did as the document says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum WitnessReply {
     /// It cosigned the tree head.
     Cosigned {
         /// Its lines that hold; at least one.
@@ -106,7 +106,7 @@ pub enum WitnessFault {
 }
 
 /// One witness, as a client knows it.
-pub struct Witness {
+pub struct WitnessClient {
     name: String,
     key: VerifierKey,
     at: String,
@@ -114,7 +114,7 @@ pub struct Witness {
     client: Client,
 }
 
-impl Witness {
+impl WitnessClient {
     /// Prepares a witness at its submission prefix, with or without a slash at its end; contacts
     /// nobody.
     ///
@@ -128,7 +128,7 @@ impl Witness {
                 address: shown(address.as_bytes()),
                 reason: "nothing can be appended to its path",
             })?;
-        Ok(Witness {
+        Ok(WitnessClient {
             name: name.to_owned(),
             key,
             at: url.as_str().to_owned(),
@@ -155,12 +155,12 @@ impl Witness {
         old: u64,
         proof: &[Hash32],
         head: &SignedNote,
-    ) -> Result<Reply, WitnessFault> {
+    ) -> Result<WitnessReply, WitnessFault> {
         let request = self
             .client
             .post(self.url.clone())
             .body(question(old, proof, head));
-        let http::Body {
+        let http::HttpAnswer {
             status,
             kind,
             bytes,
@@ -168,10 +168,10 @@ impl Witness {
         match status {
             StatusCode::OK => self.cosigned(head, &bytes),
             StatusCode::CONFLICT => match size_of(kind.as_deref(), &bytes) {
-                Some(size) => Ok(Reply::Holds(size)),
+                Some(size) => Ok(WitnessReply::Holds(size)),
                 None => Err(self.answer("a size as text/x.tlog.size", status, &bytes)),
             },
-            StatusCode::UNPROCESSABLE_ENTITY => Ok(Reply::Refuted {
+            StatusCode::UNPROCESSABLE_ENTITY => Ok(WitnessReply::Refuted {
                 said: shown(&bytes),
             }),
             StatusCode::NOT_FOUND => Err(WitnessFault::UnknownLog {
@@ -185,7 +185,7 @@ impl Witness {
     }
 
     /// The lines by its key that hold; those of others are passed over.
-    fn cosigned(&self, head: &SignedNote, bytes: &[u8]) -> Result<Reply, WitnessFault> {
+    fn cosigned(&self, head: &SignedNote, bytes: &[u8]) -> Result<WitnessReply, WitnessFault> {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let read = text
             .lines()
@@ -202,7 +202,7 @@ impl Witness {
                     name: self.key.name.clone(),
                     said: shown(bytes),
                 })?;
-        Ok(Reply::Cosigned {
+        Ok(WitnessReply::Cosigned {
             lines: held.into_iter().map(|(line, _)| line).collect(),
             time,
         })
@@ -310,7 +310,7 @@ mod tests {
             kind: crate::record::note::KeyKind::Cosigner,
             key: crate::record::signature::PublicKey::from_bytes([1; 32]),
         };
-        let witness = Witness::new("w", key.clone(), "http://127.0.0.1:1/prefix").unwrap();
+        let witness = WitnessClient::new("w", key.clone(), "http://127.0.0.1:1/prefix").unwrap();
         assert_eq!(witness.at, "http://127.0.0.1:1/prefix/add-checkpoint");
         for wrong in [
             "",
@@ -319,7 +319,7 @@ mod tests {
             "https://u:p@witness.example",
             "https://w/?a",
         ] {
-            let fault = Witness::new("w", key.clone(), wrong).err().unwrap();
+            let fault = WitnessClient::new("w", key.clone(), wrong).err().unwrap();
             assert!(
                 matches!(fault, WitnessFault::Address { .. }),
                 "{wrong}: {fault}"

@@ -2,7 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::continuity::candidate::{Candidate, Class, Confidence, Recalled, TurnCandidate};
+use crate::continuity::candidate::{
+    Candidate, CandidateClass, Confidence, RecallResult, TurnCandidate,
+};
 use crate::continuity::words::words;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
@@ -12,7 +14,7 @@ use crate::record::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
 use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
 
-use super::refer::Referred;
+use super::refer::ResolvedRefs;
 use super::withheld::Withheld;
 
 /// So many artifacts beyond a ring's cap are looked at, so that what is kept out can be named.
@@ -59,7 +61,7 @@ impl std::fmt::Display for Reference {
 
 /// What whoever asks declares as context. Nothing is added to it here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredContext {
     /// Earlier turns.
     pub refs: Vec<Reference>,
     /// Whether it was said that there are none: then no configuration expands them.
@@ -74,9 +76,9 @@ pub fn recall(
     kernel: &Kernel,
     session: Option<Uuid>,
     text: &Clean,
-    referred: &Referred,
+    referred: &ResolvedRefs,
     deep: bool,
-) -> Result<Recalled, StoreError> {
+) -> Result<RecallResult, StoreError> {
     let question = words(text.as_str());
     let rings = kernel.rules().rings;
     let mut found = Vec::new();
@@ -100,13 +102,13 @@ pub fn recall(
             history.extend(turns.candidate(turn, relevance, "deep")?);
         }
     }
-    let Referred {
+    let ResolvedRefs {
         context,
         turns: declared,
         kept,
         ..
     } = referred.clone();
-    Ok(Recalled {
+    Ok(RecallResult {
         found,
         rivals,
         declared,
@@ -122,10 +124,13 @@ fn most(cap: u64) -> u32 {
 
 fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
     let (class, confidence) = match item.kind {
-        ItemKind::Fact => (Class::Fact, Confidence::read(item.confidence.as_deref())),
-        ItemKind::Note => (Class::Note, Confidence::Low),
-        ItemKind::Decision => (Class::Decision, Confidence::High),
-        ItemKind::Intent => (Class::Intent, Confidence::High),
+        ItemKind::Fact => (
+            CandidateClass::Fact,
+            Confidence::read(item.confidence.as_deref()),
+        ),
+        ItemKind::Note => (CandidateClass::Note, Confidence::Low),
+        ItemKind::Decision => (CandidateClass::Decision, Confidence::High),
+        ItemKind::Intent => (CandidateClass::Intent, Confidence::High),
     };
     Candidate {
         id: item.id,
@@ -161,7 +166,7 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
     let hash = canon::digest(&entry);
     Ok(Candidate {
         id,
-        class: Class::Drift,
+        class: CandidateClass::Drift,
         text: issue,
         subject: None,
         source: Some("driftwatch".to_owned()),

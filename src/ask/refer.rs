@@ -12,29 +12,30 @@ use uuid::Uuid;
 
 use crate::continuity::candidate::TurnCandidate;
 use crate::continuity::declared::TurnContext;
-use crate::continuity::gates::{Kept, gate_turn};
-use crate::continuity::refs::{Found, Lookup};
+use crate::continuity::gates::{ExclusionReason, gate_turn};
+use crate::continuity::refs::{Lookup, NamedRecord};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::Topics;
 use crate::govern::sanitize::redact;
 use crate::record::bundle::NamedHash;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
 use crate::record::context::event::{
-    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason, ThreadEvent,
 };
 use crate::record::context::json::JsonFault;
-use crate::record::context::spec::{DeclaredRef, Effect, Resolved};
+use crate::record::context::spec::{DeclaredRef, ResolvedContext, RuleEffect};
 use crate::record::context::turn::Counts;
 use crate::record::time::Seconds;
 use crate::recorder::{POLICY, thread_id};
-use crate::store::{EventRow, Read, Recall, SessionRow, StoreError};
+use crate::store::{EventRow, ReadStore, Recall, SessionRow, StoreError};
 
-use super::recall::{Declared, Reference, Turns};
+use super::recall::{DeclaredContext, Reference, Turns};
 
 /// Where a question stands: as it was asked for, or in its session's own thread, behind the newest
 /// turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct ThreadPosition {
     /// The thread; none for the session's own.
     pub thread: Option<Uuid>,
     /// The turn that it replies to; none for the thread's newest.
@@ -43,7 +44,7 @@ pub struct Standing {
 
 /// What was declared for a question, resolved, with what people are told of it.
 #[derive(Clone, Debug)]
-pub struct Referred {
+pub struct ResolvedRefs {
     /// The context.
     pub context: TurnContext,
     /// The resolved turns, by `event_index`.
@@ -63,9 +64,9 @@ pub fn refer(
     store: &dyn Recall,
     (kernel, config): (&Kernel, &ContextConfig),
     session: Option<&SessionRow>,
-    standing: Standing,
-    declared: &Declared,
-) -> Result<Referred, StoreError> {
+    standing: ThreadPosition,
+    declared: &DeclaredContext,
+) -> Result<ResolvedRefs, StoreError> {
     // Without a session there is no thread yet: nothing can be referred to.
     let own = session
         .map(|session| thread_id(session.id, 0))
@@ -84,7 +85,7 @@ pub fn refer(
         .map(|(id, _)| DeclaredRef::event(id.clone()))
         .collect();
     let topics = Topics::of(kernel.policy());
-    let record = Record {
+    let record = RecordLookup {
         turns: RefCell::new(Turns::of(store)),
         store,
         topics,
@@ -99,7 +100,11 @@ pub fn refer(
     )?;
     let mut found = record.found.into_inner();
     let mut turns = Vec::new();
-    for (reference, event) in context.resolved().into_iter().flat_map(Resolved::shown) {
+    for (reference, event) in context
+        .resolved()
+        .into_iter()
+        .flat_map(ResolvedContext::shown)
+    {
         let label = labelled
             .iter()
             .find(|(id, _)| *id == reference.ref_id)
@@ -118,11 +123,11 @@ pub fn refer(
     let left = context
         .transformations()
         .iter()
-        .filter(|made| made.effect == Effect::LeftOut);
+        .filter(|made| made.effect == RuleEffect::LeftOut);
     let kept = left
         .map(|made| (made.ref_id.clone(), made.rule.clone()))
         .collect();
-    Ok(Referred {
+    Ok(ResolvedRefs {
         context,
         turns,
         kept,
@@ -148,7 +153,7 @@ fn declare(
     store: &dyn Recall,
     config: &ContextConfig,
     parent: Option<Uuid>,
-    declared: &Declared,
+    declared: &DeclaredContext,
 ) -> Result<Declaration, StoreError> {
     let mut ids: Vec<(String, String)> = Vec::new();
     let rules = config.rules();
@@ -203,13 +208,13 @@ fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
             .find(|event| event.kind == kind)
             .map(|event| event.event.to_string())
     };
-    let Some(intent) = of(Kind::Intent) else {
+    let Some(intent) = of(EventKind::Intent) else {
         return Ok(vec![turn.to_string()]);
     };
     let denied = store
         .exchange(turn)?
         .is_some_and(|exchange| exchange.decision == "deny");
-    let answer = of(Kind::Execution).or((!denied).then(|| turn.to_string()));
+    let answer = of(EventKind::Execution).or((!denied).then(|| turn.to_string()));
     Ok([Some(intent), answer].into_iter().flatten().collect())
 }
 
@@ -233,14 +238,14 @@ fn last(
                 let intent = store
                     .events_of(turn)?
                     .into_iter()
-                    .find(|event| event.kind == Kind::Intent);
+                    .find(|event| event.kind == EventKind::Intent);
                 ids.extend(intent.map(|event| event.event.to_string()));
             }
             _ => {
                 let events = store
                     .events_of(turn)?
                     .into_iter()
-                    .filter(|event| event.kind != Kind::Decision);
+                    .filter(|event| event.kind != EventKind::Decision);
                 ids.extend(events.map(|event| event.event.to_string()));
             }
         }
@@ -262,7 +267,7 @@ pub fn count(
 }
 
 /// What policy would have counted when the log had so many lines and the clock showed `at`.
-pub fn counted<R: Read + ?Sized>(
+pub fn counted<R: ReadStore + ?Sized>(
     store: &R,
     kernel: &Kernel,
     thread: Uuid,
@@ -289,7 +294,7 @@ pub fn counted<R: Read + ?Sized>(
 }
 
 /// The record as the core looks ids up in it.
-struct Record<'a> {
+struct RecordLookup<'a> {
     store: &'a dyn Recall,
     turns: RefCell<Turns<'a>>,
     /// What no answer that is shown may be about; of a question policy decides.
@@ -297,10 +302,10 @@ struct Record<'a> {
     found: RefCell<HashMap<Uuid, TurnCandidate>>,
 }
 
-impl Lookup for Record<'_> {
+impl Lookup for RecordLookup<'_> {
     type Error = StoreError;
 
-    fn event(&self, id: &str) -> Result<Option<Found>, StoreError> {
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, StoreError> {
         let Ok(uuid) = id.parse::<Uuid>() else {
             return Ok(None);
         };
@@ -315,26 +320,26 @@ impl Lookup for Record<'_> {
                 .store
                 .events_of(uuid)?
                 .into_iter()
-                .find(|event| event.kind == Kind::Intent),
+                .find(|event| event.kind == EventKind::Intent),
         };
         row.map(|row| self.found(row)).transpose()
     }
 }
 
-impl Record<'_> {
-    fn found(&self, row: EventRow) -> Result<Found, StoreError> {
-        let place = Place {
+impl RecordLookup<'_> {
+    fn found(&self, row: EventRow) -> Result<NamedRecord, StoreError> {
+        let place = EventPosition {
             index: row.index,
             id: row.event.to_string(),
             turn_id: row.turn.to_string(),
             thread_id: row.thread.to_string(),
         };
-        if row.kind == Kind::Decision {
+        if row.kind == EventKind::Decision {
             return Ok(match decision(self.store, &row, place.clone())? {
-                Some(event) => Found::from(event),
-                None => Found {
-                    event: Event::without_text(row.kind, place),
-                    kept: Some(Kept::Erased),
+                Some(event) => NamedRecord::from(event),
+                None => NamedRecord {
+                    event: ThreadEvent::without_text(row.kind, place),
+                    kept: Some(ExclusionReason::Erased),
                 },
             });
         }
@@ -354,14 +359,14 @@ impl Record<'_> {
             .candidate(turn, 0, "event")?
             .ok_or_else(missing)?;
         let kept = gate_turn(&candidate, |text| {
-            row.kind == Kind::Execution && self.topics.forbid(text)
+            row.kind == EventKind::Execution && self.topics.forbid(text)
         });
         let event = match candidate.text.clone() {
             Some(text) => said_event(row.kind, place, text, &exchange.model).map_err(undigested)?,
-            None => Event::without_text(row.kind, place),
+            None => ThreadEvent::without_text(row.kind, place),
         };
         self.found.borrow_mut().insert(row.event, candidate);
-        Ok(Found {
+        Ok(NamedRecord {
             event: event.with_denied(exchange.decision == "deny"),
             kept,
         })
@@ -376,15 +381,24 @@ fn undigested(e: JsonFault) -> StoreError {
 }
 
 /// An INTENT or EXECUTION from its text.
-pub fn said_event(kind: Kind, place: Place, text: String, model: &str) -> Result<Event, JsonFault> {
+pub fn said_event(
+    kind: EventKind,
+    place: EventPosition,
+    text: String,
+    model: &str,
+) -> Result<ThreadEvent, JsonFault> {
     Ok(match kind {
-        Kind::Execution => Event::Execution(Execution::new(place, text, model)?),
-        _ => Event::Intent(Intent::new(place, text)?),
+        EventKind::Execution => ThreadEvent::Execution(Execution::new(place, text, model)?),
+        _ => ThreadEvent::Intent(IntentPayload::new(place, text)?),
     })
 }
 
 /// A DECISION from its turn's row; none when its digest is erased.
-fn decision(store: &dyn Recall, row: &EventRow, place: Place) -> Result<Option<Event>, StoreError> {
+fn decision(
+    store: &dyn Recall,
+    row: &EventRow,
+    place: EventPosition,
+) -> Result<Option<ThreadEvent>, StoreError> {
     let (Some(turn), Some(exchange)) = (store.thread_turn(row.turn)?, store.exchange(row.turn)?)
     else {
         return Ok(None);
@@ -399,23 +413,23 @@ fn decision(store: &dyn Recall, row: &EventRow, place: Place) -> Result<Option<E
             expected: "a list",
             actual: e.to_string(),
         })?;
-    let normative = Normative {
+    let normative = NormativeFields {
         boundary: Boundary {
             context_config_digest: NamedHash(turn.config_digest),
         },
         context_digest: turn.context_digest.map(NamedHash),
-        policy: Policy {
+        policy: PolicyName {
             policy_id: POLICY.to_owned(),
             policy_version: NamedHash(session.kernel_hash),
         },
         reasons: codes.into_iter().map(|code| Reason { code }).collect(),
         result: if exchange.decision == "deny" {
-            Verdict::Deny
+            PolicyVerdict::Deny
         } else {
-            Verdict::Allow
+            PolicyVerdict::Allow
         },
     };
-    Ok(Some(Event::Decision(
-        Decision::new(place, &normative).map_err(undigested)?,
+    Ok(Some(ThreadEvent::Decision(
+        DecisionPayload::new(place, &normative).map_err(undigested)?,
     )))
 }

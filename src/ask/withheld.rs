@@ -11,23 +11,23 @@ use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
-use crate::govern::drift::{DriftClass, Effect, rule_of};
+use crate::govern::drift::{DriftClass, DriftEffect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::hash::Hash32;
-use crate::store::{DriftRow, ExchangeRow, Read, StoreError};
+use crate::store::{DriftRow, ExchangeRow, ReadStore, StoreError};
 
 /// What stands in the place of a withheld answer.
 pub const WITHHELD: &str = "withheld: the kernel blocks this drift";
 
 /// Which answers are withheld, with the kernels that say so.
 pub struct Withheld<'a> {
-    store: &'a dyn Read,
+    store: &'a dyn ReadStore,
     kernels: RefCell<HashMap<Hash32, Option<Kernel>>>,
 }
 
 impl<'a> Withheld<'a> {
     /// Over a store.
-    pub fn of(store: &'a dyn Read) -> Self {
+    pub fn of(store: &'a dyn ReadStore) -> Self {
         Withheld {
             store,
             kernels: RefCell::default(),
@@ -77,5 +77,5 @@ fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
     let known = DriftClass::ALL
         .into_iter()
         .find(|known| known.name() == event.class);
-    known.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
+    known.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == DriftEffect::Block)
 }

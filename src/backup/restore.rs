@@ -10,8 +10,8 @@ use crate::home::CONTEXT;
 use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
-use crate::recorder::{CHECKPOINT, Paths, Restored};
-use crate::store::Read as _;
+use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
+use crate::store::ReadStore as _;
 use crate::store::sqlite::Sqlite;
 
 /// The largest manifest that is read; ours has some 250 bytes.
@@ -57,7 +57,7 @@ pub fn restore(
     private_dir(&folder.0)?;
     let (manifest, files) = unpack(stream, &folder.0, &place)?;
     let database = check(&folder.0, &manifest, &place)?;
-    let restored = Restored {
+    let restored = RestoreRecord {
         restored_at: now,
         made_at: manifest.made_at,
         lines: manifest.lines,
@@ -119,8 +119,8 @@ fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u6
         let inside = inside(&path).ok_or_else(|| foreign(format!("'{}'", path.display())))?;
         let mode = entry.header().mode().map_err(broken)? & 0o777;
         write(&mut entry, folder, &inside, mode).map_err(|e| match e {
-            Fault::Read(e) => broken(e),
-            Fault::Write(e) => e,
+            RestoreFault::Read(e) => broken(e),
+            RestoreFault::Write(e) => e,
         })?;
         files += 1;
     }
@@ -163,20 +163,25 @@ fn inside(path: &Path) -> Option<PathBuf> {
     (plain && fits).then(|| path.to_owned())
 }
 
-enum Fault {
+enum RestoreFault {
     Read(io::Error),
     Write(BackupError),
 }
 
-fn write(entry: &mut impl Read, folder: &Path, inside: &Path, mode: u32) -> Result<(), Fault> {
+fn write(
+    entry: &mut impl Read,
+    folder: &Path,
+    inside: &Path,
+    mode: u32,
+) -> Result<(), RestoreFault> {
     let path = folder.join(inside);
     let parent = path.parent().unwrap_or(folder);
-    private_dirs(parent, folder).map_err(Fault::Write)?;
-    let mut file = private_file(&path).map_err(Fault::Write)?;
-    let failed = |e: io::Error| Fault::Write(io_error("write", &path)(e));
+    private_dirs(parent, folder).map_err(RestoreFault::Write)?;
+    let mut file = private_file(&path).map_err(RestoreFault::Write)?;
+    let failed = |e: io::Error| RestoreFault::Write(io_error("write", &path)(e));
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let count = entry.read(&mut buffer).map_err(Fault::Read)?;
+        let count = entry.read(&mut buffer).map_err(RestoreFault::Read)?;
         let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else {
             break;
         };

@@ -9,25 +9,25 @@ use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
 use crate::recorder::{ACTION, AWAITING, Action, REPLY};
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRow, Read, StoreError};
+use crate::store::{ArtifactRow, ReadStore, StoreError};
 
 use super::args::ActionCommand;
 use super::screen::{beginning, quiet};
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{could_not, print, say};
 
 /// How much of an intent stands in the list.
 const EXCERPT: usize = 80;
 
 /// Runs one of the verbs.
-pub fn run(command: &ActionCommand, json: bool) -> Result<u8, WireError> {
+pub fn run(command: &ActionCommand, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let rows = store.artifacts_of(ACTION)?;
     match command {
         ActionCommand::List => list(&store, &rows, json),
         ActionCommand::Show { id, withheld } => match rows.iter().find(|row| row.id == *id) {
             Some(row) => show(
-                &Intent::of(&store, &Withheld::of(&store), row)?.uncovered(*withheld),
+                &ActionIntent::of(&store, &Withheld::of(&store), row)?.uncovered(*withheld),
                 json,
             ),
             None => Ok(could_not(
@@ -39,7 +39,7 @@ pub fn run(command: &ActionCommand, json: bool) -> Result<u8, WireError> {
 }
 
 /// An intent as it is on record.
-struct Intent {
+struct ActionIntent {
     id: String,
     line: u64,
     at: Option<String>,
@@ -50,8 +50,12 @@ struct Intent {
     covered: bool,
 }
 
-impl Intent {
-    fn of(store: &Sqlite, gate: &Withheld<'_>, row: &ArtifactRow) -> Result<Intent, StoreError> {
+impl ActionIntent {
+    fn of(
+        store: &Sqlite,
+        gate: &Withheld<'_>,
+        row: &ArtifactRow,
+    ) -> Result<ActionIntent, StoreError> {
         let line = store.lines(row.line, row.line + 1)?;
         let line = line
             .first()
@@ -63,7 +67,7 @@ impl Intent {
         let covered = document.as_ref().map_or(Ok(false), |document| {
             quotes_withheld(gate, &document.content)
         })?;
-        Ok(Intent {
+        Ok(ActionIntent {
             covered,
             id: row.id.clone(),
             line: row.line + 1,
@@ -74,7 +78,7 @@ impl Intent {
     }
 
     /// Itself, for somebody who asked for what is withheld.
-    fn uncovered(mut self, by_name: bool) -> Intent {
+    fn uncovered(mut self, by_name: bool) -> ActionIntent {
         self.covered &= !by_name;
         self
     }
@@ -111,22 +115,22 @@ impl Intent {
     }
 }
 
-fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, WireError> {
+fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, OpenHomeError> {
     let gate = Withheld::of(store);
-    let intents: Vec<Intent> = rows
+    let intents: Vec<ActionIntent> = rows
         .iter()
-        .map(|row| Intent::of(store, &gate, row))
+        .map(|row| ActionIntent::of(store, &gate, row))
         .collect::<Result<_, _>>()?;
     if json {
         return Ok(print(&format!(
             "{}\n",
-            Value::Array(intents.iter().map(Intent::facts).collect())
+            Value::Array(intents.iter().map(ActionIntent::facts).collect())
         )));
     }
     if intents.is_empty() {
         say("nobody asked to have anything done");
     }
-    let line = |intent: &Intent| {
+    let line = |intent: &ActionIntent| {
         format!(
             "{}  {}  {}  {:13}  {:6}  {}\n",
             intent.id,
@@ -140,7 +144,7 @@ fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, WireErro
     Ok(print(&intents.iter().map(line).collect::<String>()))
 }
 
-fn show(intent: &Intent, json: bool) -> Result<u8, WireError> {
+fn show(intent: &ActionIntent, json: bool) -> Result<u8, OpenHomeError> {
     if json {
         return Ok(print(&format!("{}\n", intent.facts())));
     }

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::anchor::agree::{Answer, Observation, observe_beside};
+use crate::anchor::agree::{Observation, SourceTip, observe_beside};
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::block::{Block, Network, Source};
 use crate::recorder::block_elsewhere;
 use crate::store::sqlite::Sqlite;
 
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, NEGATIVE, print, say};
 
 /// Asks every source, shows their answers, and writes nothing.
@@ -20,7 +20,7 @@ use super::{COULD_NOT, FINE, NEGATIVE, print, say};
 /// Of a home only the configuration and the genesis are read; without one the defaults and
 /// `bitcoin` are taken. 0 when a session could be anchored now, 1 when not, 2 when the
 /// configuration can't work.
-pub async fn status(json: bool) -> Result<u8, WireError> {
+pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
     let path = wire::home_path()?;
     let store = Home::open(&path)?
         .map(|home| Sqlite::open_read_only(&home.paths().database()))
@@ -57,7 +57,7 @@ pub async fn status(json: bool) -> Result<u8, WireError> {
         &known,
     )
     .await;
-    let report = Report {
+    let report = AnchorReport {
         network,
         config: &config,
         seen: &seen,
@@ -85,14 +85,14 @@ pub async fn status(json: bool) -> Result<u8, WireError> {
     .max(printed))
 }
 
-struct Report<'a> {
+struct AnchorReport<'a> {
     network: Network,
     config: &'a Config,
     seen: &'a Observation,
     hopeless: Option<&'a str>,
 }
 
-impl Report<'_> {
+impl AnchorReport<'_> {
     fn mode(&self) -> &'static str {
         if self.config.anchor.mode == AnchorMode::Off {
             "off"
@@ -169,7 +169,7 @@ fn kind(source: Source) -> &'static str {
     }
 }
 
-fn source_facts(answer: &Answer) -> Value {
+fn source_facts(answer: &SourceTip) -> Value {
     let fault = answer.outcome.as_ref().err();
     json!({
         "name": answer.name, "kind": answer.kind,

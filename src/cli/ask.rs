@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::ask::recall::Declared;
-use crate::ask::{AskError, Asked, Question, Turn, ask};
+use crate::ask::recall::DeclaredContext;
+use crate::ask::{AskError, Question, TurnEnd, TurnResult, ask};
 use crate::govern::authority;
-use crate::govern::drift::{Judgement, Verdict};
+use crate::govern::drift::{Judgement, ReplyVerdict};
 use crate::govern::policy;
 use crate::govern::sanitize::redact;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal, Refusal, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
-use super::choose::{Chosen, choose};
+use super::choose::{ModelChoice, choose};
 use super::context;
-use super::receipt::{Place, Taken};
+use super::receipt::{ReceiptFile, TurnReceipt};
 use super::session::block_name;
-use super::terminal::Person;
-use super::wire::{self, Opened, WireError};
+use super::terminal::Terminal;
+use super::wire::{self, OpenHome, OpenHomeError};
 use super::{
-    COULD_NOT, FINE, NEGATIVE, Told, action, could_not, erase, heads, init, print, program, say,
+    COULD_NOT, FINE, NEGATIVE, Notices, action, could_not, erase, heads, init, print, program, say,
     withheld,
 };
 
@@ -33,24 +33,29 @@ const MAX_INPUT: u64 = 16 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks once.
-pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
+pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let question = match question(&args.words) {
         Ok(question) => question,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let place = match args.receipt.as_deref().map(Place::reserve).transpose() {
+    let place = match args
+        .receipt
+        .as_deref()
+        .map(ReceiptFile::reserve)
+        .transpose()
+    {
         Ok(place) => place,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let told = Told::default();
+    let told = Notices::default();
     let (home, made) = wire::home_or_new()?;
     let touched = home.log_is_touched();
-    let opened = Opened::open(home)?;
+    let opened = OpenHome::open(home)?;
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
     let key = opened.authorize().await?;
-    let Chosen { model, notes } = choose(
+    let ModelChoice { model, notes } = choose(
         args.model.as_deref(),
         &args.call,
         &opened.config,
@@ -65,7 +70,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(model.id(), &say_on);
-    let person = Person::listen(model.id()).map_err(|e| WireError::Signals {
+    let person = Terminal::listen(model.id()).map_err(|e| OpenHomeError::Signals {
         reason: e.to_string(),
     })?;
     let question = Question {
@@ -80,7 +85,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     drop(person);
     let told_all = match outcome {
         Ok(asked) => {
-            let receipt = Taken::of(&opened, &asked.turn, place, json);
+            let receipt = TurnReceipt::of(&opened, &asked.turn, place, json);
             let code = show(
                 &asked,
                 &declared,
@@ -179,25 +184,25 @@ fn piped() -> Result<Vec<u8>, String> {
 
 /// `source` is where the answer is from, if it is a replay.
 fn show(
-    asked: &Asked,
-    declared: &Declared,
+    asked: &TurnResult,
+    declared: &DeclaredContext,
     source: Option<String>,
-    (json, receipt): (bool, &Taken),
+    (json, receipt): (bool, &TurnReceipt),
     made: bool,
     signalled: u8,
-    told: &Told,
+    told: &Notices,
 ) -> u8 {
     for kind in kinds(asked) {
         say(&format!(
             "removed from the prompt before it was stored or sent: {kind}"
         ));
     }
-    if !matches!(asked.turn, Turn::Refused(..)) {
+    if !matches!(asked.turn, TurnEnd::Refused(..)) {
         context::lost(&asked.referred, asked.unfit)
             .iter()
             .for_each(|line| say(line));
     }
-    let withheld = matches!(&asked.turn, Turn::Answered(answer) if matches!(answer.judgement.verdict(), Verdict::Block(_)));
+    let withheld = matches!(&asked.turn, TurnEnd::Answered(answer) if matches!(answer.judgement.verdict(), ReplyVerdict::Block(_)));
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
         facts["receipt"] = receipt.value();
@@ -210,8 +215,10 @@ fn show(
         print(&format!("{facts}\n"))
     };
     let code = match &asked.turn {
-        Turn::Answered(answer) => show_answer(answer, source.as_deref(), json, asked, &print_facts),
-        Turn::Refused(refusal, fault) => {
+        TurnEnd::Answered(answer) => {
+            show_answer(answer, source.as_deref(), json, asked, &print_facts)
+        }
+        TurnEnd::Refused(refusal, fault) => {
             let (code, why) = match fault {
                 None => (NEGATIVE, refusal_words(asked, &refusal.refusal)),
                 Some(fault) => (COULD_NOT, fault.to_string()),
@@ -227,7 +234,7 @@ fn show(
             ));
             code
         }
-        Turn::Failed(failure, fault) => {
+        TurnEnd::Failed(failure, fault) => {
             show_failure(
                 asked,
                 failure,
@@ -237,7 +244,7 @@ fn show(
             );
             COULD_NOT
         }
-        Turn::Interrupted(failure) => {
+        TurnEnd::Interrupted(failure) => {
             let why = format!("interrupted while {} was thinking", failure.session.model);
             show_failure(asked, failure, &why, json, &print_facts);
             signalled
@@ -256,7 +263,7 @@ fn show(
 }
 
 fn show_failure(
-    asked: &Asked,
+    asked: &TurnResult,
     failure: &RecordedFailure,
     why: &str,
     json: bool,
@@ -289,13 +296,13 @@ fn show_answer(
     answer: &RecordedAnswer,
     source: Option<&str>,
     json: bool,
-    asked: &Asked,
+    asked: &TurnResult,
     print_facts: &dyn Fn(Value) -> u8,
 ) -> u8 {
     let (code, line) = match answer.judgement.verdict() {
-        Verdict::Show => (FINE, None),
-        Verdict::Warn(line) => (FINE, Some(line)),
-        Verdict::Block(line) => (NEGATIVE, Some(line)),
+        ReplyVerdict::Show => (FINE, None),
+        ReplyVerdict::Warn(line) => (FINE, Some(line)),
+        ReplyVerdict::Block(line) => (NEGATIVE, Some(line)),
     };
     let shown = code == FINE;
     let printed = if json {
@@ -363,7 +370,7 @@ fn place(session: &SessionRow) -> String {
     format!("{} · {}", session.branch, block_name(session))
 }
 
-fn refusal_words(asked: &Asked, refusal: &Refusal) -> String {
+fn refusal_words(asked: &TurnResult, refusal: &Refusal) -> String {
     if let Err(fault) = asked.referred.resolved() {
         return fault.to_string();
     }
@@ -411,7 +418,7 @@ fn denial(reason: &str) -> Option<&'static str> {
     }
 }
 
-fn kinds(asked: &Asked) -> Vec<&str> {
+fn kinds(asked: &TurnResult) -> Vec<&str> {
     let mut kinds: Vec<&str> = asked
         .removed
         .iter()
@@ -429,7 +436,7 @@ fn distinct(kinds: &[String]) -> Vec<&str> {
 }
 
 /// What is the same for every ending.
-fn common_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, outcome: &str) -> Value {
+fn common_facts(asked: &TurnResult, ids: &TurnIds, session: &SessionRow, outcome: &str) -> Value {
     json!({
         "outcome": outcome, "session": ids.session.to_string(), "session_uuid": ids.session_uuid.to_string(),
         "session_opened": asked.resumed.opened, "seq": ids.seq, "exchange": ids.exchange.to_string(),
@@ -440,7 +447,7 @@ fn common_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, outcome: &st
     })
 }
 
-fn answer_facts(asked: &Asked, answer: &RecordedAnswer, shown: bool) -> Value {
+fn answer_facts(asked: &TurnResult, answer: &RecordedAnswer, shown: bool) -> Value {
     let mut facts = common_facts(asked, &answer.ids, &answer.session, "answered");
     facts["answer"] = if shown {
         json!(answer.text)
@@ -476,22 +483,22 @@ fn drift_facts(judgement: &Judgement, ids: &[String]) -> Value {
     })
 }
 
-fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) -> Value {
+fn refusal_facts(asked: &TurnResult, ids: &TurnIds, session: &SessionRow, why: &str) -> Value {
     let (outcome, reason, exchange_hash) = match &asked.turn {
-        Turn::Refused(refusal, _) => {
+        TurnEnd::Refused(refusal, _) => {
             let (outcome, reason) = match &refusal.refusal {
                 Refusal::Denied { reason, .. } => ("denied", reason),
                 Refusal::CompileFailed { reason, .. } => ("failed", reason),
             };
             (outcome, reason.clone(), refusal.exchange_hash)
         }
-        Turn::Failed(failure, _) | Turn::Interrupted(failure) => {
+        TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => {
             ("failed", failure.reason.clone(), failure.exchange_hash)
         }
-        Turn::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
+        TurnEnd::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
     };
     let mut facts = common_facts(asked, ids, session, outcome);
-    if let Turn::Refused(
+    if let TurnEnd::Refused(
         RecordedRefusal {
             refusal: Refusal::Denied { codes, .. },
             ..

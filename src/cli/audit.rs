@@ -28,17 +28,17 @@ use serde_json::json;
 
 use crate::govern::sanitize::redact;
 use crate::record::block::Network;
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{OutsideHead, Report, Since, Terms};
+use crate::verify::{OutsideHead, Report, Since, VerifyOptions};
 
 use super::{find, receipt};
 
 use copy::Copy;
 use progress::watched;
-use required::{Required, read_required};
-use saved::Kept;
-use target::{Target, TargetError};
+use required::{RequiredAnswer, read_required};
+use saved::SavedPosition;
+use target::{AuditTarget, TargetError};
 pub(super) use target::{own_signers, read_signer};
 
 /// Fine: consistent and complete.
@@ -67,7 +67,7 @@ pub struct VerifyArgs {
     /// Answers that must be yes: signed, not-before, not-after, unique, consistent, complete;
     /// not-after and unique up to a line, not-after:120
     #[arg(long, value_name = "ANSWER[:LINE]", value_delimiter = ',', value_parser = read_required)]
-    require: Vec<Required>,
+    require: Vec<RequiredAnswer>,
     /// Check only what is new since a commit of main, or since the last check that found nothing
     /// wrong ('last')
     #[arg(long, value_name = "COMMIT|last")]
@@ -145,10 +145,10 @@ pub fn run(
     let checked = match &command {
         AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
-        AuditCommand::Session(args) => Target::find(&args.target, home).and_then(|target| {
-            let report = target.report(Terms {
+        AuditCommand::Session(args) => AuditTarget::find(&args.target, home).and_then(|target| {
+            let report = target.report(VerifyOptions {
                 network: args.target.network,
-                ..Terms::default()
+                ..VerifyOptions::default()
             })?;
             let known = !report.sessions_of(&args.prefix).is_empty() || args.target.repo.is_some();
             let named = if known {
@@ -201,9 +201,9 @@ fn run_verify(
 ) -> Result<u8, TargetError> {
     announce(args, err);
     let (policy, heads) = outside(args, home, err)?;
-    let target = Target::find(&args.target, home)?;
+    let target = AuditTarget::find(&args.target, home)?;
     let of_copy = target.copy().map(Copy::position);
-    let kept = Kept::find(
+    let kept = SavedPosition::find(
         args.position.as_deref().or(of_copy.as_deref()),
         home.filter(|_| args.target.repo.is_none()),
     );
@@ -212,9 +212,12 @@ fn run_verify(
     let again = target.copy().is_some()
         && !args.from_scratch
         && args.target.log.is_none()
-        && kept.as_ref().is_some_and(Kept::is_there);
+        && kept.as_ref().is_some_and(SavedPosition::is_there);
     let wanted = args.since.as_deref().or(again.then_some("last"));
-    let saved = kept.as_ref().filter(|_| wanted.is_some()).map(Kept::read);
+    let saved = kept
+        .as_ref()
+        .filter(|_| wanted.is_some())
+        .map(SavedPosition::read);
     let since = match (wanted, &saved) {
         (None, _) => None,
         (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
@@ -227,16 +230,16 @@ fn run_verify(
     let shown = !args.quiet && !args.target.json;
     let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
     let (policy_of, network) = (policy.as_ref(), args.target.network);
-    let terms = Terms {
+    let terms = VerifyOptions {
         since,
         policy: policy_of,
         heads: &heads,
         receipts: &receipts,
         network,
-        ..Terms::default()
+        ..VerifyOptions::default()
     };
     let mut report = watched(shown, |progress| {
-        target.report(Terms {
+        target.report(VerifyOptions {
             progress: Some(progress),
             ..terms
         })
@@ -311,7 +314,7 @@ fn outside(
     args: &VerifyArgs,
     home: Option<&Path>,
     err: &mut dyn Write,
-) -> Result<(Option<Policy>, Vec<OutsideHead>), TargetError> {
+) -> Result<(Option<WitnessPolicy>, Vec<OutsideHead>), TargetError> {
     let policy = match (&args.policy, home.filter(|_| args.target.repo.is_none())) {
         (Some(file), _) => Some(outside::read_policy(file)?),
         (None, Some(home)) => super::witness::own_policy(home).unwrap_or_else(|fault| {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::backup::{BackupError, Terms, backup, restore};
+use crate::backup::{BackupError, BackupOptions, backup, restore};
 use crate::config::Config;
 use crate::home::Home;
 use crate::keys::Signer;
@@ -13,7 +13,8 @@ use crate::recorder::{
 };
 use crate::store::sqlite::Sqlite;
 use crate::verify::{
-    Answer, Database, Evidence, Finding, Look, Question, Report, VerifyError, verify,
+    AuditQuestion, Database, Evidence, Finding, QuestionAnswer, Report, VerifyError, WithDatabase,
+    verify,
 };
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
@@ -22,14 +23,14 @@ use super::key::is_known;
 use super::screen::counted;
 use super::secrets::{new_passphrase, passphrase, work_factor};
 use super::stranger::bounded;
-use super::wire::{self, WireError, env};
+use super::wire::{self, OpenHomeError, env};
 use super::{FINE, NEGATIVE, could_not, print, say};
 
 /// Findings shown before one is sent to `gently audit verify`.
 const SHOWN_FINDINGS: usize = 5;
 
 /// `gently backup FILE`.
-pub fn make(args: &BackupArgs, json: bool) -> Result<u8, WireError> {
+pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     is_known(&home, &config)?;
@@ -41,7 +42,7 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, WireError> {
         .into());
     }
     let passphrase = new_passphrase(&config, &place)?;
-    let terms = Terms {
+    let terms = BackupOptions {
         passphrase: &passphrase,
         work: work_factor(),
         force: args.force,
@@ -67,7 +68,7 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// `gently restore FILE`.
-pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
+pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
     let root = wire::home_path()?;
     if Home::open(&root)?.is_some() {
         return Err(BackupError::HomeThere { path: root }.into());
@@ -116,7 +117,7 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// `gently audit adopt`.
-pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> {
+pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     is_known(&home, &config)?;
@@ -183,11 +184,11 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     Ok(show_taken(&taken, json))
 }
 
-fn configured_signer(home: &Home) -> Result<Signer, WireError> {
+fn configured_signer(home: &Home) -> Result<Signer, OpenHomeError> {
     wire::signer(home, &Config::load(home.root(), &wire::env)?)
 }
 
-async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
+async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError> {
     let paths = home.paths();
     if !is_marked(&paths) {
         return Ok(could_not(
@@ -255,10 +256,10 @@ pub(super) fn check(
     repository: &Path,
     log: Option<&Path>,
     whole: bool,
-) -> Result<Report, WireError> {
+) -> Result<Report, OpenHomeError> {
     let store = Sqlite::open_read_only(&paths.database())?;
     let genesis = Home::genesis(&store)?;
-    let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
+    let database = |look: &mut WithDatabase<'_>| -> Result<(), VerifyError> {
         store.begin_read()?;
         look(&store)?;
         Ok(store.end_read()?)
@@ -286,7 +287,7 @@ pub(super) fn check(
         .is_some_and(|first| *first != genesis.signer.to_string())
     {
         report.found(Finding {
-            question: Question::SignedBy,
+            question: AuditQuestion::SignedBy,
             place: "genesis.json".to_owned(),
             expected: format!("the key that this home began with, {}", genesis.signer),
             actual: report.signers.first().cloned().unwrap_or_default(),
@@ -298,7 +299,8 @@ pub(super) fn check(
 
 pub(super) fn holds(report: &Report) -> bool {
     let answer = |question| report.answers.to(question).answer;
-    answer(Question::Consistent) == Answer::Yes && answer(Question::SignedBy) != Answer::No
+    answer(AuditQuestion::Consistent) == QuestionAnswer::Yes
+        && answer(AuditQuestion::SignedBy) != QuestionAnswer::No
 }
 
 fn say_report(report: &Report) {
@@ -308,7 +310,7 @@ fn say_report(report: &Report) {
 /// The answers, and the first findings.
 pub(super) fn report_lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
-    for question in Question::ALL {
+    for question in AuditQuestion::ALL {
         let verdict = report.answers.to(question);
         let name = question.name().replace('_', " ");
         lines.push(format!(
@@ -333,7 +335,7 @@ pub(super) fn report_lines(report: &Report) -> Vec<String> {
 }
 
 pub(super) fn answers(report: &Report) -> Value {
-    let each = Question::ALL.into_iter().map(|question| {
+    let each = AuditQuestion::ALL.into_iter().map(|question| {
         let verdict = report.answers.to(question);
         (
             question.name().to_owned(),

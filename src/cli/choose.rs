@@ -11,21 +11,21 @@ use zeroize::Zeroizing;
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::output::{ANY_JSON, Shape};
-use crate::models::http::Place;
+use crate::models::http::ServerAddress;
 use crate::models::remote::{self, Remote};
-use crate::models::replay::{Recording, Replay};
+use crate::models::replay::{ReplayModel, StoredAnswer};
 use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::record::unseen::is_plain_name;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Outcome, Read, StoreError};
+use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, StoreError};
 
 use super::find::{self, FindError};
 use super::no_secret;
 use super::provider_key::provider_key;
-use super::wire::{WireError, env};
+use super::wire::{OpenHomeError, env};
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);
@@ -59,13 +59,15 @@ pub struct CallArgs {
 
 impl CallArgs {
     /// The settings in force: flags, then configuration.
-    pub fn over(&self, configured: &Params) -> Result<Params, WireError> {
+    pub fn over(&self, configured: &Params) -> Result<Params, OpenHomeError> {
         let given = self.temperature.as_deref().map(str::parse).transpose();
         let temperature =
-            given.map_err(|e: crate::record::params::NotDecimal| WireError::Setting {
-                flag: "--temperature",
-                reason: e.to_string(),
-            })?;
+            given.map_err(
+                |e: crate::record::params::NotDecimal| OpenHomeError::Setting {
+                    flag: "--temperature",
+                    reason: e.to_string(),
+                },
+            )?;
         let system = self
             .system
             .clone()
@@ -88,11 +90,11 @@ impl CallArgs {
 }
 
 /// The shape that `--expect` names.
-fn shape(text: &str) -> Result<Shape, WireError> {
+fn shape(text: &str) -> Result<Shape, OpenHomeError> {
     if text == ANY_JSON {
         return Ok(Shape::any_json());
     }
-    let fault = |reason: String| WireError::Setting {
+    let fault = |reason: String| OpenHomeError::Setting {
         flag: "--expect",
         reason,
     };
@@ -105,7 +107,7 @@ fn shape(text: &str) -> Result<Shape, WireError> {
 }
 
 /// A model, and what a person is told about it before it is asked.
-pub struct Chosen {
+pub struct ModelChoice {
     /// Ready to be asked.
     pub model: Model,
     /// How it was chosen, and warnings.
@@ -118,7 +120,7 @@ pub async fn choose(
     call: &CallArgs,
     config: &Config,
     database: &Path,
-) -> Result<Chosen, WireError> {
+) -> Result<ModelChoice, OpenHomeError> {
     let wanted = asked.unwrap_or(&config.model.default);
     let (id, mut notes) = if wanted == AUTO {
         first_there(config).await
@@ -128,7 +130,7 @@ pub async fn choose(
     no_secret("--model, model.default", &id)?;
     if !is_plain_name(&id) {
         let reason = "a model's name with characters that nobody sees".to_owned();
-        return Err(WireError::Setting {
+        return Err(OpenHomeError::Setting {
             flag: "--model, model.default",
             reason,
         });
@@ -139,7 +141,7 @@ pub async fn choose(
     }
     let (model, more) = model(&id, settings, config, database)?;
     notes.extend(more);
-    Ok(Chosen { model, notes })
+    Ok(ModelChoice { model, notes })
 }
 
 /// The full id of a name.
@@ -228,8 +230,8 @@ pub fn place<'a>(
     key: Option<Zeroizing<String>>,
     key_variable: &'a str,
     limit: Duration,
-) -> Place<'a> {
-    Place {
+) -> ServerAddress<'a> {
+    ServerAddress {
         wire,
         base_url,
         path: &[],
@@ -314,8 +316,8 @@ fn model(
     settings: Params,
     config: &Config,
     database: &Path,
-) -> Result<(Model, Vec<String>), WireError> {
-    let unknown = || WireError::UnknownModel { id: id.to_owned() };
+) -> Result<(Model, Vec<String>), OpenHomeError> {
+    let unknown = || OpenHomeError::UnknownModel { id: id.to_owned() };
     // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
     let own_text = Params {
         expect: settings.expect.clone(),
@@ -355,7 +357,7 @@ fn remote(
     name: &str,
     wanted: &Params,
     config: &Config,
-) -> Result<(Model, Vec<String>), WireError> {
+) -> Result<(Model, Vec<String>), OpenHomeError> {
     let (base_url, variable) = server(wire, config);
     let api_key = provider_key(wire, variable, config)?;
     if api_key.is_none() && wire == Wire::Anthropic && base_url == wire.base_url() {
@@ -366,20 +368,20 @@ fn remote(
              is there",
             wire.name()
         );
-        return Err(WireError::Setting {
+        return Err(OpenHomeError::Setting {
             flag: "--model",
             reason,
         });
     }
     let (params, left_out) = wire.fit(wanted);
-    let backend = Remote::new(remote::Config {
+    let backend = Remote::new(remote::RemoteConfig {
         base_url,
         api_key,
         key_variable: variable.to_owned(),
         params: params.clone(),
         connect_timeout: config.model.connect_timeout,
         total_timeout: config.model.timeout,
-        ..remote::Config::new(wire, name)
+        ..remote::RemoteConfig::new(wire, name)
     })?;
     let mut notes: Vec<String> = backend.warning().into_iter().collect();
     notes.extend(
@@ -408,12 +410,12 @@ fn replay(of: Option<Uuid>, database: &Path) -> Model {
     let find = move |prompt: Hash32, words: &str| {
         recorded(&database, of, prompt, words).map_err(|e| e.to_string())
     };
-    Model::replay(Replay::new(wanted, Box::new(find)))
+    Model::replay(ReplayModel::new(wanted, Box::new(find)))
 }
 
 /// Why there is nothing to give again.
 #[derive(Debug, thiserror::Error)]
-enum Unanswered {
+enum NoReplay {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
@@ -431,7 +433,7 @@ fn recorded(
     of: Option<Uuid>,
     prompt: Hash32,
     words: &str,
-) -> Result<Option<Recording>, Unanswered> {
+) -> Result<Option<StoredAnswer>, NoReplay> {
     let store = Sqlite::open_read_only(database)?;
     let found = match of {
         Some(id) => store.exchange(id)?,
@@ -442,20 +444,20 @@ fn recorded(
     };
     let Some(row) = found else { return Ok(None) };
     if Withheld::of(&store).answer_of(&row)? {
-        return Err(Unanswered::Withheld(row.exchange_id));
+        return Err(NoReplay::Withheld(row.exchange_id));
     }
     match recording(&store, &row)? {
-        None if row.unkept.is_some() => Err(Unanswered::NotKept(row.exchange_id)),
+        None if row.unkept.is_some() => Err(NoReplay::NotKept(row.exchange_id)),
         found => Ok(found),
     }
 }
 
 /// The stored answer of an exchange; none when it has none, or its text is erased.
-fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<Recording>, StoreError> {
+fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<StoredAnswer>, StoreError> {
     let Some(outcome) = row
         .outcome
         .as_ref()
-        .filter(|o| o.outcome == Outcome::Answered)
+        .filter(|o| o.outcome == ExchangeOutcome::Answered)
     else {
         return Ok(None);
     };
@@ -463,7 +465,7 @@ fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<Recording>, Sto
         Some(id) => store.turn(id)?,
         None => None,
     };
-    Ok(turn.and_then(|turn| turn.content).map(|text| Recording {
+    Ok(turn.and_then(|turn| turn.content).map(|text| StoredAnswer {
         exchange: row.exchange_id,
         model: row.model.clone(),
         at: outcome.answered_at.to_string(),
@@ -471,7 +473,7 @@ fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<Recording>, Sto
     }))
 }
 
-impl From<&ModelFault> for super::model::State {
+impl From<&ModelFault> for super::model::ServerState {
     fn from(fault: &ModelFault) -> Self {
         Self::Fault {
             reason: fault.reason().into_owned(),

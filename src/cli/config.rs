@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::config::table::{KEYS, Key, Value};
-use crate::config::{ConfigError, Environment, FILE, GENESIS, Settings, Source, file_text};
+use crate::config::{ConfigError, Environment, FILE, GENESIS, Settings, ValueSource, file_text};
 
 /// What `gently config` is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -194,9 +194,9 @@ fn list(path: &Path, json: bool, environment: Environment<'_>) -> Result<String,
     let mut out = String::new();
     for key in KEYS {
         let (value, source) = match settings.get(key.name) {
-            Some((value, Source::Environment)) => (value.to_string(), key.variable()),
+            Some((value, ValueSource::Environment)) => (value.to_string(), key.variable()),
             Some((value, source)) => (value.to_string(), source.name().to_owned()),
-            None => ("(unset)".to_owned(), Source::Default.name().to_owned()),
+            None => ("(unset)".to_owned(), ValueSource::Default.name().to_owned()),
         };
         writeln!(out, "{} = {value}  # {source}; {}", key.name, key.doc)
             .expect("a string takes every byte");
@@ -211,7 +211,7 @@ fn described(key: &Key, settings: &Settings) -> Json {
         "key": key.name,
         "value": found.map(|(value, _)| as_json(value)),
         "default": default.as_ref().map(as_json),
-        "source": found.map_or(Source::Default, |(_, source)| source).name(),
+        "source": found.map_or(ValueSource::Default, |(_, source)| source).name(),
         "takes": key.kind.describe(),
     })
 }

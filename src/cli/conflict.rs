@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::continuity::conflict::disagreeing;
 use crate::govern::sanitize::redact;
 use crate::record::item::{CONFLICT_RESOLVED, Item};
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, Recall, StoreError};
+use crate::store::{ReadStore, Recall, StoreError};
 
 use super::items::{facts, line, session};
 
-use super::wire::{self, Opened, WireError, fresh_salt};
+use super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::{could_not, print, program, say};
 
 /// So many subjects are listed.
@@ -36,7 +36,7 @@ pub enum ConflictCommand {
 }
 
 /// Does it.
-pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ConflictCommand::List => list(json),
         ConflictCommand::Resolve { holds, reason } => resolve(&holds, reason, json).await,
@@ -53,7 +53,7 @@ fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, 
     Ok((!disagreeing(&texts).is_empty()).then_some(items))
 }
 
-fn list(json: bool) -> Result<u8, WireError> {
+fn list(json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
@@ -90,8 +90,8 @@ fn list(json: bool) -> Result<u8, WireError> {
     Ok(printed)
 }
 
-async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let (item, others) = match sides(&opened.store, holds)? {
         Ok(sides) => sides,
@@ -102,7 +102,7 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
         .chain(&others)
         .map(|item| item.id.clone())
         .collect();
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
         for id in &all {
             if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
                 return Ok(Some(format!(
@@ -114,26 +114,28 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
     };
     let superseded: Vec<&str> = others.iter().map(|item| item.id.as_str()).collect();
     let content = vec![
-        ("by", Field::Hash(key)),
-        ("holds", Field::Word(item.id.clone())),
+        ("by", ArtifactField::Hash(key)),
+        ("holds", ArtifactField::Word(item.id.clone())),
         (
             "reason",
-            reason.map_or(Field::Null, |reason| {
-                Field::Text(redact(reason.trim()).clean)
+            reason.map_or(ArtifactField::Null, |reason| {
+                ArtifactField::Text(redact(reason.trim()).clean)
             }),
         ),
         (
             "subject",
             item.subject
                 .as_deref()
-                .map_or(Field::Null, |subject| Field::Text(redact(subject).clean)),
+                .map_or(ArtifactField::Null, |subject| {
+                    ArtifactField::Text(redact(subject).clean)
+                }),
         ),
         (
             "superseded",
-            Field::List(
+            ArtifactField::List(
                 superseded
                     .iter()
-                    .map(|id| Field::Word((*id).to_owned()))
+                    .map(|id| ArtifactField::Word((*id).to_owned()))
                     .collect(),
             ),
         ),

@@ -9,14 +9,14 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::ask::recall::{Declared, Reference, recall};
-use crate::ask::refer::{Referred, Standing, count, refer};
+use crate::ask::recall::{DeclaredContext, Reference, recall};
+use crate::ask::refer::{ResolvedRefs, ThreadPosition, count, refer};
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::config::Config;
 use crate::continuity::compile::{ContextBundle, Inputs, compile};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::turns::TURN;
-use crate::govern::authority::{Normative, broken_beside, decide};
+use crate::govern::authority::{PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
 use crate::home::Home;
@@ -25,16 +25,16 @@ use crate::record::canon;
 use crate::record::context::config::{ContextRules, EmptyRefs};
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRefRow, Find, Read, SessionRow, StoreError, Threads as _};
+use crate::store::{ArtifactRefRow, Find, ReadStore, SessionRow, StoreError, Threads as _};
 use crate::verify::contexts::ContextFault;
 
 use super::choose;
 use super::session::turn_name;
-use super::wire::{self, WireError, env};
+use super::wire::{self, OpenHomeError, env};
 use super::{NEGATIVE, could_not, find, print, say};
 
 pub use lost::lines as lost;
-use view::View;
+use view::ContextView;
 pub use view::disclosed;
 
 /// What `gently context` is asked to do.
@@ -79,7 +79,7 @@ pub struct PlaceArgs {
 
 impl PlaceArgs {
     /// Looks thread and parent up.
-    pub fn standing(&self, store: &Sqlite) -> Result<Standing, WireError> {
+    pub fn standing(&self, store: &Sqlite) -> Result<ThreadPosition, OpenHomeError> {
         let thread = self
             .thread
             .as_deref()
@@ -92,12 +92,12 @@ impl PlaceArgs {
             .transpose()?;
         let parent = parent.map(|exchange| exchange.exchange_id);
         let of = parent.map(|parent| store.thread_turn(parent)).transpose()?;
-        let wrong = |reason: String| WireError::Setting {
+        let wrong = |reason: String| OpenHomeError::Setting {
             flag: "--parent",
             reason,
         };
         match (thread, of) {
-            (thread, None) => Ok(Standing {
+            (thread, None) => Ok(ThreadPosition {
                 thread: thread.map(|row| row.thread),
                 parent,
             }),
@@ -112,7 +112,7 @@ impl PlaceArgs {
                     turn.thread, thread.thread
                 )))
             }
-            (_, Some(Some(turn))) => Ok(Standing {
+            (_, Some(Some(turn))) => Ok(ThreadPosition {
                 thread: Some(turn.thread),
                 parent,
             }),
@@ -148,7 +148,7 @@ impl RefArgs {
         config: &Config,
         rules: &ContextRules,
         store: &dyn Find,
-    ) -> Result<Declared, WireError> {
+    ) -> Result<DeclaredContext, OpenHomeError> {
         let typed = |text: &str| reference(store, text);
         let refs = match (config.refs.as_deref(), rules.empty_refs_policy) {
             _ if self.no_ref => Vec::new(),
@@ -164,7 +164,7 @@ impl RefArgs {
             )],
             (None, EmptyRefs::Allow | EmptyRefs::Deny) => vec![Reference::Last(USUAL)],
         };
-        Ok(Declared {
+        Ok(DeclaredContext {
             refs,
             none: self.no_ref,
             deep: self.deep,
@@ -172,7 +172,7 @@ impl RefArgs {
     }
 }
 
-fn reference(store: &dyn Find, text: &str) -> Result<Reference, WireError> {
+fn reference(store: &dyn Find, text: &str) -> Result<Reference, OpenHomeError> {
     let Some(count) = text.strip_prefix("last:") else {
         return Ok(find::reference(store, text)?);
     };
@@ -180,10 +180,11 @@ fn reference(store: &dyn Find, text: &str) -> Result<Reference, WireError> {
         .parse()
         .ok()
         .filter(|n: &u32| (1..=MOST).contains(n) && n.to_string() == count);
-    most.map(Reference::Last).ok_or_else(|| WireError::Setting {
-        flag: "--ref",
-        reason: format!("last:N takes N from 1 to {MOST}; not '{text}'"),
-    })
+    most.map(Reference::Last)
+        .ok_or_else(|| OpenHomeError::Setting {
+            flag: "--ref",
+            reason: format!("last:N takes N from 1 to {MOST}; not '{text}'"),
+        })
 }
 
 /// How many earlier turns are among what was put before a model, in words; none when there are
@@ -195,12 +196,12 @@ pub fn turns_in(refs: &[ArtifactRef]) -> Option<String> {
 
 /// What was declared for a question, and what came of it.
 pub fn asked(
-    declared: &Declared,
+    declared: &DeclaredContext,
     refs: &[ArtifactRef],
     context: &TurnContext,
     unfit: u64,
 ) -> Value {
-    let view = View {
+    let view = ContextView {
         title: String::new(),
         refs,
         texts: vec![None; refs.len()],
@@ -224,7 +225,7 @@ pub fn asked(
 }
 
 /// Does it.
-pub async fn run(command: ContextCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: ContextCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ContextCommand::Show { exchange } => show(&exchange, json),
         ContextCommand::Preview(args) => preview(&args, json).await,
@@ -251,7 +252,7 @@ pub fn refs_of(rows: &[ArtifactRefRow]) -> Vec<ArtifactRef> {
         .collect()
 }
 
-fn show(id: &str, json: bool) -> Result<u8, WireError> {
+fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
@@ -275,7 +276,7 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
         turn_name(&exchange),
         exchange.exchange_id
     );
-    let view = View {
+    let view = ContextView {
         title,
         refs: &refs,
         texts,
@@ -307,8 +308,8 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     let compiled = super::show::compiled(&store, &exchange)?;
     facts["digests"] =
         documents::of(&store, &exchange, compiled.as_deref()).map_err(|fault| match fault {
-            ContextFault::Store(error) => WireError::Store(error),
-            other => WireError::Setting {
+            ContextFault::Store(error) => OpenHomeError::Store(error),
+            other => OpenHomeError::Setting {
                 flag: "context",
                 reason: other.to_string(),
             },
@@ -317,7 +318,7 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
 }
 
 fn turn_text(
-    store: &dyn Read,
+    store: &dyn ReadStore,
     gate: &Withheld<'_>,
     id: &str,
 ) -> Result<Option<String>, StoreError> {
@@ -339,7 +340,7 @@ fn turn_text(
     Ok(turn.content.map(|text| format!("{speaker}: {text}")))
 }
 
-async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, WireError> {
+async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     let database = home.paths().database();
@@ -411,16 +412,16 @@ fn denied(
     store: &Sqlite,
     kernel: &Kernel,
     (text, model): (&Clean, &str),
-    referred: &Referred,
+    referred: &ResolvedRefs,
     now: Seconds,
     json: bool,
-) -> Result<Option<u8>, WireError> {
+) -> Result<Option<u8>, OpenHomeError> {
     let context = &referred.context;
     let (codes, why) = match context.resolved() {
         Err(fault) => (vec![fault.code().to_owned()], fault.to_string()),
         Ok(_) => {
             let counts = count(store, kernel, context, now)?;
-            let normative = Normative {
+            let normative = PolicyInput {
                 prompt: text,
                 model,
                 counts,
@@ -455,7 +456,7 @@ fn would_deny(codes: &[String], why: &str, json: bool) -> u8 {
 fn print_preview(
     bundle: &ContextBundle,
     session: Option<Uuid>,
-    (declared, referred): (&Declared, &Referred),
+    (declared, referred): (&DeclaredContext, &ResolvedRefs),
     json: bool,
 ) -> u8 {
     let said = |reference: &ArtifactRef| {
@@ -469,7 +470,7 @@ fn print_preview(
     };
     let texts = bundle.refs().iter().map(said).collect();
     let title = "context of this question; no model was called, nothing is recorded".to_owned();
-    let view = View {
+    let view = ContextView {
         title,
         refs: bundle.refs(),
         texts,

@@ -19,7 +19,7 @@ use crate::store::sqlite::Sqlite;
 
 use super::sanitize;
 use super::screen::quiet;
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{FINE, NEGATIVE, clean, print};
 
 /// The checks that a home is there for.
@@ -41,7 +41,7 @@ const OF_A_HOME: [&str; 13] = [
 
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CheckState {
     /// As it should be.
     Ok,
     /// Works, and deserves a look.
@@ -52,31 +52,31 @@ enum State {
     Skipped,
 }
 
-impl State {
+impl CheckState {
     const fn word(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Warn => "warn",
-            State::Fail => "FAIL",
-            State::Skipped => "skipped",
+            CheckState::Ok => "ok",
+            CheckState::Warn => "warn",
+            CheckState::Fail => "FAIL",
+            CheckState::Skipped => "skipped",
         }
     }
 }
 
 /// One line.
 #[derive(Debug)]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    state: State,
+    state: CheckState,
     /// What was found.
     found: String,
     /// The next command, where there is one.
     mend: Option<String>,
 }
 
-impl Check {
-    fn new(name: &'static str, state: State, found: impl Into<String>) -> Check {
-        Check {
+impl DoctorCheck {
+    fn new(name: &'static str, state: CheckState, found: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
             name,
             state,
             found: clean(&found.into()),
@@ -84,26 +84,26 @@ impl Check {
         }
     }
 
-    fn ok(name: &'static str, found: impl Into<String>) -> Check {
-        Check::new(name, State::Ok, found)
+    fn ok(name: &'static str, found: impl Into<String>) -> DoctorCheck {
+        DoctorCheck::new(name, CheckState::Ok, found)
     }
 
-    fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check {
+    fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
             mend: Some(clean(&mend.into())),
-            ..Check::new(name, State::Warn, found)
+            ..DoctorCheck::new(name, CheckState::Warn, found)
         }
     }
 
-    fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check {
+    fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
             mend: Some(clean(&mend.into())),
-            ..Check::new(name, State::Fail, found)
+            ..DoctorCheck::new(name, CheckState::Fail, found)
         }
     }
 
-    fn skipped(name: &'static str, why: impl Into<String>) -> Check {
-        Check::new(name, State::Skipped, why)
+    fn skipped(name: &'static str, why: impl Into<String>) -> DoctorCheck {
+        DoctorCheck::new(name, CheckState::Skipped, why)
     }
 
     fn line(&self) -> String {
@@ -139,7 +139,7 @@ fn shell(path: &Path) -> String {
 }
 
 /// Looks at everything, and says what it found.
-pub async fn run(json: bool) -> Result<u8, WireError> {
+pub async fn run(json: bool) -> Result<u8, OpenHomeError> {
     let root = wire::home_path()?;
     let mut checks = Vec::new();
     let there = home(&root, &mut checks);
@@ -151,33 +151,33 @@ pub async fn run(json: bool) -> Result<u8, WireError> {
         outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
     } else {
         let why = "there is no home to look at";
-        checks.extend(OF_A_HOME.map(|name| Check::skipped(name, why)));
+        checks.extend(OF_A_HOME.map(|name| DoctorCheck::skipped(name, why)));
     }
     checks.push(outside::disk(&root));
     checks.push(outside::clock_sync());
     checks.push(outside::git());
     checks.push(outside::ssh_keygen());
-    let failed = checks.iter().any(|check| check.state == State::Fail);
+    let failed = checks.iter().any(|check| check.state == CheckState::Fail);
     let text = if json {
-        let list: Vec<Value> = checks.iter().map(Check::facts).collect();
+        let list: Vec<Value> = checks.iter().map(DoctorCheck::facts).collect();
         format!(
             "{}\n",
             json!({"home": root.display().to_string(), "ok": !failed, "checks": list})
         )
     } else {
-        checks.iter().map(Check::line).collect()
+        checks.iter().map(DoctorCheck::line).collect()
     };
     let printed = print(&text);
     Ok(if failed { NEGATIVE } else { FINE }.max(printed))
 }
 
 /// Whether anything is there to be looked at.
-fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
+fn home(root: &Path, checks: &mut Vec<DoctorCheck>) -> bool {
     let place = root.display().to_string();
     let (check, there) = match Home::open(root) {
-        Ok(Some(_)) => (Check::ok("home", place), true),
+        Ok(Some(_)) => (DoctorCheck::ok("home", place), true),
         Ok(None) => (
-            Check::fail("home", format!("there is none at {place}"), "gently init"),
+            DoctorCheck::fail("home", format!("there is none at {place}"), "gently init"),
             false,
         ),
         Err(HomeError::Incomplete { part, .. }) => {
@@ -188,12 +188,12 @@ fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
                 ),
             };
             (
-                Check::fail("home", format!("{place} lacks {part}"), mend),
+                DoctorCheck::fail("home", format!("{place} lacks {part}"), mend),
                 true,
             )
         }
         Err(error) => (
-            Check::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"),
+            DoctorCheck::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"),
             false,
         ),
     };
@@ -201,16 +201,16 @@ fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
     there
 }
 
-fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
+fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
     match Config::load(root, &wire::env) {
         Ok(config) => {
-            checks.push(Check::ok(
+            checks.push(DoctorCheck::ok(
                 "config",
                 "every key of gently.toml and the environment is known and in range",
             ));
             checks.push(match sanitize::described(&config) {
-                Ok(words) => Check::ok("sanitizer", words),
-                Err(fault) => Check::fail(
+                Ok(words) => DoctorCheck::ok("sanitizer", words),
+                Err(fault) => DoctorCheck::fail(
                     "sanitizer",
                     fault.to_string(),
                     "gently config get sanitize.rules",
@@ -223,14 +223,19 @@ fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
                 "edit {}, or unset the variable that is named",
                 shell(&root.join(crate::config::FILE))
             );
-            checks.push(Check::fail("config", error.to_string(), mend));
+            checks.push(DoctorCheck::fail("config", error.to_string(), mend));
             None
         }
     }
 }
 
 /// What is compared with the database.
-fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: &mut Vec<Check>) {
+fn stored(
+    root: &Path,
+    store: Option<&Sqlite>,
+    config: Option<&Config>,
+    checks: &mut Vec<DoctorCheck>,
+) {
     let Some(store) = store else {
         let why = "the database can't be read";
         let names = [
@@ -243,7 +248,7 @@ fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: 
             "calendars",
             "witnesses",
         ];
-        checks.extend(names.map(|name| Check::skipped(name, why)));
+        checks.extend(names.map(|name| DoctorCheck::skipped(name, why)));
         return;
     };
     checks.extend(evidence::all(
@@ -254,7 +259,7 @@ fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: 
     ));
     checks.push(match config {
         Some(config) => secrets::signing(root, store, config.signer),
-        None => Check::skipped(
+        None => DoctorCheck::skipped(
             "signing key",
             "the configuration says who signs, and can't be read",
         ),
@@ -271,23 +276,27 @@ fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: 
         }
         None => {
             let why = "the configuration says who is told of heads, and can't be read";
-            checks.extend(["calendars", "witnesses"].map(|name| Check::skipped(name, why)));
+            checks.extend(["calendars", "witnesses"].map(|name| DoctorCheck::skipped(name, why)));
         }
     }
 }
 
-async fn outside_of(config: Option<&Config>, store: Option<&Sqlite>, checks: &mut Vec<Check>) {
+async fn outside_of(
+    config: Option<&Config>,
+    store: Option<&Sqlite>,
+    checks: &mut Vec<DoctorCheck>,
+) {
     match (config, store.and_then(|store| Home::genesis(store).ok())) {
         (Some(config), Some(genesis)) => {
             checks.push(outside::sources(config, genesis.network).await)
         }
-        _ => checks.push(Check::skipped(
+        _ => checks.push(DoctorCheck::skipped(
             "sources",
             "configuration or database can't be read",
         )),
     }
     checks.push(match config {
         Some(config) => outside::model(config).await,
-        None => Check::skipped("model", "the configuration can't be read"),
+        None => DoctorCheck::skipped("model", "the configuration can't be read"),
     });
 }

@@ -13,12 +13,12 @@ use crate::keys::os_random;
 use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{ArtifactId, Field, NewArtifact};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
 use crate::store::sqlite::Sqlite;
-use crate::store::{DriftState, ExchangeRow, Find, Read, SessionRow};
+use crate::store::{DriftState, ExchangeRow, Find, ReadStore, SessionRow};
 
 use super::screen::quiet;
-use super::wire::{self, Opened, WireError};
+use super::wire::{self, OpenHome, OpenHomeError};
 use super::{find, print, say};
 
 /// Events of one list, unless another number is asked for.
@@ -45,9 +45,9 @@ pub enum DriftCommand {
         event: String,
     },
     /// Say, on record, that you have seen drift events; they stay open
-    Ack(Stated),
+    Ack(DriftStatement),
     /// Say, on record, that drift events are dealt with
-    Close(Stated),
+    Close(DriftStatement),
     /// Judge replies from standard input, a JSON object a line; records nothing
     Test {
         /// One `{"id","prompt","reply","bundle"?,"expect"?}` in, one
@@ -62,7 +62,7 @@ pub enum DriftCommand {
 
 /// Which events, and why.
 #[derive(Debug, Args)]
-pub struct Stated {
+pub struct DriftStatement {
     /// `driftwatch:0042`, 42, or the first digits of an id
     #[arg(required = true)]
     pub events: Vec<String>,
@@ -73,22 +73,22 @@ pub struct Stated {
 
 /// A later state of a drift event: the kind of its artifact, and its word.
 #[derive(Clone, Copy)]
-struct Step {
+struct DriftTransition {
     kind: &'static str,
     word: &'static str,
 }
 
-const ACK: Step = Step {
+const ACK: DriftTransition = DriftTransition {
     kind: "drift_ack",
     word: "acked",
 };
-const CLOSE: Step = Step {
+const CLOSE: DriftTransition = DriftTransition {
     kind: "drift_close",
     word: "closed",
 };
 
 /// Runs the command.
-pub async fn run(command: DriftCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: DriftCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         DriftCommand::List {
             all,
@@ -103,20 +103,20 @@ pub async fn run(command: DriftCommand, json: bool) -> Result<u8, WireError> {
 }
 
 /// An event with the exchange and session that it belongs to.
-struct Placed {
+struct DriftDetails {
     state: DriftState,
     exchange: Option<ExchangeRow>,
     session: Option<SessionRow>,
 }
 
-impl Placed {
-    fn of(store: &dyn Find, state: DriftState) -> Result<Placed, WireError> {
+impl DriftDetails {
+    fn of(store: &dyn Find, state: DriftState) -> Result<DriftDetails, OpenHomeError> {
         let exchange = store.exchange(state.event.exchange)?;
         let session = exchange
             .as_ref()
             .map(|row| store.sessions_like(&row.session.to_string(), 1))
             .transpose()?;
-        Ok(Placed {
+        Ok(DriftDetails {
             state,
             exchange,
             session: session.and_then(|mut found| found.pop()),
@@ -147,7 +147,7 @@ impl Placed {
     }
 }
 
-fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, WireError> {
+fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
@@ -159,7 +159,7 @@ fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, 
     states.reverse();
     let placed = states
         .into_iter()
-        .map(|state| Placed::of(&store, state))
+        .map(|state| DriftDetails::of(&store, state))
         .collect::<Result<Vec<_>, _>>()?;
     let now = wire::clock()?;
     if let Some(first) = placed.first().filter(|_| older > 0) {
@@ -193,7 +193,7 @@ fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, 
     ))
 }
 
-fn line(event: &Placed, now: Seconds) -> String {
+fn line(event: &DriftDetails, now: Seconds) -> String {
     let DriftState { event: row, .. } = &event.state;
     let (id, state) = (event.state.id(), event.state.state());
     let what = format!("{} {}", quiet(&row.class), quiet(&row.summary));
@@ -214,13 +214,13 @@ fn age(seconds: u64) -> String {
     }
 }
 
-fn show(id: &str, json: bool) -> Result<u8, WireError> {
+fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let placed = Placed::of(&store, find::drift(&store, id)?)?;
+    let placed = DriftDetails::of(&store, find::drift(&store, id)?)?;
     let steps = [(ACK, placed.state.acked), (CLOSE, placed.state.closed)];
-    let steps: Vec<(Step, u64)> = steps
+    let steps: Vec<(DriftTransition, u64)> = steps
         .into_iter()
         .filter_map(|(step, line)| Some((step, line?)))
         .collect();
@@ -269,8 +269,12 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     Ok(print(&text))
 }
 
-async fn step(stated: &Stated, step: Step, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn step(
+    stated: &DriftStatement,
+    step: DriftTransition,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let states = stated
         .events
@@ -281,7 +285,7 @@ async fn step(stated: &Stated, step: Step, json: bool) -> Result<u8, WireError> 
     for state in states {
         let new = artifact(&state, step, key, stated.reason.as_deref(), &opened.store)?;
         let (id, name, kind) = (state.event.drift_id.clone(), state.id(), step.kind);
-        let allowed = move |store: &dyn Read| {
+        let allowed = move |store: &dyn ReadStore| {
             let known = |kind: &str| store.has_artifact(kind, &id);
             // What is closed is not looked at again; a state is told once.
             let closed = known(CLOSE.kind)?;
@@ -309,11 +313,11 @@ async fn step(stated: &Stated, step: Step, json: bool) -> Result<u8, WireError> 
 /// What is recorded: which event, by whose key, when and why. The artifact has the event's own id.
 fn artifact(
     state: &DriftState,
-    step: Step,
+    step: DriftTransition,
     key: Hash32,
     reason: Option<&str>,
-    store: &dyn Read,
-) -> Result<NewArtifact, WireError> {
+    store: &dyn ReadStore,
+) -> Result<NewArtifact, OpenHomeError> {
     let mut salt = [0; 32];
     os_random(&mut salt)?;
     let name = store
@@ -326,17 +330,24 @@ fn artifact(
         kind: step.kind,
         id: ArtifactId::Of(state.event.drift_id.clone()),
         content: vec![
-            ("at", Field::Time(now)),
-            ("auth_key_hash", Field::Hash(key)),
+            ("at", ArtifactField::Time(now)),
+            ("auth_key_hash", ArtifactField::Hash(key)),
             (
                 "by",
-                name.map_or(Field::Null, |name| Field::Text(redact(&name).clean)),
+                name.map_or(ArtifactField::Null, |name| {
+                    ArtifactField::Text(redact(&name).clean)
+                }),
             ),
-            ("driftwatch", Field::Word(state.id())),
-            ("exchange", Field::Word(state.event.exchange.to_string())),
+            ("driftwatch", ArtifactField::Word(state.id())),
+            (
+                "exchange",
+                ArtifactField::Word(state.event.exchange.to_string()),
+            ),
             (
                 "reason",
-                reason.map_or(Field::Null, |text| Field::Text(redact(text).clean)),
+                reason.map_or(ArtifactField::Null, |text| {
+                    ArtifactField::Text(redact(text).clean)
+                }),
             ),
         ],
         session: None,

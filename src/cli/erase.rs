@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use crate::govern::sanitize::redact;
 use crate::record::time::Seconds;
-use crate::recorder::{Erased, Erasure};
-use crate::store::{ExchangeRow, Find as _, Read as _};
+use crate::recorder::{Erasure, ErasureResult};
+use crate::store::{ExchangeRow, Find as _, ReadStore as _};
 
 use super::args::EraseArgs;
 use super::screen::quiet;
-use super::wire::{self, Opened, WireError};
+use super::wire::{self, OpenHome, OpenHomeError};
 use super::{FINE, could_not, find, print, say};
 
 /// So many exchanges share one transaction and one tombstone.
@@ -23,13 +23,13 @@ const DAY: u64 = 86_400;
 const RETENTION: &str = "retention";
 
 /// Erases what is named, or what is old.
-pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let reason = redact(args.reason.as_deref().unwrap_or("asked for").trim()).clean;
-    let mut all = Erased {
+    let mut all = ErasureResult {
         scrubbed: true,
-        ..Erased::default()
+        ..ErasureResult::default()
     };
     if let Some(id) = &args.id {
         let (exchanges, artifacts) = match id.contains(':') {
@@ -98,7 +98,7 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// Erases some of what the retention is over for; what fails is tried again after the next turn.
-pub async fn some_that_is_due(opened: &Opened) {
+pub async fn some_that_is_due(opened: &OpenHome) {
     let Some(days) = opened.config.content_days else {
         return;
     };
@@ -127,7 +127,7 @@ pub async fn some_that_is_due(opened: &Opened) {
 }
 
 /// Which exchange that is, without a word of it.
-fn named(opened: &Opened, exchange: &ExchangeRow) -> Result<String, WireError> {
+fn named(opened: &OpenHome, exchange: &ExchangeRow) -> Result<String, OpenHomeError> {
     let session = opened
         .store
         .sessions_like(&exchange.session.to_string(), 1)?
@@ -142,7 +142,7 @@ fn named(opened: &Opened, exchange: &ExchangeRow) -> Result<String, WireError> {
     ))
 }
 
-async fn erase(opened: &Opened, what: Erasure) -> Result<Erased, WireError> {
+async fn erase(opened: &OpenHome, what: Erasure) -> Result<ErasureResult, OpenHomeError> {
     Ok(opened
         .recorder
         .erase(what, wire::fresh_salt()?, wire::clock()?)
@@ -150,12 +150,12 @@ async fn erase(opened: &Opened, what: Erasure) -> Result<Erased, WireError> {
 }
 
 /// The time so many days ago.
-fn before(days: u64) -> Result<Seconds, WireError> {
+fn before(days: u64) -> Result<Seconds, OpenHomeError> {
     let now = wire::clock()?.get();
-    Seconds::new(now.saturating_sub(days.saturating_mul(DAY))).map_err(|_| WireError::Clock)
+    Seconds::new(now.saturating_sub(days.saturating_mul(DAY))).map_err(|_| OpenHomeError::Clock)
 }
 
-fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
+fn report(erased: &ErasureResult, json: bool) -> Result<u8, OpenHomeError> {
     let ids = |list: &[Uuid]| list.iter().map(Uuid::to_string).collect::<Vec<_>>();
     let nothing = erased.exchanges.is_empty() && erased.artifacts.is_empty();
     if !erased.scrubbed {

@@ -56,29 +56,29 @@ pub enum FindError {
 
 /// The forms of an id.
 #[derive(Debug, PartialEq, Eq)]
-enum Form {
+enum IdForm {
     Last,
     Number(u64),
     In(String, u64),
     Digits(String),
 }
 
-impl Form {
-    fn read(text: &str) -> Option<Form> {
+impl IdForm {
+    fn read(text: &str) -> Option<IdForm> {
         // Screens shorten hashes with an ellipsis, and people copy it.
         let text = text.trim().trim_end_matches('…').to_ascii_lowercase();
         if text == "last" {
-            return Some(Form::Last);
+            return Some(IdForm::Last);
         }
         if let Some((session, number)) = text.split_once('/') {
             let fits = session == "last" || is_digits(session);
             return number_of(number, true)
                 .filter(|_| fits)
-                .map(|n| Form::In(session.to_owned(), n));
+                .map(|n| IdForm::In(session.to_owned(), n));
         }
         number_of(&text, false)
-            .map(Form::Number)
-            .or_else(|| is_digits(&text).then_some(Form::Digits(text)))
+            .map(IdForm::Number)
+            .or_else(|| is_digits(&text).then_some(IdForm::Digits(text)))
     }
 }
 
@@ -100,12 +100,12 @@ fn number_of(text: &str, bare: bool) -> Option<u64> {
 
 /// The session that a text means: its own id, or that of something in it.
 pub fn session(store: &dyn Find, text: &str) -> Result<SessionRow, FindError> {
-    match Form::read(text).ok_or_else(|| FindError::Form {
+    match IdForm::read(text).ok_or_else(|| FindError::Form {
         text: text.to_owned(),
     })? {
-        Form::Last | Form::Number(_) => newest_session(store),
-        Form::In(session, _) => by_prefix(store, &session),
-        Form::Digits(digits) => match by_prefix(store, &digits) {
+        IdForm::Last | IdForm::Number(_) => newest_session(store),
+        IdForm::In(session, _) => by_prefix(store, &session),
+        IdForm::Digits(digits) => match by_prefix(store, &digits) {
             Err(FindError::Unknown { .. }) => session_around(store, &digits),
             found => found,
         },
@@ -114,15 +114,15 @@ pub fn session(store: &dyn Find, text: &str) -> Result<SessionRow, FindError> {
 
 /// The exchange that a text means.
 pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> {
-    match Form::read(text).ok_or_else(|| FindError::Form {
+    match IdForm::read(text).ok_or_else(|| FindError::Form {
         text: text.to_owned(),
     })? {
-        Form::Last => store
+        IdForm::Last => store
             .newest_exchange()?
             .ok_or_else(|| unknown("exchange", text, "nothing was asked yet: gently ask")),
-        Form::Number(n) => at(store, &newest_session(store)?, n, text),
-        Form::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
-        Form::Digits(digits) => exchange_by_digits(store, &digits),
+        IdForm::Number(n) => at(store, &newest_session(store)?, n, text),
+        IdForm::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
+        IdForm::Digits(digits) => exchange_by_digits(store, &digits),
     }
 }
 
@@ -409,13 +409,13 @@ mod tests {
 
     #[test]
     fn every_form_that_people_see_is_read_and_nothing_else() {
-        let digits = |text: &str| Some(Form::Digits(text.to_owned()));
-        let inside = |session: &str, n| Some(Form::In(session.to_owned(), n));
+        let digits = |text: &str| Some(IdForm::Digits(text.to_owned()));
+        let inside = |session: &str, n| Some(IdForm::In(session.to_owned(), n));
         for (text, expected) in [
-            ("last", Some(Form::Last)),
-            (" LAST ", Some(Form::Last)),
-            ("interaction-3", Some(Form::Number(3))),
-            ("prompt-12", Some(Form::Number(12))),
+            ("last", Some(IdForm::Last)),
+            (" LAST ", Some(IdForm::Last)),
+            ("interaction-3", Some(IdForm::Number(3))),
+            ("prompt-12", Some(IdForm::Number(12))),
             ("a89ea86f/3", inside("a89ea86f", 3)),
             ("a89ea86f/interaction-3", inside("a89ea86f", 3)),
             ("A89EA86F/prompt-3", inside("a89ea86f", 3)),
@@ -440,7 +440,7 @@ mod tests {
             ("%", None),
             ("a' OR 1", None),
         ] {
-            assert_eq!(Form::read(text), expected, "{text}");
+            assert_eq!(IdForm::read(text), expected, "{text}");
         }
     }
 }

@@ -5,24 +5,24 @@ use futures_util::future::join;
 use serde_json::Value;
 
 use crate::record::commit::MAIN;
-use crate::store::Read as _;
+use crate::store::ReadStore as _;
 
-use super::wire::{Opened, WireError};
-use super::{Told, stamp, witness};
+use super::wire::{OpenHome, OpenHomeError};
+use super::{Notices, stamp, witness};
 
 /// What came of asking: lines for a person, and the same as JSON.
 #[derive(Default)]
-pub struct Words {
+pub struct HeadReport {
     /// In the order in which they are said.
     pub lines: Vec<String>,
     /// Null when nobody was asked.
     pub facts: Value,
 }
 
-impl Words {
+impl HeadReport {
     /// Only that it could not be done.
     pub fn failed(line: String, error: &str) -> Self {
-        Words {
+        HeadReport {
             lines: vec![line],
             facts: serde_json::json!({"error": error}),
         }
@@ -30,12 +30,12 @@ impl Words {
 }
 
 /// Where `main` is: a command that moves it has closed something, or made a checkpoint.
-pub fn main_tip(opened: &Opened) -> Result<Option<u64>, WireError> {
+pub fn main_tip(opened: &OpenHome) -> Result<Option<u64>, OpenHomeError> {
     Ok(opened.store.tip(MAIN, u64::MAX)?.map(|row| row.n))
 }
 
 /// What calendars and witnesses said, as JSON.
-pub struct Outside {
+pub struct ThirdPartyReport {
     /// `null` when no calendar was asked.
     pub ots: Value,
     /// `null` when no witness was asked.
@@ -48,7 +48,7 @@ pub struct Outside {
 /// One wait for all: calendars have two seconds, witnesses `witness.deadline_ms`. Names that don't
 /// resolve and addresses that refuse are no wait at all. Whatever goes wrong costs lines: what was
 /// closed is on record, and everything is asked again with the next head.
-pub async fn after(opened: &Opened, before: Option<u64>, told: &Told) -> Outside {
+pub async fn after(opened: &OpenHome, before: Option<u64>, told: &Notices) -> ThirdPartyReport {
     // Witnesses first: what they are asked is the longer in the making, and clocks start when a
     // question is sent.
     let (witnesses, ots) = join(
@@ -60,7 +60,7 @@ pub async fn after(opened: &Opened, before: Option<u64>, told: &Told) -> Outside
         .iter()
         .chain(&witnesses.lines)
         .for_each(|line| told.say(line));
-    Outside {
+    ThirdPartyReport {
         ots: ots.facts,
         witnesses: witnesses.facts,
     }

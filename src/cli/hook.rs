@@ -15,7 +15,7 @@ use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 use crate::record::limits;
 use crate::record::ots::{Attestation, Leaf, Proof};
 use crate::record::signature::PublicKey;
-use crate::verify::{Answer, Evidence, Question, Report, verify};
+use crate::verify::{AuditQuestion, Evidence, QuestionAnswer, Report, verify};
 
 use super::git::git;
 use super::overlay::Overlay;
@@ -360,13 +360,17 @@ fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String>
         database: None,
     };
     let report = verify(&evidence).map_err(|e| e.to_string())?;
-    let asked = [Question::Consistent, Question::SignedBy];
+    let asked = [AuditQuestion::Consistent, AuditQuestion::SignedBy];
     // Notes prove themselves before they are taken: one that does not would be a *no* for everybody
     // who reads this.
-    let proven = [Question::Unique, Question::NotBefore, Question::NotAfter];
-    let denied: Vec<Question> = proven
+    let proven = [
+        AuditQuestion::Unique,
+        AuditQuestion::NotBefore,
+        AuditQuestion::NotAfter,
+    ];
+    let denied: Vec<AuditQuestion> = proven
         .into_iter()
-        .filter(|question| report.answers.to(*question).answer == Answer::No)
+        .filter(|question| report.answers.to(*question).answer == QuestionAnswer::No)
         .collect();
     // The ledger began with the pinned key; its rotations lead from there to the newest.
     match (report.begins_with(&pinned), denied.is_empty()) {
@@ -376,7 +380,7 @@ fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String>
     }
 }
 
-fn refusals(report: &Report, asked: &[Question]) -> Vec<String> {
+fn refusals(report: &Report, asked: &[AuditQuestion]) -> Vec<String> {
     let counted = report
         .findings
         .iter()

@@ -9,11 +9,11 @@ use crate::keys::os_random;
 use crate::store::sqlite::Sqlite;
 
 use super::args::InitArgs;
-use super::wire::{self, WireError};
-use super::{Told, could_not, no_secret, print, program};
+use super::wire::{self, OpenHomeError};
+use super::{Notices, could_not, no_secret, print, program};
 
 /// Makes the home; fails when there is one.
-pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
     let path = wire::home_path()?;
     if args.upgrade {
         return upgrade(json);
@@ -52,7 +52,7 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// Brings the database of a home up to this version; harmless when it is.
-fn upgrade(json: bool) -> Result<u8, WireError> {
+fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
     let database = wire::existing_home()?.paths().database();
     let before = Sqlite::open_read_only(&database)?.version()?;
     let after = Sqlite::open(&database)?.version()?;
@@ -71,7 +71,7 @@ fn upgrade(json: bool) -> Result<u8, WireError> {
 }
 
 /// What a person reads when the first `ask` made the home.
-pub fn welcome(home: &Home, config: &Config, told: &Told) {
+pub fn welcome(home: &Home, config: &Config, told: &Notices) {
     let contacted = config.anchor_addresses();
     told.say(&format!(
         "made a home for your records: {}",

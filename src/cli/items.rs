@@ -6,7 +6,7 @@ mod list;
 
 pub use list::{facts, line};
 
-use add::{Said, add};
+use add::{ItemInput, add};
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
@@ -15,11 +15,11 @@ use crate::continuity::candidate::Confidence;
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{Read, Recall, SessionRow};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::{ReadStore, Recall, SessionRow};
 
 use super::screen::quiet;
-use super::wire::{self, Opened, WireError, fresh_salt};
+use super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::{could_not, print};
 
 /// `gently fact`.
@@ -161,10 +161,10 @@ impl Sure {
 }
 
 /// `gently fact`.
-pub async fn fact(command: FactCommand, json: bool) -> Result<u8, WireError> {
+pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         FactCommand::Add(args) => {
-            let said = Said::new(
+            let said = ItemInput::new(
                 ItemKind::Fact,
                 &args.text,
                 args.subject.as_deref(),
@@ -179,11 +179,11 @@ pub async fn fact(command: FactCommand, json: bool) -> Result<u8, WireError> {
 }
 
 /// `gently note`.
-pub async fn note(command: NoteCommand, json: bool) -> Result<u8, WireError> {
+pub async fn note(command: NoteCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         NoteCommand::Add(args) => {
             add(
-                Said::new(ItemKind::Note, &args.text, None, Some(args.common)),
+                ItemInput::new(ItemKind::Note, &args.text, None, Some(args.common)),
                 None,
                 json,
             )
@@ -195,10 +195,10 @@ pub async fn note(command: NoteCommand, json: bool) -> Result<u8, WireError> {
 }
 
 /// `gently decision`.
-pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, WireError> {
+pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         DecisionCommand::Add(args) => {
-            let said = Said::new(
+            let said = ItemInput::new(
                 ItemKind::Decision,
                 &args.text,
                 args.subject.as_deref(),
@@ -212,14 +212,19 @@ pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, WireEr
 }
 
 /// `gently intent`.
-pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, WireError> {
+pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         IntentCommand::Set { text } => {
-            add(Said::new(ItemKind::Intent, &text, None, None), None, json).await
+            add(
+                ItemInput::new(ItemKind::Intent, &text, None, None),
+                None,
+                json,
+            )
+            .await
         }
         IntentCommand::Show => list::intent(json),
         IntentCommand::Clear => {
-            let opened = Opened::open(wire::existing_home()?)?;
+            let opened = OpenHome::open(wire::existing_home()?)?;
             let found = opened
                 .store
                 .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
@@ -247,7 +252,7 @@ pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, WireError>
 }
 
 /// The newest open session of a key.
-fn newest(opened: &Opened, key: Hash32) -> Result<Option<SessionRow>, WireError> {
+fn newest(opened: &OpenHome, key: Hash32) -> Result<Option<SessionRow>, OpenHomeError> {
     Ok(opened
         .store
         .open_sessions()?
@@ -257,7 +262,7 @@ fn newest(opened: &Opened, key: Hash32) -> Result<Option<SessionRow>, WireError>
 }
 
 /// The id of the newest open session of a key.
-pub fn session(opened: &Opened, key: Hash32) -> Result<Option<Hash32>, WireError> {
+pub fn session(opened: &OpenHome, key: Hash32) -> Result<Option<Hash32>, OpenHomeError> {
     Ok(newest(opened, key)?.map(|session| session.id))
 }
 
@@ -286,12 +291,12 @@ fn told(
     print(&format!("{id}  {state}  {}\n", quiet(text)))
 }
 
-async fn ratify(id: String, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn ratify(id: String, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let text = text_of(&opened, &id)?;
     let named = id.clone();
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, ItemKind::Fact, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state == ItemState::Proposed => None,
@@ -302,7 +307,7 @@ async fn ratify(id: String, json: bool) -> Result<u8, WireError> {
         })
     };
     let session = session(&opened, key)?;
-    let content = vec![("by", Field::Hash(key))];
+    let content = vec![("by", ArtifactField::Hash(key))];
     let (id, salt, now) = (ArtifactId::Of(id), fresh_salt()?, wire::clock()?);
     let new = NewArtifact {
         kind: FACT_RATIFIED,
@@ -316,20 +321,20 @@ async fn ratify(id: String, json: bool) -> Result<u8, WireError> {
     Ok(told(&recorded, ItemState::Ratified, &text, &[], json))
 }
 
-async fn end(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, WireError> {
-    end_in(&Opened::open(wire::existing_home()?)?, kind, args, json).await
+async fn end(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {
+    end_in(&OpenHome::open(wire::existing_home()?)?, kind, args, json).await
 }
 
 async fn end_in(
-    opened: &Opened,
+    opened: &OpenHome,
     kind: ItemKind,
     args: EndArgs,
     json: bool,
-) -> Result<u8, WireError> {
+) -> Result<u8, OpenHomeError> {
     let key = opened.authorize().await?;
     let text = text_of(opened, &args.id)?;
     let named = args.id.clone();
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
@@ -337,10 +342,10 @@ async fn end_in(
         })
     };
     let session = session(opened, key)?;
-    let reason = args.reason.map_or(Field::Null, |reason| {
-        Field::Text(redact(reason.trim()).clean)
+    let reason = args.reason.map_or(ArtifactField::Null, |reason| {
+        ArtifactField::Text(redact(reason.trim()).clean)
     });
-    let content = vec![("by", Field::Hash(key)), ("reason", reason)];
+    let content = vec![("by", ArtifactField::Hash(key)), ("reason", reason)];
     let (id, salt, now) = (ArtifactId::Of(args.id), fresh_salt()?, wire::clock()?);
     let new = NewArtifact {
         kind: kind.ended(),
@@ -360,7 +365,7 @@ async fn end_in(
 }
 
 /// The text of an item, for saying what was done to it; empty when there is none such.
-fn text_of(opened: &Opened, id: &str) -> Result<String, WireError> {
+fn text_of(opened: &OpenHome, id: &str) -> Result<String, OpenHomeError> {
     let Some(item) = opened.store.item(id)? else {
         return Ok(String::new());
     };
@@ -369,7 +374,7 @@ fn text_of(opened: &Opened, id: &str) -> Result<String, WireError> {
 
 /// An item of a kind by its id, or why there is none such.
 pub fn known(
-    store: &dyn Read,
+    store: &dyn ReadStore,
     kind: ItemKind,
     id: &str,
 ) -> Result<Result<Item, String>, RecorderError> {

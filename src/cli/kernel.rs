@@ -13,14 +13,14 @@ use crate::store::sqlite::Sqlite;
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::wire::{self, Opened, WireError};
-use super::{FINE, NEGATIVE, Told, could_not, heads, print, say};
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{FINE, NEGATIVE, Notices, could_not, heads, print, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
 
 /// Runs one of the verbs.
-pub async fn run(command: KernelCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: KernelCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         KernelCommand::Show => show(json),
         KernelCommand::Check { file } => check(&file, json),
@@ -32,7 +32,7 @@ fn in_force(home: &Home) -> Result<Kernel, HomeError> {
     Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)
 }
 
-fn show(json: bool) -> Result<u8, WireError> {
+fn show(json: bool) -> Result<u8, OpenHomeError> {
     let kernel = in_force(&wire::existing_home()?)?;
     if json {
         let facts = json!({"kernel_hash": kernel.hash().to_string(), "kernel": document(&kernel)});
@@ -53,7 +53,7 @@ fn read(file: &Path) -> Result<Kernel, (bool, String)> {
     Kernel::from_toml(&text).map_err(|e| (true, format!("{}: {e}", file.display())))
 }
 
-fn check(file: &Path, json: bool) -> Result<u8, WireError> {
+fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let kernel = match read(file) {
         Ok(kernel) => kernel,
         Err((false, why)) => return Ok(could_not(&why, json)),
@@ -90,7 +90,7 @@ fn check(file: &Path, json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{head}{compared}{}", lines(&changes))))
 }
 
-async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
+async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let kernel = match read(file) {
         Ok(kernel) => kernel,
         Err((_, why)) => {
@@ -119,12 +119,12 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
     }
     // Under the new one: the kernel in force may be lost (a home that adopted a newer ledger), and
     // this mends it.
-    let opened = Opened::open_under(home, |_| Ok::<_, WireError>(kernel.clone()))?;
+    let opened = OpenHome::open_under(home, |_| Ok::<_, OpenHomeError>(kernel.clone()))?;
     opened.authorize().await?;
     let changes = known
         .map(|known| changes(&known, &kernel))
         .unwrap_or_default();
-    let told = Told::default();
+    let told = Notices::default();
     let say_on = |line: &str| told.say(line);
     let before = heads::main_tip(&opened)?;
     let closed =

@@ -11,18 +11,18 @@ use crate::keys::{ALLOWED_SIGNERS, AuthKey, Signer, allowed_signers, os_random};
 use crate::record::signature::PublicKey;
 use crate::recorder::RecorderError;
 use crate::session;
-use crate::store::{AuthKeyRow, Read};
+use crate::store::{AuthKeyRow, ReadStore};
 
 use super::args::KeyCommand;
 use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
-use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, heads, print, say};
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{FINE, Notices, could_not, heads, print, say};
 
 /// The longest name of a key; it stands in the public log.
 const MAX_NAME: usize = 64;
 
 /// Runs one of the verbs.
-pub async fn run(command: KeyCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: KeyCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         KeyCommand::Add { name } => add(name, json).await,
         KeyCommand::List => list(json),
@@ -44,9 +44,9 @@ pub fn name(text: &str) -> Result<String, String> {
     ))
 }
 
-async fn add(name: String, json: bool) -> Result<u8, WireError> {
+async fn add(name: String, json: bool) -> Result<u8, OpenHomeError> {
     super::no_secret("NAME", &name)?;
-    let opened = Opened::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let key = AuthKey::generate(&mut os_random)?;
     let row = opened
@@ -66,7 +66,7 @@ async fn add(name: String, json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{}\n", *shown)))
 }
 
-fn list(json: bool) -> Result<u8, WireError> {
+fn list(json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
     let rows = store.auth_keys()?;
@@ -85,8 +85,8 @@ fn list(json: bool) -> Result<u8, WireError> {
     ))
 }
 
-async fn revoke(name: String, force: bool, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn revoke(name: String, force: bool, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let row = opened
         .recorder
@@ -130,8 +130,8 @@ fn facts(row: &AuthKeyRow) -> Value {
 }
 
 /// Puts the next signing key in force: a new file, or the agent's key of a public key file.
-async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let agent = match opened.config.signer {
         SignedBy::Agent { wait } => Some(wait),
         SignedBy::File => None,
@@ -172,7 +172,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
         None => opened.home.next_signing_key(&mut os_random)?.public(),
     };
     opened.recorder.rotate(new, wire::clock()?).await?;
-    let told = Told::default();
+    let told = Notices::default();
     // The rotation's tree head is signed by the old key, which witnesses know: the last that they
     // take by it.
     let outside = heads::after(&opened, before, &told).await;
@@ -205,14 +205,14 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, WireError> {
 }
 
 /// The key of a public key file, when the agent has its private half.
-fn agent_key(file: &Path, wait: Duration) -> Result<PublicKey, WireError> {
+fn agent_key(file: &Path, wait: Duration) -> Result<PublicKey, OpenHomeError> {
     let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
     Ok(Signer::agent(file, socket.as_deref(), wait)?.public())
 }
 
 /// Puts a passphrase on the vault file, or another one in place of it.
-async fn protect(json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn protect(json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let path = opened.home.auth_key_path();
     if AuthKey::is_protected(&path)? {
@@ -228,8 +228,8 @@ async fn protect(json: bool) -> Result<u8, WireError> {
 }
 
 /// Takes the passphrase off again.
-async fn unprotect(json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn unprotect(json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let path = opened.home.auth_key_path();
     if !AuthKey::is_protected(&path)? {
         return Ok(could_not(
@@ -243,7 +243,7 @@ async fn unprotect(json: bool) -> Result<u8, WireError> {
     done(&path, "unprotected", json)
 }
 
-fn done(path: &std::path::Path, state: &str, json: bool) -> Result<u8, WireError> {
+fn done(path: &std::path::Path, state: &str, json: bool) -> Result<u8, OpenHomeError> {
     if json {
         return Ok(print(&format!(
             "{}\n",
@@ -255,7 +255,10 @@ fn done(path: &std::path::Path, state: &str, json: bool) -> Result<u8, WireError
 }
 
 /// Checks the auth key without writing anything: for homes that may not be written to yet.
-pub fn is_known(home: &crate::home::Home, config: &crate::config::Config) -> Result<(), WireError> {
+pub fn is_known(
+    home: &crate::home::Home,
+    config: &crate::config::Config,
+) -> Result<(), OpenHomeError> {
     let key = auth_key(home, config)?;
     let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
     let usable: Vec<_> = store
@@ -266,7 +269,7 @@ pub fn is_known(home: &crate::home::Home, config: &crate::config::Config) -> Res
     let hashes: Vec<_> = usable.iter().map(|row| row.hash).collect();
     match key.find_in(&hashes) {
         Some(_) => Ok(()),
-        None => Err(WireError::Auth {
+        None => Err(OpenHomeError::Auth {
             reason: "wrong_key",
             why: "this home does not know the key, or it is revoked".to_owned(),
         }),

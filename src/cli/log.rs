@@ -13,10 +13,10 @@ use crate::store::sqlite::Sqlite;
 
 use super::args::LogArgs;
 use super::screen::quiet;
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, NEGATIVE, find, print, say};
 
-use lines::{Shown, Wanted, collect};
+use lines::{LineFilter, LineView, collect};
 
 /// How many lines are shown when nothing else is asked for.
 const USUAL: usize = 20;
@@ -24,7 +24,7 @@ const USUAL: usize = 20;
 const EVENT_WIDTH: usize = 13;
 
 /// Shows the lines.
-pub fn run(args: &LogArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let since = match args
         .since
@@ -48,7 +48,7 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, WireError> {
     let most = args
         .number
         .unwrap_or(if since.is_some() { usize::MAX } else { USUAL });
-    let wanted = Wanted {
+    let wanted = LineFilter {
         most,
         since,
         session: session.map(|row| row.id),
@@ -126,7 +126,7 @@ pub fn when(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
 }
 
 /// One line as people read it.
-fn plain(shown: &Shown) -> String {
+fn plain(shown: &LineView) -> String {
     let fault = shown
         .fault()
         .map(|fault| format!("   << BROKEN: {fault}"))
@@ -177,7 +177,7 @@ fn excerpt(bytes: &[u8]) -> String {
 }
 
 /// The same and more as one JSON object.
-fn facts(shown: &Shown) -> String {
+fn facts(shown: &LineView) -> String {
     let mut facts = json!({
         "line": shown.number, "offset": shown.offset,
         "chain": if shown.fault().is_none() { "holds" } else { "broken" }, "fault": shown.fault(),

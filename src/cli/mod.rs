@@ -58,7 +58,7 @@ use crate::recorder::RecorderError;
 use screen::Gate;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
-use wire::WireError;
+use wire::OpenHomeError;
 
 /// Everything went well.
 const FINE: u8 = 0;
@@ -120,7 +120,7 @@ fn size_signal() {}
 
 async fn dispatch(cli: Cli) -> u8 {
     let (json, writes) = (cli.json, writes(&cli.command));
-    secrets::set(secrets::Typed {
+    secrets::set(secrets::SecretCommands {
         passphrase_cmd: cli.passphrase_cmd,
         key_cmd: cli.key_cmd,
     });
@@ -184,7 +184,7 @@ async fn dispatch(cli: Cli) -> u8 {
 
 /// What guards a home is changed by who may ask in it: whoever has the machine for a minute has no
 /// auth key.
-fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), WireError> {
+fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), OpenHomeError> {
     let guards = matches!(command, config::ConfigCommand::Set { key, .. } if config::guards(key));
     match crate::home::Home::open(root) {
         Ok(Some(home)) if guards => {
@@ -213,11 +213,11 @@ fn writes(command: &Command) -> bool {
 }
 
 /// Says what stopped a command, and gives its exit code.
-fn stopped(error: &WireError, json: bool) -> u8 {
-    if matches!(error, WireError::ReadOnly { .. }) {
+fn stopped(error: &OpenHomeError, json: bool) -> u8 {
+    if matches!(error, OpenHomeError::ReadOnly { .. }) {
         return not_recorded(error, json);
     }
-    let WireError::Recorder(cause) = error else {
+    let OpenHomeError::Recorder(cause) = error else {
         return could_not(&error.to_string(), json);
     };
     let refused_before_writing = matches!(
@@ -279,7 +279,7 @@ fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
 }
 
 /// Says that nothing can be recorded, so that nothing was begun.
-fn not_recorded(error: &WireError, json: bool) -> u8 {
+fn not_recorded(error: &OpenHomeError, json: bool) -> u8 {
     if json {
         let facts = json!({
             "answer": null, "withheld": true, "recorded": false, "sentence": "not recorded",
@@ -294,9 +294,9 @@ fn not_recorded(error: &WireError, json: bool) -> u8 {
 
 /// Lines that a person was told on the way, so that `--json` can hold them too.
 #[derive(Default)]
-struct Told(RefCell<Vec<String>>);
+struct Notices(RefCell<Vec<String>>);
 
-impl Told {
+impl Notices {
     /// Says a line, unless it was said before.
     fn say(&self, line: &str) {
         let mut lines = self.0.borrow_mut();
@@ -360,10 +360,10 @@ fn clean(text: &str) -> String {
 }
 
 /// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
-fn no_secret(flag: &'static str, text: &str) -> Result<(), WireError> {
+fn no_secret(flag: &'static str, text: &str) -> Result<(), OpenHomeError> {
     match redact(text).found.first() {
         None => Ok(()),
-        Some(found) => Err(WireError::Setting {
+        Some(found) => Err(OpenHomeError::Setting {
             flag,
             reason: format!(
                 "there is a secret in it ({}), and it would stand on record for good",

@@ -11,7 +11,7 @@ use crate::models::listing;
 use crate::models::observer;
 use crate::models::wire::Wire;
 
-use super::wire::{self, WireError, env};
+use super::wire::{self, OpenHomeError, env};
 use super::{choose, print};
 
 /// For all servers together: they are asked at once.
@@ -28,7 +28,7 @@ pub enum ModelCommand {
 
 /// How it stands with a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ServerState {
     /// It has these models.
     Models(Vec<String>),
     /// It was not asked, because it answers nobody without a key.
@@ -42,15 +42,15 @@ pub enum State {
     },
 }
 
-impl State {
+impl ServerState {
     /// Without secrets that a server said, or that are in an address.
-    fn clean(self) -> State {
+    fn clean(self) -> ServerState {
         match self {
-            State::Models(names) => {
-                State::Models(names.iter().map(|name| super::clean(name)).collect())
+            ServerState::Models(names) => {
+                ServerState::Models(names.iter().map(|name| super::clean(name)).collect())
             }
-            State::NoKey => State::NoKey,
-            State::Fault { reason, said } => State::Fault {
+            ServerState::NoKey => ServerState::NoKey,
+            ServerState::Fault { reason, said } => ServerState::Fault {
                 reason,
                 said: super::clean(&said),
             },
@@ -63,11 +63,11 @@ struct Server {
     url: String,
     key_variable: Option<String>,
     has_key: bool,
-    state: State,
+    state: ServerState,
 }
 
 /// Runs it; needs no home.
-pub async fn run(command: ModelCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: ModelCommand, json: bool) -> Result<u8, OpenHomeError> {
     let ModelCommand::List = command;
     let home = wire::home_path()?;
     let config = match Home::open(&home)? {
@@ -88,12 +88,12 @@ pub async fn run(command: ModelCommand, json: bool) -> Result<u8, WireError> {
 pub async fn reachable(wire: Wire, config: &Config) -> Result<usize, String> {
     let server = ask(wire, config).await;
     match server.state {
-        State::Models(names) => Ok(names.len()),
-        State::NoKey => Err(format!(
+        ServerState::Models(names) => Ok(names.len()),
+        ServerState::NoKey => Err(format!(
             "no key in ${}",
             server.key_variable.unwrap_or_default()
         )),
-        State::Fault { said, .. } => Err(said),
+        ServerState::Fault { said, .. } => Err(said),
     }
 }
 
@@ -108,13 +108,13 @@ async fn ask(wire: Wire, config: &Config) -> Server {
     let key_variable = (!variable.is_empty()).then(|| variable.to_owned());
     // Another address than the provider's own may be a server that wants no key.
     let state = if !has_key && key_variable.is_some() && url == wire.base_url() {
-        State::NoKey
+        ServerState::NoKey
     } else {
         let asked = listing::models(choose::place(wire, &url, key, variable, DEADLINE));
         match tokio::time::timeout(DEADLINE, asked).await {
-            Ok(Ok(names)) => State::Models(names),
-            Ok(Err(fault)) => State::from(&fault),
-            Err(_) => State::Fault {
+            Ok(Ok(names)) => ServerState::Models(names),
+            Ok(Err(fault)) => ServerState::from(&fault),
+            Err(_) => ServerState::Fault {
                 reason: "timeout".to_owned(),
                 said: format!(
                     "no list of models from {url} within {} s",
@@ -147,7 +147,7 @@ fn screen(servers: &[Server], config: &Config) -> String {
             (Some(variable), false) => format!(", no key in ${variable}"),
         };
         match &server.state {
-            State::Models(names) => {
+            ServerState::Models(names) => {
                 lines.push(format!(
                     "{name:<10} {}{key}: {}",
                     server.url,
@@ -166,8 +166,8 @@ fn screen(servers: &[Server], config: &Config) -> String {
                     ));
                 }
             }
-            State::NoKey => lines.push(format!("{name:<10} {}{key}: not asked", server.url)),
-            State::Fault { said, .. } => {
+            ServerState::NoKey => lines.push(format!("{name:<10} {}{key}: not asked", server.url)),
+            ServerState::Fault { said, .. } => {
                 lines.push(format!("{name:<10} {}{key}: {said}", server.url))
             }
         }
@@ -199,9 +199,9 @@ fn count(models: usize) -> String {
 fn facts(servers: &[Server], config: &Config) -> Value {
     let servers = servers.iter().map(|server| {
         let (state, models, reason, message) = match &server.state {
-            State::Models(names) => ("reachable", json!(names), Value::Null, Value::Null),
-            State::NoKey => ("no_key", Value::Null, Value::Null, Value::Null),
-            State::Fault { reason, said } => ("unreachable", Value::Null, json!(reason), json!(said)),
+            ServerState::Models(names) => ("reachable", json!(names), Value::Null, Value::Null),
+            ServerState::NoKey => ("no_key", Value::Null, Value::Null, Value::Null),
+            ServerState::Fault { reason, said } => ("unreachable", Value::Null, json!(reason), json!(said)),
         };
         json!({
             "provider": server.wire.name(), "url": server.url, "key_variable": server.key_variable,

@@ -8,7 +8,7 @@ use crate::keys::{KeyError, read_secret};
 use crate::models::wire::Wire;
 
 use super::secrets::{first_line, from_command, typed};
-use super::wire::{WireError, env};
+use super::wire::{OpenHomeError, env};
 
 /// A provider's key, from the first of: `--key-cmd`, the environment variable, and for the
 /// `openai/` server `[model] key_cmd` and `[model] key_file`; none when none of them is there.
@@ -19,7 +19,7 @@ pub fn provider_key(
     wire: Wire,
     variable: &str,
     config: &Config,
-) -> Result<Option<Zeroizing<String>>, WireError> {
+) -> Result<Option<Zeroizing<String>>, OpenHomeError> {
     if wire == Wire::Ollama {
         return Ok(None);
     }
@@ -54,7 +54,7 @@ pub fn provider_key(
 }
 
 /// The key in an environment variable.
-pub fn environment_key(variable: &str) -> Result<Option<Zeroizing<String>>, WireError> {
+pub fn environment_key(variable: &str) -> Result<Option<Zeroizing<String>>, OpenHomeError> {
     let Some(text) = env(variable).filter(|text| !text.is_empty()) else {
         return Ok(None);
     };

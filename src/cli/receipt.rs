@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::ask::Turn;
+use crate::ask::TurnEnd;
 use crate::record::receipt::{MAX_RECEIPT, Receipt};
 use crate::recorder::TurnIds;
 use crate::verify::KeptReceipt;
 
-use super::wire::Opened;
+use super::wire::OpenHome;
 use super::{COULD_NOT, FINE, say};
 
 /// A new, empty file for a receipt; removed again when nothing is put into it.
-pub struct Place {
+pub struct ReceiptFile {
     path: PathBuf,
     file: File,
     kept: bool,
 }
 
-impl Place {
+impl ReceiptFile {
     /// Makes the file before anything is asked, so that nobody is asked for nothing.
-    pub fn reserve(path: &Path) -> Result<Place, String> {
+    pub fn reserve(path: &Path) -> Result<ReceiptFile, String> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -36,7 +36,7 @@ impl Place {
             };
             format!("--receipt {}: {why}", path.display())
         })?;
-        Ok(Place {
+        Ok(ReceiptFile {
             path: path.to_owned(),
             file,
             kept: false,
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ReceiptFile {
     fn drop(&mut self) {
         if !self.kept {
             // An empty file that stays is no receipt, and says so when it is read.
@@ -64,18 +64,23 @@ impl Drop for Place {
 }
 
 /// The receipt of a turn, if one was wanted.
-pub struct Taken {
+pub struct TurnReceipt {
     value: Value,
     /// Where it is kept, or why it is not.
     told: Option<Result<PathBuf, String>>,
 }
 
-impl Taken {
+impl TurnReceipt {
     /// Takes the receipt of a turn that is on record, when there is a place for it or a reader of
     /// JSON.
-    pub fn of(opened: &Opened, turn: &Turn, place: Option<Place>, json: bool) -> Taken {
+    pub fn of(
+        opened: &OpenHome,
+        turn: &TurnEnd,
+        place: Option<ReceiptFile>,
+        json: bool,
+    ) -> TurnReceipt {
         if place.is_none() && !json {
-            return Taken {
+            return TurnReceipt {
                 value: Value::Null,
                 told: None,
             };
@@ -100,7 +105,7 @@ impl Taken {
                 Some(kept.map(|()| place.path.clone()))
             }
         };
-        Taken { value, told }
+        TurnReceipt { value, told }
     }
 
     /// For `--json`; null when none was taken.
@@ -126,11 +131,11 @@ impl Taken {
     }
 }
 
-fn ids(turn: &Turn) -> &TurnIds {
+fn ids(turn: &TurnEnd) -> &TurnIds {
     match turn {
-        Turn::Answered(answer) => &answer.ids,
-        Turn::Refused(refusal, _) => &refusal.ids,
-        Turn::Failed(failure, _) | Turn::Interrupted(failure) => &failure.ids,
+        TurnEnd::Answered(answer) => &answer.ids,
+        TurnEnd::Refused(refusal, _) => &refusal.ids,
+        TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.ids,
     }
 }
 

@@ -8,13 +8,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::govern::sanitize::{self, Engine, Finding, HomeRules, OPTIONAL, RuleFault, redact};
+use crate::govern::sanitize::{
+    self, Engine, HomeRules, OPTIONAL, RuleFault, SecretFinding, redact,
+};
 use crate::home::locate;
 use crate::record::hash::Hash32;
 
 use super::args::SanitizeArgs;
 use super::screen::Gate;
-use super::wire::{WireError, env};
+use super::wire::{OpenHomeError, env};
 use super::{FINE, could_not, print, say};
 
 /// Standard input past this is no text for one redaction.
@@ -23,7 +25,7 @@ const MAX_INPUT: u64 = 64 * 1024 * 1024;
 /// Takes secrets out of standard input.
 ///
 /// Works without a home; where there is one, the rule files of its configuration are in force, too.
-pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, OpenHomeError> {
     if let Ok(home) = locate(env("GENTLY_HOME")) {
         put_in_force(&Config::load(&home, &env)?)?;
     }
@@ -130,7 +132,7 @@ fn whole(json: bool) -> Result<u8, String> {
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct SanitizeInput {
     id: Value,
     text: String,
 }
@@ -145,7 +147,7 @@ fn lines() -> Result<u8, String> {
         if line.trim().is_empty() {
             continue;
         }
-        let given: Given = serde_json::from_str(&line).map_err(|e| {
+        let given: SanitizeInput = serde_json::from_str(&line).map_err(|e| {
             let what = format!("column {}, {:?}", e.column(), e.classify());
             format!("standard input, line {number}: expected {{\"id\", \"text\"}}, a JSON object on one line; found something else ({what})")
         })?;
@@ -160,14 +162,14 @@ fn lines() -> Result<u8, String> {
 }
 
 /// Adds what stays by the home's list, where there is such.
-fn told(mut facts_of: Value, allowed: &[Finding]) -> Value {
+fn told(mut facts_of: Value, allowed: &[SecretFinding]) -> Value {
     if !allowed.is_empty() {
         facts_of["allowed"] = facts(allowed);
     }
     facts_of
 }
 
-fn facts(found: &[Finding]) -> Value {
+fn facts(found: &[SecretFinding]) -> Value {
     found
         .iter()
         .map(|finding| json!({ "kind": finding.kind, "start": finding.start, "end": finding.end }))

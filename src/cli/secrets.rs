@@ -21,11 +21,11 @@ pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";
 const MAX_SECRET: usize = 64 * 1024;
 
 /// Commands that were typed; set once, before anything runs.
-static TYPED: OnceLock<Typed> = OnceLock::new();
+static TYPED: OnceLock<SecretCommands> = OnceLock::new();
 
 /// `--passphrase-cmd` and `--key-cmd`.
 #[derive(Clone, Debug, Default)]
-pub struct Typed {
+pub struct SecretCommands {
     /// Prints a passphrase.
     pub passphrase_cmd: Option<String>,
     /// Prints the model server's key.
@@ -33,12 +33,12 @@ pub struct Typed {
 }
 
 /// Remembers what was typed.
-pub fn set(typed: Typed) {
+pub fn set(typed: SecretCommands) {
     let _ = TYPED.set(typed);
 }
 
 /// What was typed.
-pub fn typed() -> Typed {
+pub fn typed() -> SecretCommands {
     TYPED.get().cloned().unwrap_or_default()
 }
 

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::record::block::Block;
 use crate::session;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
+use crate::store::{ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 
 use super::args::SessionCommand;
 use super::choose::{self, CallArgs};
-use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, find, heads, init, print, say};
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{FINE, Notices, could_not, find, heads, init, print, say};
 
 /// Runs one of the verbs.
-pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         SessionCommand::Open { model } => open(model, json).await,
         SessionCommand::Close { session } => close(session, json).await,
@@ -23,10 +23,10 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
     }
 }
 
-async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
+async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     let (home, made) = wire::home_or_new()?;
-    let opened = Opened::open(home)?;
-    let told = Told::default();
+    let opened = OpenHome::open(home)?;
+    let told = Notices::default();
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
@@ -49,8 +49,8 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{}\n", line(&row))))
 }
 
-async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let chosen = match choose(
         &opened.store,
@@ -60,7 +60,7 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
         Ok(chosen) => chosen,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let told = Told::default();
+    let told = Notices::default();
     let say_once = |line: &str| told.say(line);
     let house = opened.house("", &say_once);
     let before = heads::main_tip(&opened)?;
@@ -136,7 +136,7 @@ fn choose(
     }
 }
 
-fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
+fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let mut rows = Vec::new();
@@ -206,7 +206,7 @@ pub fn turn_name(exchange: &ExchangeRow) -> String {
     let answered = exchange
         .outcome
         .as_ref()
-        .is_some_and(|outcome| outcome.outcome == Outcome::Answered);
+        .is_some_and(|outcome| outcome.outcome == ExchangeOutcome::Answered);
     format!(
         "{}-{}",
         if answered { "interaction" } else { "prompt" },
@@ -244,8 +244,8 @@ pub fn facts(row: &SessionRow) -> Value {
 }
 
 /// `gently audit clock-set`.
-pub async fn clock_set() -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+pub async fn clock_set() -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let now = wire::clock()?;
     opened.recorder.clock_set(now).await?;

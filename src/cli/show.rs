@@ -20,21 +20,21 @@ use crate::record::params::Params;
 use crate::recorder::tombstone_of;
 use crate::store::sqlite::Sqlite;
 use crate::store::{
-    ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError,
-    TurnRow,
+    ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, Find, SessionRow,
+    StoreError, TurnRow,
 };
 use crate::verify::contexts::Context;
 
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{NEGATIVE, find, print, say};
 
 /// Shows one exchange.
-pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
+pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
-    let mut turn = Account::of(&store, &genesis, find::exchange(&store, id)?)?;
+    let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
     turn.uncovered = turn.withheld && uncover;
     let printed = print(&if json {
         format!("{}\n", facts::of(&turn))
@@ -59,14 +59,14 @@ pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
 
 /// The compiled prompt of an exchange, rendered again; none when there is none, or something in it
 /// is gone.
-pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, WireError> {
+pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, OpenHomeError> {
     let genesis = Home::genesis(store)?;
-    let account = Account::of(store, &genesis, exchange.clone())?;
+    let account = ExchangeDetails::of(store, &genesis, exchange.clone())?;
     Ok(account.compiled.and_then(Result::ok))
 }
 
 /// One thing that was recorded with a hash.
-struct Check {
+struct HashCheck {
     /// What.
     what: &'static str,
     /// The hash on record.
@@ -76,14 +76,14 @@ struct Check {
 }
 
 /// All that is on record of one exchange.
-struct Account {
+struct ExchangeDetails {
     session: SessionRow,
     exchange: ExchangeRow,
     prompt: Option<TurnRow>,
     answer: Option<TurnRow>,
     /// Rendered again from kernel, bundle and text; or why it can't be.
     compiled: Option<Result<String, String>>,
-    checks: Vec<Check>,
+    checks: Vec<HashCheck>,
     refs: Vec<ArtifactRefRow>,
     drift: Vec<DriftRow>,
     commits: Vec<CommitRow>,
@@ -95,12 +95,12 @@ struct Account {
     uncovered: bool,
 }
 
-impl Account {
+impl ExchangeDetails {
     fn of(
         store: &dyn Find,
         genesis: &Genesis,
         exchange: ExchangeRow,
-    ) -> Result<Account, StoreError> {
+    ) -> Result<ExchangeDetails, StoreError> {
         let lost = || StoreError::Corrupt {
             place: "llm_exchange.session_id",
             expected: "a session",
@@ -121,7 +121,7 @@ impl Account {
             .transpose()?
             .flatten();
         let drift = store.drift(exchange.exchange_id)?;
-        let commits = match outcome.filter(|o| o.outcome == Outcome::Answered) {
+        let commits = match outcome.filter(|o| o.outcome == ExchangeOutcome::Answered) {
             Some(outcome) => store.commits_of_line(outcome.outcome_line)?,
             None => Vec::new(),
         };
@@ -174,7 +174,7 @@ impl Account {
         } else {
             None
         };
-        Ok(Account {
+        Ok(ExchangeDetails {
             session,
             exchange,
             prompt,
@@ -303,12 +303,12 @@ fn checks(
     prompt: Option<&TurnRow>,
     answer: Option<&TurnRow>,
     compiled: Option<&Result<String, String>>,
-) -> Vec<Check> {
+) -> Vec<HashCheck> {
     let digest = |text: &str| Hash32::digest(text.as_bytes());
     let mut checks = Vec::new();
     let mut add = |what, recorded: Option<Hash32>, found: Option<Hash32>| {
         if let Some(recorded) = recorded {
-            checks.push(Check {
+            checks.push(HashCheck {
                 what,
                 recorded,
                 holds: found.map(|found| found == recorded),

@@ -13,11 +13,11 @@ use crate::sight::observe_all;
 use crate::store::sqlite::Sqlite;
 
 use super::screen::quiet;
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{FINE, NEGATIVE, could_not, print};
 
 /// Looks with all tools, or with one.
-pub fn run(tool: Option<&str>, json: bool) -> Result<u8, WireError> {
+pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &wire::env)?;
     let kernel = Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)?;

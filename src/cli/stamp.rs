@@ -6,33 +6,33 @@ use serde_json::{Value, json};
 use crate::anchor::agree::in_short;
 use crate::anchor::calendar::Calendar;
 use crate::recorder::Paths;
-use crate::stamp::{AT_LEISURE, AtClose, Head, Stamper, Stamping, Upgrading};
+use crate::stamp::{AT_LEISURE, AtClose, CommittedTreeHead, StampResult, Stamper, UpgradeResult};
 use crate::store::sqlite::Sqlite;
 
-use super::heads::{Words, main_tip};
-use super::wire::{self, Opened, WireError};
+use super::heads::{HeadReport, main_tip};
+use super::wire::{self, OpenHome, OpenHomeError};
 use super::{COULD_NOT, FINE, clean, could_not, print, say};
 
 /// Everything that stamping needs, put together.
-struct Parts {
+struct StampSetup {
     calendars: Vec<Calendar>,
     paths: Paths,
 }
 
-impl Parts {
-    fn of(opened: &Opened) -> Result<Self, WireError> {
+impl StampSetup {
+    fn of(opened: &OpenHome) -> Result<Self, OpenHomeError> {
         let addresses = opened.config.calendars();
         let calendars = addresses
             .iter()
             .map(|address| Calendar::new(address))
             .collect::<Result<_, _>>()?;
-        Ok(Parts {
+        Ok(StampSetup {
             calendars,
             paths: opened.home.paths(),
         })
     }
 
-    fn stamper<'a>(&'a self, opened: &'a Opened) -> Stamper<'a> {
+    fn stamper<'a>(&'a self, opened: &'a OpenHome) -> Stamper<'a> {
         Stamper {
             paths: &self.paths,
             store: &opened.store,
@@ -45,7 +45,7 @@ impl Parts {
     }
 
     /// Why nobody can be asked, if so.
-    fn hopeless(&self, opened: &Opened) -> Option<String> {
+    fn hopeless(&self, opened: &OpenHome) -> Option<String> {
         let (here, quorum) = (self.calendars.len(), opened.config.ots.quorum);
         if here == 0 {
             return Some(
@@ -63,10 +63,10 @@ impl Parts {
 }
 
 /// Stamps every tree head that has no proof; what is behind the newest one gets a checkpoint first.
-pub async fn stamp(json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+pub async fn stamp(json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
-    let parts = Parts::of(&opened)?;
+    let parts = StampSetup::of(&opened)?;
     if let Some(why) = parts.hopeless(&opened) {
         return Ok(could_not(&why, json));
     }
@@ -84,7 +84,7 @@ pub async fn stamp(json: bool) -> Result<u8, WireError> {
         let none_of_these = done.stamped.is_empty();
         stamped.append(&mut done.stamped);
         if none_of_these || done.left == 0 {
-            break Stamping { stamped, ..done };
+            break StampResult { stamped, ..done };
         }
     };
     let words = stamping_words(&all).unwrap_or_else(|| "every tree head has its proof".to_owned());
@@ -98,9 +98,9 @@ pub async fn stamp(json: bool) -> Result<u8, WireError> {
 }
 
 /// Asks calendars what became of every pending proof.
-pub async fn upgrade(json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
-    let parts = Parts::of(&opened)?;
+pub async fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
+    let parts = StampSetup::of(&opened)?;
     let done = match parts.stamper(&opened).upgrade(AT_LEISURE, None).await {
         Ok(done) => done,
         Err(error) => return Ok(could_not(&error.to_string(), json)),
@@ -122,13 +122,13 @@ pub async fn upgrade(json: bool) -> Result<u8, WireError> {
 /// Stamps and completes within two seconds, if `main` is not where it was.
 ///
 /// Whatever goes wrong costs a line: the close is on record.
-pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
+pub async fn after_close(opened: &OpenHome, before: Option<u64>) -> HeadReport {
     if main_tip(opened).is_ok_and(|now| now == before) {
-        return Words::default();
+        return HeadReport::default();
     }
-    let not_stamped = |why: &str| Words::failed(format!("not stamped: {why}"), why);
-    let parts = match Parts::of(opened) {
-        Ok(parts) if parts.calendars.is_empty() => return Words::default(),
+    let not_stamped = |why: &str| HeadReport::failed(format!("not stamped: {why}"), why);
+    let parts = match StampSetup::of(opened) {
+        Ok(parts) if parts.calendars.is_empty() => return HeadReport::default(),
         Ok(parts) => parts,
         Err(error) => return not_stamped(&error.to_string()),
     };
@@ -140,7 +140,7 @@ pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
         upgrading,
     }) = parts.stamper(opened).at_close().await
     else {
-        return Words::default();
+        return HeadReport::default();
     };
     // Who takes no new head is named there, once for everything.
     let is_told = stamping
@@ -152,7 +152,7 @@ pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
                 .into_iter()
                 .chain(keep_answers(opened, &done))
                 .collect();
-            Words {
+            HeadReport {
                 lines,
                 facts: stamping_facts(&done),
             }
@@ -166,7 +166,7 @@ pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
                 .into_iter()
                 .chain(unreached)
                 .collect();
-            Words {
+            HeadReport {
                 lines,
                 facts: upgrading_facts(&done),
             }
@@ -174,14 +174,14 @@ pub async fn after_close(opened: &Opened, before: Option<u64>) -> Words {
         Err(error) => not_stamped(&error.to_string()),
     };
     let facts = json!({"stamp": stamping.facts, "upgrade": upgrading.facts});
-    Words {
+    HeadReport {
         lines: [stamping.lines, upgrading.lines].concat(),
         facts,
     }
 }
 
 /// Keeps for `doctor` what each calendar said; a line when that can't be done.
-fn keep_answers(opened: &Opened, done: &Stamping) -> Option<String> {
+fn keep_answers(opened: &OpenHome, done: &StampResult) -> Option<String> {
     if done.answers.is_empty() {
         return None;
     }
@@ -206,7 +206,7 @@ fn keep_answers(opened: &Opened, done: &Stamping) -> Option<String> {
 }
 
 /// One line on stamping; none when there was nothing to stamp.
-fn stamping_words(done: &Stamping) -> Option<String> {
+fn stamping_words(done: &StampResult) -> Option<String> {
     let accepted: Vec<&str> = done.accepted().collect();
     let heads = |n: usize| {
         if n == 1 {
@@ -240,7 +240,7 @@ fn stamping_words(done: &Stamping) -> Option<String> {
     })
 }
 
-fn upgrading_words(done: &Upgrading) -> Vec<String> {
+fn upgrading_words(done: &UpgradeResult) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(newest) = done.completed.last() {
         let n = done.completed.len();
@@ -272,7 +272,7 @@ fn upgrading_words(done: &Upgrading) -> Vec<String> {
 }
 
 /// One line on calendars that did not answer when they were asked for what is pending.
-fn unreached_words(done: &Upgrading) -> Option<String> {
+fn unreached_words(done: &UpgradeResult) -> Option<String> {
     let why: Vec<String> = done.unreached.iter().map(in_short).collect();
     (!why.is_empty()).then(|| {
         format!(
@@ -282,11 +282,11 @@ fn unreached_words(done: &Upgrading) -> Option<String> {
     })
 }
 
-fn head_facts(head: &Head) -> Value {
+fn head_facts(head: &CommittedTreeHead) -> Value {
     json!({"commit": head.commit.to_string(), "checkpoint": head.file.to_string()})
 }
 
-fn stamping_facts(done: &Stamping) -> Value {
+fn stamping_facts(done: &StampResult) -> Value {
     json!({
         "stamped": done.stamped.iter().map(head_facts).collect::<Vec<_>>(), "unstamped": done.left,
         "accepted": done.accepted().collect::<Vec<_>>(), "quorum": done.quorum,
@@ -294,7 +294,7 @@ fn stamping_facts(done: &Stamping) -> Value {
     })
 }
 
-fn upgrading_facts(done: &Upgrading) -> Value {
+fn upgrading_facts(done: &UpgradeResult) -> Value {
     let completed = done.completed.iter().map(|one| {
         let mut facts = head_facts(&one.head);
         facts["block"] = json!(one.height);

@@ -8,14 +8,14 @@ use serde_json::json;
 
 use crate::record::item::{Item, ItemKind, ItemState};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, Recall, StoreError};
+use crate::store::{ReadStore, Recall, StoreError};
 
 use super::items::{facts, line};
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{find, print};
 
 /// A heading with what stands under it.
-struct Part {
+struct SummarySection {
     name: &'static str,
     /// What the label means.
     label: &'static str,
@@ -33,7 +33,7 @@ fn heading(item: &Item) -> Option<usize> {
 }
 
 /// Prints it.
-pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
+pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
@@ -52,7 +52,7 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
         ("theories", "unratified"),
         ("decisions", "explicit"),
     ]
-    .map(|(name, label)| Part {
+    .map(|(name, label)| SummarySection {
         name,
         label,
         items: Vec::new(),
@@ -102,7 +102,10 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
 }
 
 /// Ids of the facts and decisions that were put before a model in a session.
-fn put_before_a_model(store: &dyn Read, session: uuid::Uuid) -> Result<Vec<String>, StoreError> {
+fn put_before_a_model(
+    store: &dyn ReadStore,
+    session: uuid::Uuid,
+) -> Result<Vec<String>, StoreError> {
     let mut exchanges = Vec::new();
     store.each_exchange(Some(session), &mut |exchange| {
         exchanges.push(exchange.exchange_id);

@@ -11,16 +11,16 @@ use serde_json::json;
 use crate::anchor::BlockSource;
 use crate::anchor::headers_store::{HeadersStore, StoreFault};
 use crate::anchor::sync::{
-    HeadersIn, MAX_REQUESTS, SyncFault, Synced, from_explorer, from_file, from_node, start_for,
+    HeadersIn, MAX_REQUESTS, SyncFault, SyncResult, from_explorer, from_file, from_node, start_for,
 };
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::block::Network;
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::terminal::wanted;
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, could_not, print, say};
 
 /// `gently anchor sync`.
@@ -84,7 +84,7 @@ struct Run<'a> {
 }
 
 /// Adds headers; resumes where the last run ended. 2 when none could be had.
-pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, WireError> {
+pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &wire::env)?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
@@ -155,7 +155,12 @@ pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, WireError> {
 }
 
 impl Run<'_> {
-    fn file(&self, kept: Option<HeadersStore>, path: &Path, start: u32) -> Result<Synced, String> {
+    fn file(
+        &self,
+        kept: Option<HeadersStore>,
+        path: &Path,
+        start: u32,
+    ) -> Result<SyncResult, String> {
         let words = |fault: SyncFault| fault.to_string();
         let file = HeadersIn::open(path, start).map_err(words)?;
         let mut kept = match kept {
@@ -183,7 +188,10 @@ impl Run<'_> {
     }
 
     /// The first node that answers, else the first explorer.
-    async fn ask(&self, kept: Option<HeadersStore>) -> Result<Result<Synced, String>, WireError> {
+    async fn ask(
+        &self,
+        kept: Option<HeadersStore>,
+    ) -> Result<Result<SyncResult, String>, OpenHomeError> {
         let (nodes, explorers) = (
             wire::nodes(self.config, self.network)?,
             wire::explorers(self.config, self.network)?,

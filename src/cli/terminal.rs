@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::ask::{Patience, Waiting};
+use crate::ask::{Cancellation, WaitReason};
 
 use super::screen::quiet;
 
@@ -32,13 +32,13 @@ const FRAME: Duration = Duration::from_millis(120);
 /// one while nothing waits, ends the process at once; what was then unfinished is healed at the
 /// next start. Signals are taken by a thread of their own, so that nothing that blocks can hold
 /// them up.
-pub struct Person {
+pub struct Terminal {
     given_up: watch::Receiver<Option<u8>>,
     turn_is_over: Arc<AtomicBool>,
     model: String,
 }
 
-impl Person {
+impl Terminal {
     /// Begins to listen to signals; until the process ends, they do nothing else any more.
     pub fn listen(model: &str) -> std::io::Result<Self> {
         let (tell, given_up) = watch::channel(None);
@@ -51,7 +51,7 @@ impl Person {
         listens
             .recv()
             .unwrap_or_else(|_| Err(std::io::Error::other("the thread for signals ended")))?;
-        Ok(Person {
+        Ok(Terminal {
             given_up,
             turn_is_over,
             model: model.to_owned(),
@@ -78,18 +78,18 @@ impl Person {
     }
 }
 
-impl Drop for Person {
+impl Drop for Terminal {
     /// The turn is over: from here on a signal ends the process.
     fn drop(&mut self) {
         self.turn_is_over.store(true, Ordering::SeqCst);
     }
 }
 
-impl Patience for Person {
-    async fn while_waiting(&self, what: Waiting) {
+impl Cancellation for Terminal {
+    async fn while_waiting(&self, what: WaitReason) {
         match what {
-            Waiting::Block => self.signal().await,
-            Waiting::Model => {
+            WaitReason::Block => self.signal().await,
+            WaitReason::Model => {
                 if tokio::time::timeout(QUICK, self.signal()).await.is_err() {
                     let _spinner = Spinner::start(&self.model);
                     self.signal().await;

@@ -6,16 +6,16 @@ use uuid::Uuid;
 
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::sanitize::redact;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::unseen::is_plain_name;
 use crate::session::resume_or_open;
 use crate::store::sqlite::Sqlite;
-use crate::store::{EventRow, Read, StoreError, ThreadRow, Threads};
+use crate::store::{EventRow, ReadStore, StoreError, ThreadRow, Threads};
 
 use super::choose::{self, CallArgs};
 use super::screen::{beginning, counted, quiet};
-use super::wire::{self, Opened, WireError};
-use super::{Told, could_not, find, print, program, say};
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{Notices, could_not, find, print, program, say};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
@@ -45,7 +45,7 @@ pub enum ThreadCommand {
 }
 
 /// Does it.
-pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ThreadCommand::List => list(json),
         ThreadCommand::New { name, model } => new(name, model.as_deref(), json).await,
@@ -53,7 +53,7 @@ pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, WireError> {
     }
 }
 
-fn list(json: bool) -> Result<u8, WireError> {
+fn list(json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
@@ -93,13 +93,13 @@ fn list(json: bool) -> Result<u8, WireError> {
     Ok(print(&lines.concat()))
 }
 
-async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8, WireError> {
+async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     if let Some(why) = name.as_deref().and_then(unfit) {
         return Ok(could_not(&why, json));
     }
-    let opened = Opened::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
-    let (told, none) = (Told::default(), CallArgs::default());
+    let (told, none) = (Notices::default(), CallArgs::default());
     let chosen = choose::choose(
         model,
         &none,
@@ -139,7 +139,7 @@ fn unfit(name: &str) -> Option<String> {
     ))
 }
 
-fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
+fn show(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let thread = match id {
@@ -158,10 +158,10 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
     let gate = Withheld::of(&store);
     let told = events
         .iter()
-        .map(|event| Shown::of(&store, &gate, event))
+        .map(|event| EventView::of(&store, &gate, event))
         .collect::<Result<Vec<_>, _>>()?;
     if json {
-        let events: Vec<Value> = told.iter().map(Shown::facts).collect();
+        let events: Vec<Value> = told.iter().map(EventView::facts).collect();
         return Ok(print(&format!("{}\n", facts(&thread, events))));
     }
     if told.is_empty() {
@@ -201,7 +201,7 @@ fn facts(thread: &ThreadRow, events: Vec<Value>) -> Value {
 }
 
 /// One event as it is shown.
-struct Shown<'a> {
+struct EventView<'a> {
     row: &'a EventRow,
     parent: Option<Uuid>,
     /// What was said, or what was decided; none once erased, and none when withheld.
@@ -210,11 +210,11 @@ struct Shown<'a> {
     withheld: bool,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> EventView<'a> {
     fn of(store: &Sqlite, gate: &Withheld<'_>, row: &'a EventRow) -> Result<Self, StoreError> {
         let turn = store.thread_turn(row.turn)?;
         let said = match row.kind {
-            Kind::Decision => {
+            EventKind::Decision => {
                 let exchange = store.exchange(row.turn)?;
                 let reasons = turn
                     .as_ref()
@@ -225,11 +225,13 @@ impl<'a> Shown<'a> {
                     None => exchange.decision,
                 })
             }
-            Kind::Intent | Kind::Execution => store.turn(row.event)?.and_then(|turn| turn.content),
+            EventKind::Intent | EventKind::Execution => {
+                store.turn(row.event)?.and_then(|turn| turn.content)
+            }
         };
-        let withheld = row.kind == Kind::Execution && gate.turn(row.event)?;
+        let withheld = row.kind == EventKind::Execution && gate.turn(row.event)?;
         let said = said.filter(|_| !withheld);
-        Ok(Shown {
+        Ok(EventView {
             row,
             parent: turn.and_then(|turn| turn.parent),
             said,

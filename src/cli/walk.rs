@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{ObjectFault, OpenError, Repository, Target};
+use crate::ledger::read::{ObjectFault, OpenError, RefTarget, Repository};
 use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 /// Whether a ref is one of the format's (section 1): `main`, `branch-1` to `branch-7`, two notes.
@@ -20,7 +20,7 @@ pub fn refs(repository: &Repository) -> Result<BTreeMap<String, Oid>, OpenError>
         .refs()?
         .into_iter()
         .filter_map(|found| match found.target {
-            Target::Direct(id) => Some((found.name, id)),
+            RefTarget::Direct(id) => Some((found.name, id)),
             _ => None,
         });
     Ok(direct.collect())

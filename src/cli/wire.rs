@@ -9,11 +9,11 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::anchor::BlockSource;
-use crate::anchor::agree::{Policy, Quorum};
+use crate::anchor::agree::{AgreementPolicy, Quorum};
 use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
-use crate::ask::Seen;
+use crate::ask::Observations;
 use crate::config::{AnchorMode, Config, Content};
 use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
@@ -27,8 +27,8 @@ use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{Keeping, Recorder, unwatched};
-use crate::session::House;
+use crate::recorder::{ContentPolicy, Recorder, unwatched};
+use crate::session::TurnEnvironment;
 use crate::sight::disk_usage::DiskUsage;
 use crate::sight::index_changed::IndexChanged;
 use crate::sight::index_status::IndexStatus;
@@ -36,23 +36,23 @@ use crate::sight::service_status::ServiceStatus;
 use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
-use crate::store::{AuthKeyRow, Read};
+use crate::store::{AuthKeyRow, ReadStore};
 
 use super::secrets::auth_key;
-pub use super::wire_error::WireError;
+pub use super::wire_error::OpenHomeError;
 
 /// The wall clock, in whole seconds; refuses what the format can't hold.
-pub fn clock() -> Result<Seconds, WireError> {
+pub fn clock() -> Result<Seconds, OpenHomeError> {
     seconds_at(std::time::SystemTime::now())
 }
 
-fn seconds_at(now: std::time::SystemTime) -> Result<Seconds, WireError> {
+fn seconds_at(now: std::time::SystemTime) -> Result<Seconds, OpenHomeError> {
     // Not by a calendar's library: those panic before 1970.
     let since = now.duration_since(std::time::UNIX_EPOCH);
     since
         .ok()
         .and_then(|since| Seconds::new(since.as_secs()).ok())
-        .ok_or(WireError::Clock)
+        .ok_or(OpenHomeError::Clock)
 }
 
 /// The clock for places that come after [`clock`] has succeeded once.
@@ -66,18 +66,18 @@ pub fn env(name: &str) -> Option<OsString> {
 }
 
 /// Where the home is.
-pub fn home_path() -> Result<PathBuf, WireError> {
+pub fn home_path() -> Result<PathBuf, OpenHomeError> {
     Ok(locate(env("GENTLY_HOME"))?)
 }
 
 /// The home, which must exist.
-pub fn existing_home() -> Result<Home, WireError> {
+pub fn existing_home() -> Result<Home, OpenHomeError> {
     let path = home_path()?;
-    Home::open(&path)?.ok_or(WireError::NoHome { path })
+    Home::open(&path)?.ok_or(OpenHomeError::NoHome { path })
 }
 
 /// The home, made with defaults when it does not exist; and whether it was made.
-pub fn home_or_new() -> Result<(Home, bool), WireError> {
+pub fn home_or_new() -> Result<(Home, bool), OpenHomeError> {
     let path = home_path()?;
     match Home::open(&path)? {
         Some(home) => Ok((home, false)),
@@ -89,7 +89,7 @@ pub fn home_or_new() -> Result<(Home, bool), WireError> {
 }
 
 /// Everything that a turn or a session needs, opened.
-pub struct Opened {
+pub struct OpenHome {
     /// The home.
     pub home: Home,
     /// Its configuration.
@@ -108,9 +108,9 @@ pub struct Opened {
     pub sources: Vec<Box<dyn BlockSource>>,
 }
 
-impl Opened {
+impl OpenHome {
     /// Opens a home for writing.
-    pub fn open(home: Home) -> Result<Self, WireError> {
+    pub fn open(home: Home) -> Result<Self, OpenHomeError> {
         Self::open_under(home, Home::kernel)
     }
 
@@ -118,9 +118,9 @@ impl Opened {
     pub fn open_under<E>(
         home: Home,
         kernel: impl FnOnce(&Sqlite) -> Result<Kernel, E>,
-    ) -> Result<Self, WireError>
+    ) -> Result<Self, OpenHomeError>
     where
-        WireError: From<E>,
+        OpenHomeError: From<E>,
     {
         let config = Config::load(home.root(), &env)?;
         super::sanitize::put_in_force(&config)?;
@@ -142,7 +142,7 @@ impl Opened {
         let config = config.on_host(kernel.host_role());
         let sources = sources(&config, genesis.network)?;
         let context = home.context()?;
-        Ok(Opened {
+        Ok(OpenHome {
             home,
             config,
             store,
@@ -155,8 +155,8 @@ impl Opened {
     }
 
     /// The rooms as sessions and turns see them.
-    pub fn house<'a>(&'a self, model: &'a str, say: &'a dyn Fn(&str)) -> House<'a> {
-        House {
+    pub fn house<'a>(&'a self, model: &'a str, say: &'a dyn Fn(&str)) -> TurnEnvironment<'a> {
+        TurnEnvironment {
             recorder: &self.recorder,
             store: &self.store,
             kernel: &self.kernel,
@@ -175,7 +175,7 @@ impl Opened {
 
     /// Checks the auth key in constant time; a wrong or missing one is on record before this
     /// returns.
-    pub async fn authorize(&self) -> Result<Hash32, WireError> {
+    pub async fn authorize(&self) -> Result<Hash32, OpenHomeError> {
         let presented = auth_key(&self.home, &self.config);
         let (usable, revoked): (Vec<_>, Vec<_>) = self
             .store
@@ -206,15 +206,15 @@ impl Opened {
             Err(e) => ("unsafe_key_file", e.to_string()),
         };
         self.recorder.auth_fail(reason.to_owned(), clock()?).await?;
-        Err(WireError::Auth { reason, why })
+        Err(OpenHomeError::Auth { reason, why })
     }
 
     /// A turn's own observations: sight, and a salt.
-    pub fn gather(&self) -> Result<Seen, WireError> {
+    pub fn gather(&self) -> Result<Observations, OpenHomeError> {
         let action_salts = (0..2 * MAX_ACTS)
             .map(|_| fresh_salt())
             .collect::<Result<_, _>>()?;
-        Ok(Seen {
+        Ok(Observations {
             sight: sight(&self.home, &self.config, &self.kernel)?,
             salt: fresh_salt()?,
             action_salts,
@@ -223,15 +223,15 @@ impl Opened {
 }
 
 /// What is kept of texts, as configured.
-fn keeping(config: &Config) -> Keeping {
+fn keeping(config: &Config) -> ContentPolicy {
     match config.content {
-        Content::Sanitized => Keeping::Sanitized,
-        Content::Nothing { openings } => Keeping::Nothing { openings },
+        Content::Sanitized => ContentPolicy::Sanitized,
+        Content::Nothing { openings } => ContentPolicy::Nothing { openings },
     }
 }
 
 /// 32 bytes of the system's randomness.
-pub fn fresh_salt() -> Result<Salt, WireError> {
+pub fn fresh_salt() -> Result<Salt, OpenHomeError> {
     let mut bytes = [0; 32];
     os_random(&mut bytes)?;
     Ok(Salt::new(bytes))
@@ -273,7 +273,7 @@ pub fn note_files() {
 }
 
 /// What signs, as configured.
-pub fn signer(home: &Home, config: &Config) -> Result<Signer, WireError> {
+pub fn signer(home: &Home, config: &Config) -> Result<Signer, OpenHomeError> {
     let socket = env(SOCKET_ENV).map(PathBuf::from);
     Ok(home.signer(config.signer, socket.as_deref())?)
 }
@@ -283,13 +283,13 @@ pub fn sight(
     home: &Home,
     config: &Config,
     kernel: &Kernel,
-) -> Result<BTreeMap<String, SightEntry>, WireError> {
+) -> Result<BTreeMap<String, SightEntry>, OpenHomeError> {
     Ok(observe_all(&tools(home, config), kernel.tools(), clock()?))
 }
 
 /// Puts the next signing key in place, when a rotation is on record whose process died before it
 /// did.
-pub fn finish_rotation(home: &Home) -> Result<(), WireError> {
+pub fn finish_rotation(home: &Home) -> Result<(), OpenHomeError> {
     if home.rotation_is_begun() {
         let in_force = Sqlite::open_read_only(&home.paths().database())?
             .head()?
@@ -300,26 +300,26 @@ pub fn finish_rotation(home: &Home) -> Result<(), WireError> {
 }
 
 /// Fails on a read-only disk, which the database itself tells only as "unable to open".
-fn writable(database: &Path) -> Result<(), WireError> {
+fn writable(database: &Path) -> Result<(), OpenHomeError> {
     let opened = std::fs::OpenOptions::new().write(true).open(database);
-    opened.map(drop).map_err(|e| WireError::ReadOnly {
+    opened.map(drop).map_err(|e| OpenHomeError::ReadOnly {
         path: database.to_owned(),
         reason: e.to_string(),
     })
 }
 
 /// How block sources have to agree.
-pub fn policy(config: &Config) -> Policy {
-    Policy {
+pub fn policy(config: &Config) -> AgreementPolicy {
+    AgreementPolicy {
         quorum: config.anchor.quorum.map_or(Quorum::All, Quorum::Of),
         deadline: config.anchor.deadline,
     }
 }
 
 /// How the configured nodes know us: by their cookie file, or by a user and a variable's password.
-fn node_auth(config: &Config, address: &str) -> Result<Auth, WireError> {
+fn node_auth(config: &Config, address: &str) -> Result<Auth, OpenHomeError> {
     let anchor = &config.anchor;
-    let fault = |why: String| WireError::NodeAuth {
+    let fault = |why: String| OpenHomeError::NodeAuth {
         address: address.to_owned(),
         why,
     };
@@ -344,7 +344,10 @@ fn node_auth(config: &Config, address: &str) -> Result<Auth, WireError> {
 }
 
 /// The block sources of a configuration: file, nodes, explorers; none in mode `off`.
-pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
+pub fn sources(
+    config: &Config,
+    network: Network,
+) -> Result<Vec<Box<dyn BlockSource>>, OpenHomeError> {
     let mut sources: Vec<Box<dyn BlockSource>> = Vec::new();
     if config.anchor.mode == AnchorMode::Off {
         return Ok(sources);
@@ -362,7 +365,7 @@ pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSou
 }
 
 /// The nodes of a configuration, whatever its mode.
-pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, WireError> {
+pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, OpenHomeError> {
     let node = |address: &String| {
         Ok(Bitcoind::new(
             address,
@@ -374,7 +377,7 @@ pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, WireErr
 }
 
 /// The explorers of a configuration, whatever its mode.
-pub fn explorers(config: &Config, network: Network) -> Result<Vec<Esplora>, WireError> {
+pub fn explorers(config: &Config, network: Network) -> Result<Vec<Esplora>, OpenHomeError> {
     config
         .anchor
         .esplora
@@ -404,7 +407,7 @@ mod tests {
             year_10000,
         ] {
             assert!(
-                matches!(seconds_at(wrong), Err(WireError::Clock)),
+                matches!(seconds_at(wrong), Err(OpenHomeError::Clock)),
                 "{wrong:?}"
             );
         }

@@ -18,7 +18,7 @@ use super::find::FindError;
 
 /// Why the house could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum WireError {
+pub enum OpenHomeError {
     /// The home.
     #[error(transparent)]
     Home(#[from] HomeError),

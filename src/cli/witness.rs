@@ -4,21 +4,23 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table};
 
-use crate::anchor::witness::Witness;
+use crate::anchor::witness::WitnessClient;
 use crate::config::witnesses::{WITNESS, is_witness_name, name_rule, read_key};
 use crate::config::{Config, ConfigError, Witnesses};
 use crate::home::Home;
 use crate::record::note::{KeyKind, VerifierKey};
-use crate::record::policy::{self, Policy};
+use crate::record::policy::{self, WitnessPolicy};
 use crate::record::time::Seconds;
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, WitnessState};
-use crate::witness::{Asked, Outcome, Said, Terms, WitnessError, ask, newest_head};
+use crate::store::{ReadStore, WitnessState};
+use crate::witness::{
+    RoundOptions, RoundResult, WitnessError, WitnessOutcome, WitnessStatement, ask, newest_head,
+};
 
 use super::config::edit;
-use super::heads::Words;
-use super::wire::{self, WireError};
+use super::heads::HeadReport;
+use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, NEGATIVE, could_not, print, say};
 
 /// What there is to do with witnesses.
@@ -67,7 +69,7 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 /// Runs one of the verbs.
-pub async fn run(command: WitnessCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: WitnessCommand, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &wire::env)?;
     match command {
@@ -83,7 +85,7 @@ fn add(
     config: &Config,
     (name, vkey, url): (&str, &str, &str),
     json: bool,
-) -> Result<u8, WireError> {
+) -> Result<u8, OpenHomeError> {
     let key = match read_key(vkey) {
         Ok(key) => key,
         Err(why) => {
@@ -104,7 +106,7 @@ fn add(
         );
         return Ok(could_not(&why, json));
     }
-    if let Err(fault) = Witness::new(name, key.clone(), url) {
+    if let Err(fault) = WitnessClient::new(name, key.clone(), url) {
         return Ok(could_not(&fault.to_string(), json));
     }
     let (vkey, url) = (key.print(), url.trim_end_matches('/'));
@@ -141,7 +143,7 @@ fn put(document: &mut DocumentMut, name: &str, vkey: &str, url: &str) {
     }
 }
 
-fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, WireError> {
+fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, OpenHomeError> {
     let Some(known) = config.witness.named.get(name) else {
         let names: Vec<&str> = config.witness.named.keys().map(String::as_str).collect();
         let there = if names.is_empty() {
@@ -182,7 +184,7 @@ pub fn hopeless(here: usize, quorum: usize) -> String {
 
 /// What a witness, or the policy of a verifier, knows this log by: its origin and the key that
 /// signs now.
-fn log_key(home: &Home) -> Result<VerifierKey, WireError> {
+fn log_key(home: &Home) -> Result<VerifierKey, OpenHomeError> {
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     Ok(VerifierKey {
@@ -193,7 +195,7 @@ fn log_key(home: &Home) -> Result<VerifierKey, WireError> {
 }
 
 /// The log's key for the operators of witnesses; none without a witness.
-pub fn hand_over(home: &Home, config: &Config) -> Result<Option<String>, WireError> {
+pub fn hand_over(home: &Home, config: &Config) -> Result<Option<String>, OpenHomeError> {
     if config.witness.named.is_empty() {
         Ok(None)
     } else {
@@ -201,7 +203,7 @@ pub fn hand_over(home: &Home, config: &Config) -> Result<Option<String>, WireErr
     }
 }
 
-fn list(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
+fn list(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let (log, states) = (log_key(home)?, store.witness_states()?);
     let head = newest_head(&store)?.map(|head| head.note.size);
@@ -263,7 +265,7 @@ pub fn state_words(state: Option<&WitnessState>, head: Option<u64>) -> String {
     }
 }
 
-async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
+async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
     if config.witness.named.is_empty() {
         return Ok(could_not(
             "no witness is configured: gently witness add NAME VKEY URL",
@@ -291,7 +293,7 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireErr
         .map(|outcome| outcome.name.len())
         .max()
         .unwrap_or(0);
-    let line = |outcome: &Outcome| {
+    let line = |outcome: &WitnessOutcome| {
         let mark = if outcome.said.is_finding() {
             "FINDING: "
         } else {
@@ -317,7 +319,7 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireErr
     Ok(code)
 }
 
-fn not_enough(asked: &Asked, config: &Config) -> String {
+fn not_enough(asked: &RoundResult, config: &Config) -> String {
     let (here, quorum) = (config.witness.named.len(), asked.quorum);
     if here < quorum {
         hopeless(here, quorum)
@@ -332,15 +334,15 @@ async fn round(
     paths: &Paths,
     config: &Witnesses,
     now: Seconds,
-) -> Result<Option<Asked>, WitnessError> {
+) -> Result<Option<RoundResult>, WitnessError> {
     let (mut able, mut unable) = (Vec::new(), Vec::new());
     for (name, witness) in &config.named {
-        match Witness::new(name, witness.key.clone(), &witness.url) {
+        match WitnessClient::new(name, witness.key.clone(), &witness.url) {
             Ok(witness) => able.push(witness),
             Err(fault) => unable.push((name.clone(), fault)),
         }
     }
-    let terms = Terms {
+    let terms = RoundOptions {
         quorum: config.quorum,
         deadline: config.deadline,
     };
@@ -348,9 +350,9 @@ async fn round(
     Ok(asked.map(|mut asked| {
         asked
             .outcomes
-            .extend(unable.into_iter().map(|(name, fault)| Outcome {
+            .extend(unable.into_iter().map(|(name, fault)| WitnessOutcome {
                 name,
-                said: Said::Fault(fault),
+                said: WitnessStatement::Fault(fault),
                 asked: true,
                 elapsed: std::time::Duration::ZERO,
             }));
@@ -363,24 +365,24 @@ async fn round(
 /// Nobody is contacted when no witness is configured, or when all were asked about the newest tree
 /// head already. What is wrong costs the command nothing: it is said, and asked again with the next
 /// tree head.
-pub async fn after(home: &Home, config: &Config) -> Words {
+pub async fn after(home: &Home, config: &Config) -> HeadReport {
     if config.witness.named.is_empty() {
-        return Words::default();
+        return HeadReport::default();
     }
     match if_new(home, config).await {
-        Ok(None) => Words::default(),
-        Ok(Some(asked)) => Words {
+        Ok(None) => HeadReport::default(),
+        Ok(Some(asked)) => HeadReport {
             lines: told(&asked, config),
             facts: facts(&asked),
         },
-        Err(error) => Words::failed(
+        Err(error) => HeadReport::failed(
             format!("witnesses could not be asked: {error}"),
             &error.to_string(),
         ),
     }
 }
 
-async fn if_new(home: &Home, config: &Config) -> Result<Option<Asked>, WireError> {
+async fn if_new(home: &Home, config: &Config) -> Result<Option<RoundResult>, OpenHomeError> {
     let mut store = Sqlite::open(&home.paths().database())?;
     let Some(head) = newest_head(&store)? else {
         return Ok(None);
@@ -405,7 +407,7 @@ async fn if_new(home: &Home, config: &Config) -> Result<Option<Asked>, WireError
 
 /// One line when all is well; else one for each witness that did not cosign, and what follows from
 /// it.
-fn told(asked: &Asked, config: &Config) -> Vec<String> {
+fn told(asked: &RoundResult, config: &Config) -> Vec<String> {
     let size = asked.head.note.size;
     let mut lines = Vec::new();
     for outcome in asked
@@ -442,9 +444,9 @@ fn told(asked: &Asked, config: &Config) -> Vec<String> {
     lines
 }
 
-fn facts(asked: &Asked) -> Value {
+fn facts(asked: &RoundResult) -> Value {
     let each = asked.outcomes.iter().map(|outcome| {
-        let at = if let Said::Cosigned { at } = &outcome.said {
+        let at = if let WitnessStatement::Cosigned { at } = &outcome.said {
             *at
         } else {
             None
@@ -465,7 +467,7 @@ fn facts(asked: &Asked) -> Value {
 
 /// What this home's owner believes: as many of the configured witnesses as the quorum says; none
 /// without any.
-pub fn own_policy(home: &std::path::Path) -> Result<Option<Policy>, ConfigError> {
+pub fn own_policy(home: &std::path::Path) -> Result<Option<WitnessPolicy>, ConfigError> {
     let config = Config::load(home, &wire::env)?;
     let Witnesses { quorum, named, .. } = config.witness;
     let witness = |(name, witness): (String, crate::config::ConfiguredWitness)| policy::Witness {
@@ -473,5 +475,6 @@ pub fn own_policy(home: &std::path::Path) -> Result<Option<Policy>, ConfigError>
         key: witness.key,
         url: Some(witness.url),
     };
-    Ok((!named.is_empty()).then(|| Policy::of(named.into_iter().map(witness).collect(), quorum)))
+    Ok((!named.is_empty())
+        .then(|| WitnessPolicy::of(named.into_iter().map(witness).collect(), quorum)))
 }

@@ -28,8 +28,8 @@ use std::{fs, io};
 use crate::record::block::Network;
 
 pub use error::ConfigError;
-pub use named::{Named, is_alias};
-pub use settings::{Settings, Source};
+pub use named::{NamedTables, is_alias};
+pub use settings::{Settings, ValueSource};
 pub use witnesses::ConfiguredWitness;
 
 use crate::record::params::Params;
@@ -86,13 +86,13 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Where blocks are from.
-    pub anchor: Anchor,
+    pub anchor: AnchorSettings,
     /// Who is sent heads of the log.
     pub ots: Ots,
     /// Who answers.
-    pub model: Model,
+    pub model: ModelSettings,
     /// How sessions are kept.
-    pub session: Session,
+    pub session: SessionSettings,
     /// `[context] refs`: `none`, or `last:N`; unset, `context.json` decides whether there is
     /// anything to expand.
     pub refs: Option<String>,
@@ -118,7 +118,7 @@ pub struct Config {
 
 /// `[anchor]`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Anchor {
+pub struct AnchorSettings {
     /// Whether sources are asked at all.
     pub mode: AnchorMode,
     /// Addresses of explorers, without a slash at the end.
@@ -161,7 +161,7 @@ pub enum AnchorMode {
 
 /// `[model]`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct ModelSettings {
     /// `auto`, a full id such as `ollama/NAME`, or an alias.
     pub default: String,
     /// Where an `openai/` model's server is, without a slash at the end.
@@ -185,12 +185,12 @@ pub struct Model {
     /// What is sent beside the question.
     pub params: Params,
     /// Aliases and prices.
-    pub named: Named,
+    pub named: NamedTables,
 }
 
 /// `[session]`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionSettings {
     /// A session idle for longer is closed before the next prompt.
     pub idle: Duration,
     /// Public in the ledger; empty when the kernel's word holds.
@@ -276,7 +276,7 @@ impl Config {
         };
         let address = |url: &str| url.trim_end_matches('/').to_owned();
         Config {
-            anchor: Anchor {
+            anchor: AnchorSettings {
                 mode: if text("anchor.mode") == "off" {
                     AnchorMode::Off
                 } else {
@@ -313,7 +313,7 @@ impl Config {
                 quorum: usize::try_from(number("ots.quorum"))
                     .expect("the table's range fits usize"),
             },
-            model: Model {
+            model: ModelSettings {
                 default: text("model.default"),
                 base_url: address(&text("model.base_url")),
                 timeout: Duration::from_secs(number("model.timeout_s")),
@@ -338,7 +338,7 @@ impl Config {
                 },
                 named: settings.named().clone(),
             },
-            session: Session {
+            session: SessionSettings {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
                 host_role: settings
                     .text("session.host_role")
@@ -423,7 +423,7 @@ mod tests {
             if key.default_value().is_some() {
                 assert_eq!(
                     written.get(key.name).unwrap().1,
-                    Source::File,
+                    ValueSource::File,
                     "{}",
                     key.name
                 );
@@ -516,7 +516,7 @@ mod tests {
         .unwrap();
         assert_eq!(
             settings.get("anchor.mode"),
-            Some((&table::Value::Text("off".into()), Source::Environment))
+            Some((&table::Value::Text("off".into()), ValueSource::Environment))
         );
         let config = Config::from_settings(&settings, Path::new("/home"));
         assert_eq!(
@@ -602,7 +602,7 @@ mod tests {
         ] {
             assert_eq!(
                 read(text).unwrap().get("anchor.mode").unwrap().1,
-                Source::File,
+                ValueSource::File,
                 "{text}"
             );
         }

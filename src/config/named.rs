@@ -29,11 +29,11 @@ const TAKEN: [&str; 3] = ["auto", "observer", "replay"];
 /// Characters of an alias: it is typed often.
 const MAX_ALIAS: usize = 40;
 
-type Place<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
+type TablePlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
 /// Aliases, prices and witnesses, those of the file and those that are shipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedTables {
     /// The full id by its alias.
     pub aliases: BTreeMap<String, String>,
     /// The price by the full id.
@@ -42,10 +42,10 @@ pub struct Named {
     pub witnesses: BTreeMap<String, ConfiguredWitness>,
 }
 
-impl Default for Named {
+impl Default for NamedTables {
     fn default() -> Self {
         let aliases = SHIPPED.map(|(alias, id)| (alias.to_owned(), id.to_owned()));
-        Named {
+        NamedTables {
             aliases: aliases.into(),
             prices: BTreeMap::new(),
             witnesses: BTreeMap::new(),
@@ -53,12 +53,12 @@ impl Default for Named {
     }
 }
 
-impl Named {
+impl NamedTables {
     /// Reads `[model.alias]`.
     pub(super) fn read_aliases(
         &mut self,
         item: &Item,
-        place: Place<'_>,
+        place: TablePlace<'_>,
     ) -> Result<(), ConfigError> {
         let table = section(item, "model.alias", place)?;
         for (alias, item) in table.iter() {
@@ -98,13 +98,17 @@ impl Named {
         name: &str,
         table: &dyn TableLike,
         at: String,
-        place: Place<'_>,
+        place: TablePlace<'_>,
     ) -> Result<(), ConfigError> {
         witnesses::read(&mut self.witnesses, (name, table, at), place)
     }
 
     /// Reads all of `[price]`.
-    pub(super) fn read_prices(&mut self, item: &Item, place: Place<'_>) -> Result<(), ConfigError> {
+    pub(super) fn read_prices(
+        &mut self,
+        item: &Item,
+        place: TablePlace<'_>,
+    ) -> Result<(), ConfigError> {
         let models = section(item, PRICE, place)?;
         for (id, item) in models.iter() {
             let (at, key) = (place_of(models, id, place), format!("price.\"{id}\""));
@@ -128,7 +132,7 @@ fn read_price(
     table: &dyn TableLike,
     key: &str,
     at: &str,
-    place: Place<'_>,
+    place: TablePlace<'_>,
 ) -> Result<Price, ConfigError> {
     let known = ["input_per_mtok", "output_per_mtok", "currency"];
     if let Some((other, _)) = table.iter().find(|(name, _)| !known.contains(name)) {
@@ -180,7 +184,7 @@ pub fn is_alias(text: &str) -> bool {
 fn section<'a>(
     item: &'a Item,
     key: &str,
-    place: Place<'_>,
+    place: TablePlace<'_>,
 ) -> Result<&'a dyn TableLike, ConfigError> {
     item.as_table_like().ok_or_else(|| ConfigError::Wrong {
         place: place(item.span()),
@@ -190,7 +194,7 @@ fn section<'a>(
     })
 }
 
-fn place_of(table: &dyn TableLike, name: &str, place: Place<'_>) -> String {
+fn place_of(table: &dyn TableLike, name: &str, place: TablePlace<'_>) -> String {
     place(table.get_key_value(name).and_then(|(key, _)| key.span()))
 }
 
@@ -199,7 +203,7 @@ mod tests {
     use super::super::Settings;
     use super::*;
 
-    fn read(text: &str) -> Result<Named, ConfigError> {
+    fn read(text: &str) -> Result<NamedTables, ConfigError> {
         Settings::read(text, "gently.toml", &|_| None).map(|settings| settings.named().clone())
     }
 

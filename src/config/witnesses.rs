@@ -36,7 +36,7 @@ pub struct ConfiguredWitness {
     pub url: String,
 }
 
-type Place<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
+type WitnessPlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
 /// Whether a word may be a witness's name.
 pub fn is_witness_name(text: &str) -> bool {
@@ -66,7 +66,7 @@ pub fn read_key(text: &str) -> Result<VerifierKey, String> {
 pub(super) fn read(
     known: &mut BTreeMap<String, ConfiguredWitness>,
     (name, item, at): (&str, &dyn TableLike, String),
-    place: Place<'_>,
+    place: WitnessPlace<'_>,
 ) -> Result<(), ConfigError> {
     let key = format!("{WITNESS}.{name}");
     let fault = |at: String, key: String, expected: String, actual: String| ConfigError::Wrong {
@@ -145,7 +145,7 @@ pub(super) fn read(
     Ok(())
 }
 
-fn place_of(table: &dyn TableLike, name: &str, place: Place<'_>) -> String {
+fn place_of(table: &dyn TableLike, name: &str, place: WitnessPlace<'_>) -> String {
     place(table.get_key_value(name).and_then(|(key, _)| key.span()))
 }
 

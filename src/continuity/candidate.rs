@@ -8,7 +8,7 @@ use crate::record::time::Seconds;
 
 /// What a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum CandidateClass {
     /// A claim.
     Fact,
     /// A note.
@@ -21,15 +21,15 @@ pub enum Class {
     Drift,
 }
 
-impl Class {
+impl CandidateClass {
     /// `artifact_type` of its reference (AEGIS 5.2).
     pub const fn artifact_type(self) -> &'static str {
         match self {
-            Class::Fact => "ledger_fact",
-            Class::Note => "note",
-            Class::Decision => "decision",
-            Class::Intent => "intent",
-            Class::Drift => "driftwatch",
+            CandidateClass::Fact => "ledger_fact",
+            CandidateClass::Note => "note",
+            CandidateClass::Decision => "decision",
+            CandidateClass::Intent => "intent",
+            CandidateClass::Drift => "driftwatch",
         }
     }
 }
@@ -71,7 +71,7 @@ pub struct Candidate {
     /// `ledger:000183`, `driftwatch:ID`.
     pub id: String,
     /// What it is.
-    pub class: Class,
+    pub class: CandidateClass,
     /// What it says.
     pub text: String,
     /// What it is about, as it is compared.
@@ -123,7 +123,7 @@ pub struct TurnCandidate {
 
 /// What was found for a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recalled {
+pub struct RecallResult {
     /// Intent, facts, notes, decisions, open drift.
     pub found: Vec<Candidate>,
     /// What is in force on the subjects of those, and not among them.

@@ -11,14 +11,14 @@ use uuid::Uuid;
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::{
-    ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, Reading,
+    ArtifactRef, Bundle, BundleIntent, Constraint, Exclusion, Fact, Moment, NamedHash, Reading,
     SightEntry,
 };
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::candidate::{Confidence, Recalled};
+use super::candidate::{Confidence, RecallResult};
 use super::prompt::PriorTurn;
 use super::select::select;
 
@@ -40,7 +40,7 @@ pub struct Inputs<'a> {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
     /// What was found on record for the question.
-    pub recalled: &'a Recalled,
+    pub recalled: &'a RecallResult,
 }
 
 /// Why no bundle was compiled; no model is called then (AEGIS 10.3).
@@ -205,7 +205,7 @@ pub fn ring0(inputs: &Inputs<'_>) -> Result<Bundle, CompileFault> {
         constraints: constraints(inputs.kernel),
         facts: Vec::new(),
         open_items: Vec::new(),
-        intent: vec![Intent {
+        intent: vec![BundleIntent {
             intent: inputs.kernel.rules().prompt.intent.clone(),
             source: "system".to_owned(),
         }],
@@ -408,7 +408,7 @@ mod tests {
                 .iter()
                 .map(|(name, entry)| ((*name).to_owned(), entry.clone()))
                 .collect(),
-            recalled: &Recalled::default(),
+            recalled: &RecallResult::default(),
         })
     }
 

@@ -7,15 +7,15 @@ use crate::govern::kernel::RingCaps;
 use crate::record::bundle::NamedHash;
 use crate::record::context::block::context_block;
 use crate::record::context::config::ContextConfig;
-use crate::record::context::event::Intent;
+use crate::record::context::event::IntentPayload;
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation,
-    context_digest,
+    AssembledContext, ContextForm, ContextSpec, DeclaredRef, Identity, ResolvedContext,
+    Transformation, context_digest,
 };
 use crate::record::context::turn::CHAT_MESSAGE;
 
-use super::refs::{Lookup, Nothing, RefFault, governed, resolve, sorted};
+use super::refs::{EmptyRecord, Lookup, RefFault, governed, resolve, sorted};
 
 /// The declared context of one turn, resolved or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct TurnContext {
     thread: Uuid,
     parent: Option<Uuid>,
     declared: Vec<DeclaredRef>,
-    resolved: Result<Resolved, RefFault>,
+    resolved: Result<ResolvedContext, RefFault>,
 }
 
 impl TurnContext {
@@ -56,7 +56,7 @@ impl TurnContext {
                 items: 0,
                 tokens: 0,
             },
-            &Nothing,
+            &EmptyRecord,
         );
         context
     }
@@ -82,7 +82,7 @@ impl TurnContext {
     }
 
     /// What it came to, or why nothing did.
-    pub fn resolved(&self) -> Result<&Resolved, &RefFault> {
+    pub fn resolved(&self) -> Result<&ResolvedContext, &RefFault> {
         self.resolved.as_ref()
     }
 
@@ -94,7 +94,7 @@ impl TurnContext {
     }
 
     /// What policy may see: every INTENT that was resolved, each once, by `event_index`.
-    pub fn intents(&self) -> Vec<&Intent> {
+    pub fn intents(&self) -> Vec<&IntentPayload> {
         self.resolved.as_ref().map(governed).unwrap_or_default()
     }
 
@@ -103,7 +103,7 @@ impl TurnContext {
         self.resolved
             .as_ref()
             .ok()
-            .and_then(|resolved| context_block(resolved, Form::Sent))
+            .and_then(|resolved| context_block(resolved, ContextForm::Sent))
     }
 
     /// The specification; none when it could not be resolved.
@@ -124,7 +124,7 @@ impl TurnContext {
     }
 
     /// The assembled context in one of its forms; none when it could not be resolved.
-    pub fn assembled(&self, text: &str, form: Form) -> Option<AssembledContext> {
+    pub fn assembled(&self, text: &str, form: ContextForm) -> Option<AssembledContext> {
         self.resolved
             .as_ref()
             .ok()
@@ -133,7 +133,10 @@ impl TurnContext {
 
     /// `context_digest`; none when it could not be resolved.
     pub fn digest(&self, turn: Uuid, text: &str) -> Result<Option<NamedHash>, JsonFault> {
-        match (self.spec(turn, text), self.assembled(text, Form::Hashed)) {
+        match (
+            self.spec(turn, text),
+            self.assembled(text, ContextForm::Hashed),
+        ) {
             (Some(spec), Some(hashed)) => context_digest(&spec, &hashed).map(Some),
             _ => Ok(None),
         }

@@ -12,7 +12,7 @@ use super::candidate::{Candidate, TurnCandidate};
 
 /// Why something was kept out. The codes stand in `exclusions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum ExclusionReason {
     /// It does not say where it is from.
     NotSourced,
     /// Phase or tier do not allow it, or it was denied or withheld.
@@ -36,26 +36,26 @@ pub enum Kept {
     RingCapTokens,
 }
 
-impl Kept {
+impl ExclusionReason {
     /// The code.
     pub const fn code(self) -> &'static str {
         match self {
-            Kept::NotSourced => "not_sourced",
-            Kept::AuthorityIncompatible => "authority_incompatible",
-            Kept::Forbidden => "forbidden",
-            Kept::Sensitive => "sensitive",
-            Kept::EvidenceBlob => "evidence_blob_disallowed",
-            Kept::Unratified => "unratified",
-            Kept::Erased => "erased",
-            Kept::NotKept => "not_kept",
-            Kept::RingCapItems => "ring_cap_items",
-            Kept::RingCapTokens => "ring_cap_tokens",
+            ExclusionReason::NotSourced => "not_sourced",
+            ExclusionReason::AuthorityIncompatible => "authority_incompatible",
+            ExclusionReason::Forbidden => "forbidden",
+            ExclusionReason::Sensitive => "sensitive",
+            ExclusionReason::EvidenceBlob => "evidence_blob_disallowed",
+            ExclusionReason::Unratified => "unratified",
+            ExclusionReason::Erased => "erased",
+            ExclusionReason::NotKept => "not_kept",
+            ExclusionReason::RingCapItems => "ring_cap_items",
+            ExclusionReason::RingCapTokens => "ring_cap_tokens",
         }
     }
 }
 
 /// Holds an artifact against the gates, in the order of the document; none: it may be let in.
-pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<Kept> {
+pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<ExclusionReason> {
     let Candidate {
         text,
         source,
@@ -65,13 +65,13 @@ pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<Kept> {
         ..
     } = candidate;
     if !is_sourced(&candidate.id, source.as_deref()) {
-        return Some(Kept::NotSourced);
+        return Some(ExclusionReason::NotSourced);
     }
     if !counts {
-        return Some(Kept::Unratified);
+        return Some(ExclusionReason::Unratified);
     }
     if !is_compatible(kernel, phase.as_deref(), *tier) {
-        return Some(Kept::AuthorityIncompatible);
+        return Some(ExclusionReason::AuthorityIncompatible);
     }
     text_gate(text, holds_secret)
 }
@@ -79,7 +79,10 @@ pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<Kept> {
 /// The same for a turn, whose source is its own row and line. `forbids` of its text, where policy
 /// does not see that: what a model said, and deep history, which nobody declared, are kept out and
 /// deny nothing.
-pub fn gate_turn(turn: &TurnCandidate, forbids: impl FnOnce(&str) -> bool) -> Option<Kept> {
+pub fn gate_turn(
+    turn: &TurnCandidate,
+    forbids: impl FnOnce(&str) -> bool,
+) -> Option<ExclusionReason> {
     let kept = gate_said(
         turn.text.as_deref(),
         (turn.unkept, turn.withheld),
@@ -89,7 +92,7 @@ pub fn gate_turn(turn: &TurnCandidate, forbids: impl FnOnce(&str) -> bool) -> Op
         turn.text
             .as_deref()
             .is_some_and(forbids)
-            .then_some(Kept::Forbidden)
+            .then_some(ExclusionReason::Forbidden)
     })
 }
 
@@ -99,22 +102,26 @@ pub fn gate_said(
     text: Option<&str>,
     (unkept, withheld): (bool, bool),
     is_sensitive: impl FnOnce(&str) -> bool,
-) -> Option<Kept> {
-    let gone = if unkept { Kept::NotKept } else { Kept::Erased };
+) -> Option<ExclusionReason> {
+    let gone = if unkept {
+        ExclusionReason::NotKept
+    } else {
+        ExclusionReason::Erased
+    };
     let Some(text) = text else { return Some(gone) };
     if withheld {
-        Some(Kept::AuthorityIncompatible)
+        Some(ExclusionReason::AuthorityIncompatible)
     } else {
         text_gate(text, is_sensitive)
     }
 }
 
-fn text_gate(text: &str, is_sensitive: impl FnOnce(&str) -> bool) -> Option<Kept> {
+fn text_gate(text: &str, is_sensitive: impl FnOnce(&str) -> bool) -> Option<ExclusionReason> {
     // The cheaper one first: a dump of megabytes is not searched for secrets only to be kept out.
     if is_blob(text) {
-        return Some(Kept::EvidenceBlob);
+        return Some(ExclusionReason::EvidenceBlob);
     }
-    is_sensitive(text).then_some(Kept::Sensitive)
+    is_sensitive(text).then_some(ExclusionReason::Sensitive)
 }
 
 /// Whether the sanitizer finds a secret.
@@ -218,14 +225,14 @@ fn is_encoded(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::continuity::candidate::{Class, Confidence};
+    use crate::continuity::candidate::{CandidateClass, Confidence};
     use crate::record::hash::Hash32;
     use crate::record::time::Seconds;
 
     fn fact(text: &str) -> Candidate {
         Candidate {
             id: "ledger:000001".into(),
-            class: Class::Fact,
+            class: CandidateClass::Fact,
             text: text.into(),
             subject: None,
             source: Some("ledger".into()),
@@ -334,7 +341,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                gate(&kernel, &candidate).map(Kept::code),
+                gate(&kernel, &candidate).map(ExclusionReason::code),
                 kept,
                 "{candidate:?}"
             );
@@ -403,7 +410,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                gate_turn(&turn, |text| text.contains("forbidden")).map(Kept::code),
+                gate_turn(&turn, |text| text.contains("forbidden")).map(ExclusionReason::code),
                 kept,
                 "{turn:?}"
             );

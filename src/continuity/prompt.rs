@@ -97,7 +97,7 @@ impl CompiledPrompt {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct ChatMessage<'a> {
     content: &'a str,
     role: &'static str,
 }
@@ -278,11 +278,11 @@ fn block(marker: &str, json: &str) -> String {
 
 fn canonical_form(system: &str, user: &str) -> String {
     let messages = [
-        Message {
+        ChatMessage {
             content: system,
             role: "system",
         },
-        Message {
+        ChatMessage {
             content: user,
             role: "user",
         },

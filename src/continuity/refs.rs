@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use crate::govern::kernel::RingCaps;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
-use crate::record::context::event::{Event, Intent, Kind};
+use crate::record::context::event::{EventKind, IntentPayload, ThreadEvent};
 use crate::record::context::spec::{
-    AdmittedFor, DeclaredRef, Effect, RefType, Resolved, ResolvedRef, Transformation,
+    AdmittedFor, DeclaredRef, RefType, ResolvedContext, ResolvedRef, RuleEffect, Transformation,
 };
 
-use super::gates::Kept;
+use super::gates::ExclusionReason;
 use super::select::Room;
 
 /// Why declared references could not be resolved; no model is called then.
@@ -124,17 +124,17 @@ impl RefFault {
 
 /// What an id was found to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct NamedRecord {
     /// It.
-    pub event: Event,
+    pub event: ThreadEvent,
     /// Why no model is shown it, if none is: erased, denied, withheld, a dump. Policy sees an
     /// INTENT all the same.
-    pub kept: Option<Kept>,
+    pub kept: Option<ExclusionReason>,
 }
 
-impl From<Event> for Found {
-    fn from(event: Event) -> Self {
-        Found { event, kept: None }
+impl From<ThreadEvent> for NamedRecord {
+    fn from(event: ThreadEvent) -> Self {
+        NamedRecord { event, kept: None }
     }
 }
 
@@ -144,27 +144,27 @@ pub trait Lookup {
     type Error;
 
     /// The event of this id, if there is one.
-    fn event(&self, id: &str) -> Result<Option<Found>, Self::Error>;
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, Self::Error>;
 }
 
 /// Nothing on record.
-pub struct Nothing;
+pub struct EmptyRecord;
 
-impl Lookup for Nothing {
+impl Lookup for EmptyRecord {
     type Error = std::convert::Infallible;
 
-    fn event(&self, _id: &str) -> Result<Option<Found>, Self::Error> {
+    fn event(&self, _id: &str) -> Result<Option<NamedRecord>, Self::Error> {
         Ok(None)
     }
 }
 
 /// What is being resolved.
-struct Resolving<'a> {
+struct Resolution<'a> {
     thread: &'a str,
     config: &'a ContextConfig,
-    refs: Vec<(ResolvedRef, Event)>,
+    refs: Vec<(ResolvedRef, ThreadEvent)>,
     /// Why no model is shown an event, by its index; those that stand here were met before.
-    met: BTreeMap<u64, Option<Kept>>,
+    met: BTreeMap<u64, Option<ExclusionReason>>,
     transformations: Vec<Transformation>,
 }
 
@@ -180,7 +180,7 @@ pub fn resolve<L: Lookup>(
     config: &ContextConfig,
     caps: RingCaps,
     events: &L,
-) -> Result<Result<Resolved, RefFault>, L::Error> {
+) -> Result<Result<ResolvedContext, RefFault>, L::Error> {
     let declared = sorted(declared);
     let (actual, rules) = (
         u64::try_from(declared.len()).unwrap_or(u64::MAX),
@@ -195,7 +195,7 @@ pub fn resolve<L: Lookup>(
     if declared.is_empty() && rules.empty_refs_policy == EmptyRefs::Deny {
         return Ok(Err(RefFault::Empty));
     }
-    let mut resolving = Resolving {
+    let mut resolving = Resolution {
         thread,
         config,
         refs: Vec::new(),
@@ -212,7 +212,7 @@ pub fn resolve<L: Lookup>(
         }
     }
     let (refs, transformations) = resolving.within(caps);
-    Ok(Ok(Resolved {
+    Ok(Ok(ResolvedContext {
         declared,
         refs,
         transformations,
@@ -226,9 +226,9 @@ pub fn sorted(declared: &[DeclaredRef]) -> Vec<DeclaredRef> {
     sorted
 }
 
-impl Resolving<'_> {
-    fn take(&mut self, id: &str, found: Found) -> Result<(), RefFault> {
-        let Found { event, kept } = found;
+impl Resolution<'_> {
+    fn take(&mut self, id: &str, found: NamedRecord) -> Result<(), RefFault> {
+        let NamedRecord { event, kept } = found;
         let (place, kind) = (event.place(), event.kind());
         if place.thread_id != self.thread {
             let (expected, actual) = (self.thread.to_owned(), place.thread_id.clone());
@@ -238,27 +238,34 @@ impl Resolving<'_> {
                 actual,
             });
         }
-        if kind == Kind::Execution && !self.config.rules().allow_execution_refs_for_prompt {
-            self.transformations
-                .push(made(Effect::LeftOut, id, "allow_execution_refs_for_prompt"));
+        if kind == EventKind::Execution && !self.config.rules().allow_execution_refs_for_prompt {
+            self.transformations.push(made(
+                RuleEffect::LeftOut,
+                id,
+                "allow_execution_refs_for_prompt",
+            ));
             return Ok(());
         }
         let event_index = place.index;
         let admitted_for = match kind {
-            Kind::Intent => AdmittedFor::Governance,
-            Kind::Decision | Kind::Execution => AdmittedFor::ExecutionOnly,
+            EventKind::Intent => AdmittedFor::Governance,
+            EventKind::Decision | EventKind::Execution => AdmittedFor::ExecutionOnly,
         };
         let is_first = !self.met.contains_key(&event_index);
         if is_first {
             self.met.insert(event_index, kept);
         }
         match (is_first, admitted_for) {
-            (false, _) => self
-                .transformations
-                .push(made(Effect::NamedTwice, id, "SORT_CANONICAL")),
-            (true, AdmittedFor::ExecutionOnly) => {
+            (false, _) => {
                 self.transformations
-                    .push(made(Effect::ExecutionOnly, id, "FILTER_INTENT_ONLY"));
+                    .push(made(RuleEffect::NamedTwice, id, "SORT_CANONICAL"))
+            }
+            (true, AdmittedFor::ExecutionOnly) => {
+                self.transformations.push(made(
+                    RuleEffect::ExecutionOnly,
+                    id,
+                    "FILTER_INTENT_ONLY",
+                ));
             }
             (true, AdmittedFor::Governance) => {}
         }
@@ -275,8 +282,8 @@ impl Resolving<'_> {
 
     /// The same by `event_index`, with what no model is shown: what is kept out, and what there is
     /// no room for, from the newest on.
-    fn within(mut self, caps: RingCaps) -> (Vec<(ResolvedRef, Event)>, Vec<Transformation>) {
-        let by_place = |(reference, _): &(ResolvedRef, Event)| {
+    fn within(mut self, caps: RingCaps) -> (Vec<(ResolvedRef, ThreadEvent)>, Vec<Transformation>) {
+        let by_place = |(reference, _): &(ResolvedRef, ThreadEvent)| {
             (reference.event_index, reference.ref_id.clone())
         };
         self.refs.sort_by_key(by_place);
@@ -290,15 +297,15 @@ impl Resolving<'_> {
                 continue;
             }
             let kept = match self.met.get(&reference.event_index).copied().flatten() {
-                None if event.kind() == Kind::Decision => None,
+                None if event.kind() == EventKind::Decision => None,
                 None => room.take(event.text().unwrap_or_default().len()).err(),
                 kept => kept,
             };
-            left.extend(kept.map(|kept| made(Effect::LeftOut, &reference.ref_id, kept.code())));
+            left.extend(kept.map(|kept| made(RuleEffect::LeftOut, &reference.ref_id, kept.code())));
         }
         for one in left {
             self.transformations
-                .retain(|t| t.ref_id != one.ref_id || t.effect == Effect::NamedTwice);
+                .retain(|t| t.ref_id != one.ref_id || t.effect == RuleEffect::NamedTwice);
             self.transformations.push(one);
         }
         self.transformations
@@ -307,7 +314,7 @@ impl Resolving<'_> {
     }
 }
 
-fn made(effect: Effect, id: &str, rule: &str) -> Transformation {
+fn made(effect: RuleEffect, id: &str, rule: &str) -> Transformation {
     Transformation {
         effect,
         ref_id: id.to_owned(),
@@ -316,10 +323,10 @@ fn made(effect: Effect, id: &str, rule: &str) -> Transformation {
 }
 
 /// What policy may see of the references: INTENTs, each once, by `event_index`.
-pub fn governed(resolved: &Resolved) -> Vec<&Intent> {
+pub fn governed(resolved: &ResolvedContext) -> Vec<&IntentPayload> {
     let intents = resolved.events().filter_map(|(_, event)| match event {
-        Event::Intent(intent) => Some(intent),
-        Event::Decision(_) | Event::Execution(_) => None,
+        ThreadEvent::Intent(intent) => Some(intent),
+        ThreadEvent::Decision(_) | ThreadEvent::Execution(_) => None,
     });
     intents.collect()
 }

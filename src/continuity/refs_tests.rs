@@ -6,8 +6,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::record::context::config::GENESIS_CONTEXT;
-use crate::record::context::event::{Execution, Place};
-use crate::record::context::spec::{AssembledContext, ContextSpec, Form, Identity, context_digest};
+use crate::record::context::event::{EventPosition, Execution};
+use crate::record::context::spec::{
+    AssembledContext, ContextForm, ContextSpec, Identity, context_digest,
+};
 
 /// No cap of the kernel's.
 const ROOMY: RingCaps = RingCaps {
@@ -17,18 +19,18 @@ const ROOMY: RingCaps = RingCaps {
 
 /// Events of two threads, by position.
 #[derive(Debug)]
-struct Thread(Vec<Event>);
+struct Thread(Vec<ThreadEvent>);
 
 impl Lookup for Thread {
     type Error = Infallible;
 
-    fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, Infallible> {
         let own = self.0.iter().find(|event| event.place().id == id);
         let of_turn = self
             .0
             .iter()
-            .find(|event| event.place().turn_id == id && event.kind() == Kind::Intent);
-        Ok(own.or(of_turn).cloned().map(Found::from))
+            .find(|event| event.place().turn_id == id && event.kind() == EventKind::Intent);
+        Ok(own.or(of_turn).cloned().map(NamedRecord::from))
     }
 }
 
@@ -38,17 +40,17 @@ fn threads(turns: &[(String, Option<String>, bool)]) -> Thread {
     let mut events = Vec::new();
     for (n, (question, answer, other)) in turns.iter().enumerate() {
         let thread = usize::from(*other);
-        let place = |letter: &str, index| Place {
+        let place = |letter: &str, index| EventPosition {
             index,
             id: format!("{letter}{n}"),
             turn_id: format!("turn-{n}"),
             thread_id: format!("t{thread}"),
         };
-        events.push(Event::Intent(
-            Intent::new(place("i", next[thread]), question.clone()).unwrap(),
+        events.push(ThreadEvent::Intent(
+            IntentPayload::new(place("i", next[thread]), question.clone()).unwrap(),
         ));
         if let Some(answer) = answer {
-            events.push(Event::Execution(
+            events.push(ThreadEvent::Execution(
                 Execution::new(place("e", next[thread] + 2), answer.clone(), "m").unwrap(),
             ));
         }
@@ -70,13 +72,13 @@ fn resolve_in(
     thread: &Thread,
     ids: &[String],
     config: &ContextConfig,
-) -> Result<Resolved, RefFault> {
+) -> Result<ResolvedContext, RefFault> {
     let declared: Vec<DeclaredRef> = ids.iter().map(DeclaredRef::event).collect();
     let Ok(resolved) = resolve(&declared, "t0", config, ROOMY, thread);
     resolved
 }
 
-fn digest(resolved: &Resolved, config: &ContextConfig) -> String {
+fn digest(resolved: &ResolvedContext, config: &ContextConfig) -> String {
     let identity = Identity {
         parent_turn_id: None,
         thread_id: "t0".to_owned(),
@@ -85,7 +87,7 @@ fn digest(resolved: &Resolved, config: &ContextConfig) -> String {
     let spec = ContextSpec::new(config, identity, "chat.message", "why?", resolved);
     context_digest(
         &spec,
-        &AssembledContext::new("why?", resolved, Form::Hashed),
+        &AssembledContext::new("why?", resolved, ContextForm::Hashed),
     )
     .unwrap()
     .0
@@ -106,7 +108,7 @@ fn declared() -> impl Strategy<Value = (Thread, Vec<String>)> {
     )
         .prop_map(|(turns, picks)| {
             let thread = threads(&turns);
-            let own: Vec<&Event> = thread
+            let own: Vec<&ThreadEvent> = thread
                 .0
                 .iter()
                 .filter(|event| event.place().thread_id == "t0")
@@ -126,7 +128,7 @@ proptest! {
         let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
         let seen: Vec<String> = governed(&resolved).iter().map(|intent| intent.place().id.clone()).collect();
         prop_assert!(seen.iter().all(|id| id.starts_with('i')));
-        let hashed = AssembledContext::new("why?", &resolved, Form::Hashed);
+        let hashed = AssembledContext::new("why?", &resolved, ContextForm::Hashed);
         let distinct: std::collections::BTreeSet<_> = hashed.normative_input_digests.iter().collect();
         prop_assert_eq!(distinct.len(), seen.len());
     }
@@ -135,15 +137,15 @@ proptest! {
     fn invariant_2_every_transformation_is_on_record((thread, ids) in declared()) {
         let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
         for (reference, _) in &resolved.refs {
-            let named = resolved.transformations.iter().any(|t| t.ref_id == reference.ref_id && t.effect == Effect::ExecutionOnly);
+            let named = resolved.transformations.iter().any(|t| t.ref_id == reference.ref_id && t.effect == RuleEffect::ExecutionOnly);
             let twice = ids.iter().filter(|id| **id == reference.ref_id).count() - 1;
-            let told = resolved.transformations.iter().filter(|t| t.ref_id == reference.ref_id && t.effect == Effect::NamedTwice);
+            let told = resolved.transformations.iter().filter(|t| t.ref_id == reference.ref_id && t.effect == RuleEffect::NamedTwice);
             prop_assert_eq!(told.count(), twice);
             prop_assert_eq!(named, reference.admitted_for == AdmittedFor::ExecutionOnly);
         }
         let without = config("\"allow_execution_refs_for_prompt\": true", "\"allow_execution_refs_for_prompt\": false");
         let kept = resolve_in(&thread, &ids, &without).unwrap();
-        let left = kept.transformations.iter().filter(|t| t.effect == Effect::LeftOut).count();
+        let left = kept.transformations.iter().filter(|t| t.effect == RuleEffect::LeftOut).count();
         prop_assert_eq!(kept.refs.len() + left, kept.declared.len());
     }
 
@@ -249,7 +251,7 @@ fn a_turn_stands_for_its_intent_and_is_shown_once() {
         "e0".to_owned(),
     ];
     let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
-    let named = |refs: &[&(ResolvedRef, Event)]| {
+    let named = |refs: &[&(ResolvedRef, ThreadEvent)]| {
         refs.iter()
             .map(|(r, _)| r.ref_id.clone())
             .collect::<Vec<_>>()
@@ -263,7 +265,7 @@ fn a_turn_stands_for_its_intent_and_is_shown_once() {
     let twice = resolved
         .transformations
         .iter()
-        .filter(|t| t.effect == Effect::NamedTwice);
+        .filter(|t| t.effect == RuleEffect::NamedTwice);
     assert_eq!(
         twice.map(|t| t.ref_id.as_str()).collect::<Vec<_>>(),
         ["e0", "turn-0"]
@@ -287,12 +289,12 @@ fn beyond_the_kernels_caps_the_oldest_are_shown_to_no_model_and_policy_sees_them
         );
         resolved.unwrap()
     };
-    let told = |resolved: &Resolved| {
+    let told = |resolved: &ResolvedContext| {
         let refs: Vec<String> = resolved.shown().map(|(r, _)| r.ref_id.clone()).collect();
         let left = resolved
             .transformations
             .iter()
-            .filter(|t| t.effect == Effect::LeftOut);
+            .filter(|t| t.effect == RuleEffect::LeftOut);
         (
             refs.join(" "),
             left.map(|t| format!("{} {}", t.ref_id, t.rule))
@@ -336,19 +338,22 @@ fn what_is_erased_or_withheld_is_shown_to_no_model_and_policy_sees_it() {
     struct Gone(Thread);
     impl Lookup for Gone {
         type Error = Infallible;
-        fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
+        fn event(&self, id: &str) -> Result<Option<NamedRecord>, Infallible> {
             Ok(self.0.event(id)?.map(|found| match id {
-                "i0" => Found {
-                    event: Event::without_text(Kind::Intent, found.event.place().clone()),
-                    kept: Some(Kept::Erased),
+                "i0" => NamedRecord {
+                    event: ThreadEvent::without_text(
+                        EventKind::Intent,
+                        found.event.place().clone(),
+                    ),
+                    kept: Some(ExclusionReason::Erased),
                 },
-                "e0" => Found {
-                    kept: Some(Kept::AuthorityIncompatible),
+                "e0" => NamedRecord {
+                    kept: Some(ExclusionReason::AuthorityIncompatible),
                     ..found
                 },
-                "i1" => Found {
+                "i1" => NamedRecord {
                     event: found.event.with_denied(true),
-                    kept: Some(Kept::AuthorityIncompatible),
+                    kept: Some(ExclusionReason::AuthorityIncompatible),
                 },
                 _ => found,
             }))
@@ -376,7 +381,7 @@ fn what_is_erased_or_withheld_is_shown_to_no_model_and_policy_sees_it() {
         .map(|i| (i.message(), i.is_denied()))
         .collect();
     assert_eq!(seen, [(None, false), (Some("c"), true)]);
-    let hashed = AssembledContext::new("why?", &resolved, Form::Hashed);
+    let hashed = AssembledContext::new("why?", &resolved, ContextForm::Hashed);
     assert_eq!(
         hashed
             .assembled_from
@@ -393,7 +398,7 @@ fn what_is_erased_or_withheld_is_shown_to_no_model_and_policy_sees_it() {
         (1, 2)
     );
     assert_eq!(
-        AssembledContext::new("why?", &resolved, Form::Sent)
+        AssembledContext::new("why?", &resolved, ContextForm::Sent)
             .model_messages
             .len(),
         1

@@ -9,12 +9,12 @@
 
 use crate::record::time::Seconds;
 
-use super::candidate::{Candidate, Class, Confidence, TurnCandidate};
+use super::candidate::{Candidate, CandidateClass, Confidence, TurnCandidate};
 use super::words::words;
 
 /// The parts of a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct ScoreParts {
     /// How well it fits the words of the question: 0 to 2000, SQLite's BM25 times 100.
     pub relevance: u64,
     /// How new it is: 0 to 100.
@@ -29,7 +29,7 @@ pub struct Parts {
 
 const NAMES: [&str; 5] = ["relevance", "recency", "authority", "risk", "utility"];
 
-impl Parts {
+impl ScoreParts {
     /// The parts under their names, in the order of the document.
     pub fn named(&self) -> [(&'static str, u64); 5] {
         let values = [
@@ -62,7 +62,7 @@ impl Parts {
     }
 
     /// Reads them back, with why the artifact was let in; none for a reason without a score.
-    pub fn read(code: &str) -> Option<(&str, Parts)> {
+    pub fn read(code: &str) -> Option<(&str, ScoreParts)> {
         let (why, _) = code.split_once(".relevance:")?;
         let rest = code.get(why.len() + 1..)?;
         let mut pieces = rest.split('.');
@@ -76,7 +76,7 @@ impl Parts {
                 .ok()?;
         }
         let [relevance, recency, authority, risk, utility] = values;
-        let parts = Parts {
+        let parts = ScoreParts {
             relevance,
             recency,
             authority,
@@ -88,8 +88,13 @@ impl Parts {
 }
 
 /// Scores one artifact; `disputed`: another in force disagrees with it.
-pub fn score(candidate: &Candidate, question: &[String], now: Seconds, disputed: bool) -> Parts {
-    Parts {
+pub fn score(
+    candidate: &Candidate,
+    question: &[String],
+    now: Seconds,
+    disputed: bool,
+) -> ScoreParts {
+    ScoreParts {
         relevance: candidate.relevance,
         recency: recency(now.since(candidate.observed_at)),
         authority: authority(candidate.class, candidate.confidence),
@@ -103,11 +108,11 @@ pub fn score(candidate: &Candidate, question: &[String], now: Seconds, disputed:
 }
 
 /// Scores one turn of deep history.
-pub fn score_turn(turn: &TurnCandidate, question: &[String], now: Seconds) -> Parts {
+pub fn score_turn(turn: &TurnCandidate, question: &[String], now: Seconds) -> ScoreParts {
     let adds = words(turn.text.as_deref().unwrap_or_default())
         .iter()
         .any(|word| !question.contains(word));
-    Parts {
+    ScoreParts {
         relevance: turn.relevance,
         recency: recency(now.since(turn.at)),
         authority: if turn.by_user { 50 } else { 20 },
@@ -136,14 +141,14 @@ pub fn recency(age: u64) -> u64 {
 
 /// By what stands behind it: a person's decision, a person's ratification and confidence, a check,
 /// a mere note.
-pub fn authority(class: Class, confidence: Confidence) -> u64 {
+pub fn authority(class: CandidateClass, confidence: Confidence) -> u64 {
     match (class, confidence) {
-        (Class::Intent, _) | (Class::Fact, Confidence::High) => 100,
-        (Class::Decision, _) => 90,
-        (Class::Fact, Confidence::Medium) => 70,
-        (Class::Drift, _) => 60,
-        (Class::Fact, Confidence::Low) => 40,
-        (Class::Note, _) => 30,
+        (CandidateClass::Intent, _) | (CandidateClass::Fact, Confidence::High) => 100,
+        (CandidateClass::Decision, _) => 90,
+        (CandidateClass::Fact, Confidence::Medium) => 70,
+        (CandidateClass::Drift, _) => 60,
+        (CandidateClass::Fact, Confidence::Low) => 40,
+        (CandidateClass::Note, _) => 30,
     }
 }
 
@@ -158,11 +163,11 @@ pub fn risk(confidence: Confidence, age: u64, disputed: bool) -> u64 {
 fn utility(candidate: &Candidate, question: &[String], disputed: bool) -> u64 {
     let asked = |word: &String| question.contains(word);
     let about = candidate.subject.as_deref().map(words).unwrap_or_default();
-    if disputed || candidate.class == Class::Intent {
+    if disputed || candidate.class == CandidateClass::Intent {
         100
     } else if !about.is_empty() && about.iter().all(asked) {
         80
-    } else if candidate.class == Class::Drift && candidate.here {
+    } else if candidate.class == CandidateClass::Drift && candidate.here {
         60
     } else if words(&candidate.text).iter().all(asked) {
         0
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn parts_are_read_as_they_are_written() {
-        let parts = Parts {
+        let parts = ScoreParts {
             relevance: 812,
             recency: 40,
             authority: 100,
@@ -191,11 +196,11 @@ mod tests {
             "ring1.relevance:812.recency:40.authority:100.risk:60.utility:80"
         );
         assert_eq!(
-            (Parts::read(&code), parts.total()),
+            (ScoreParts::read(&code), parts.total()),
             (Some(("ring1", parts)), 972)
         );
         assert_eq!(
-            Parts::read("ring2.conflict.relevance:0.recency:0.authority:0.risk:0.utility:0")
+            ScoreParts::read("ring2.conflict.relevance:0.recency:0.authority:0.risk:0.utility:0")
                 .unwrap()
                 .0,
             "ring2.conflict"
@@ -209,21 +214,21 @@ mod tests {
             "ring1.relevance:812.authority:100.recency:40.risk:60.utility:80",
             "",
         ] {
-            assert_eq!(Parts::read(wrong), None, "{wrong}");
+            assert_eq!(ScoreParts::read(wrong), None, "{wrong}");
         }
         assert_eq!(
-            Parts {
+            ScoreParts {
                 risk: 100,
-                ..Parts::default()
+                ..ScoreParts::default()
             }
             .total(),
             -100
         );
         assert_eq!(
-            Parts {
+            ScoreParts {
                 relevance: u64::MAX,
                 recency: 1,
-                ..Parts::default()
+                ..ScoreParts::default()
             }
             .total(),
             i64::MAX
@@ -254,13 +259,13 @@ mod tests {
     fn authority_and_risk() {
         use Confidence::{High, Low, Medium};
         for (class, confidence, expected) in [
-            (Class::Fact, High, 100),
-            (Class::Fact, Medium, 70),
-            (Class::Fact, Low, 40),
-            (Class::Decision, Low, 90),
-            (Class::Intent, Low, 100),
-            (Class::Drift, High, 60),
-            (Class::Note, High, 30),
+            (CandidateClass::Fact, High, 100),
+            (CandidateClass::Fact, Medium, 70),
+            (CandidateClass::Fact, Low, 40),
+            (CandidateClass::Decision, Low, 90),
+            (CandidateClass::Intent, Low, 100),
+            (CandidateClass::Drift, High, 60),
+            (CandidateClass::Note, High, 30),
         ] {
             assert_eq!(
                 authority(class, confidence),
@@ -288,7 +293,7 @@ mod tests {
     fn utility_is_what_it_adds() {
         let fact = |text: &str, subject: Option<&str>| Candidate {
             id: "ledger:000001".into(),
-            class: Class::Fact,
+            class: CandidateClass::Fact,
             text: text.into(),
             subject: subject.map(str::to_owned),
             source: None,
@@ -310,7 +315,7 @@ mod tests {
             (fact("backup night", None), true, 100),
             (
                 Candidate {
-                    class: Class::Intent,
+                    class: CandidateClass::Intent,
                     ..fact("backup", None)
                 },
                 false,
@@ -318,7 +323,7 @@ mod tests {
             ),
             (
                 Candidate {
-                    class: Class::Drift,
+                    class: CandidateClass::Drift,
                     ..fact("backup", None)
                 },
                 false,
@@ -326,7 +331,7 @@ mod tests {
             ),
             (
                 Candidate {
-                    class: Class::Drift,
+                    class: CandidateClass::Drift,
                     here: false,
                     ..fact("backup", None)
                 },

@@ -8,16 +8,16 @@ use serde::Serialize;
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::policy::Topics;
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::{ArtifactRef, Exclusion, Fact, Intent, Moment, OpenItem};
+use crate::record::bundle::{ArtifactRef, BundleIntent, Exclusion, Fact, Moment, OpenItem};
 use crate::record::canon;
 use crate::record::time::Seconds;
 
-use super::candidate::{Candidate, Class, Recalled};
+use super::candidate::{Candidate, CandidateClass, RecallResult};
 use super::compile::tokens;
 use super::conflict::{self, Dispute};
-use super::gates::{Kept, gate};
+use super::gates::{ExclusionReason, gate};
 use super::prompt::PriorTurn;
-use super::score::{Parts, score};
+use super::score::{ScoreParts, score};
 use super::turns;
 use super::words::words;
 
@@ -32,7 +32,7 @@ pub struct Selection {
     /// Open drift, and disputes.
     pub open_items: Vec<OpenItem>,
     /// The intent of a person.
-    pub intent: Vec<Intent>,
+    pub intent: Vec<BundleIntent>,
     /// Turns of deep history, oldest first.
     pub turns: Vec<PriorTurn>,
     /// Turns that were declared, by `event_index`; `block` says what they say.
@@ -60,13 +60,13 @@ impl Room {
     }
 
     /// Takes room for something that is printed in so many bytes; why not, if there is none.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), Kept> {
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), ExclusionReason> {
         let needed = tokens(bytes);
         if self.items == 0 {
-            return Err(Kept::RingCapItems);
+            return Err(ExclusionReason::RingCapItems);
         }
         if needed > self.tokens {
-            return Err(Kept::RingCapTokens);
+            return Err(ExclusionReason::RingCapTokens);
         }
         (self.items, self.tokens) = (self.items - 1, self.tokens - needed);
         Ok(())
@@ -76,11 +76,16 @@ impl Room {
 /// One artifact that passed the gates.
 struct Eligible<'a> {
     candidate: &'a Candidate,
-    parts: Parts,
+    parts: ScoreParts,
 }
 
 /// Chooses; a function of its arguments and nothing else.
-pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Seconds) -> Selection {
+pub fn select(
+    kernel: &Kernel,
+    user_input: &Clean,
+    recalled: &RecallResult,
+    now: Seconds,
+) -> Selection {
     let question = words(user_input.as_str());
     let mut chosen = Selection::default();
     let found = chosen.passing(kernel, &recalled.found);
@@ -159,9 +164,9 @@ fn order<'a>(one: &Eligible<'a>) -> (u8, Reverse<(i64, Seconds, &'a str)>) {
         ..
     } = one.candidate;
     let group = match class {
-        Class::Intent => 0,
-        Class::Fact | Class::Note | Class::Decision => 1,
-        Class::Drift => 2,
+        CandidateClass::Intent => 0,
+        CandidateClass::Fact | CandidateClass::Note | CandidateClass::Decision => 1,
+        CandidateClass::Drift => 2,
     };
     (group, Reverse((one.parts.total(), *observed_at, id)))
 }
@@ -174,8 +179,8 @@ fn length(entry: &impl Serialize) -> usize {
 /// Bytes of a candidate inside the bundle.
 fn printed(candidate: &Candidate) -> usize {
     match candidate.class {
-        Class::Intent => length(&intent(candidate)),
-        Class::Drift => length(&open_item(candidate)),
+        CandidateClass::Intent => length(&intent(candidate)),
+        CandidateClass::Drift => length(&open_item(candidate)),
         _ => length(&fact(candidate)),
     }
 }
@@ -198,8 +203,8 @@ fn open_item(candidate: &Candidate) -> OpenItem {
     }
 }
 
-fn intent(candidate: &Candidate) -> Intent {
-    Intent {
+fn intent(candidate: &Candidate) -> BundleIntent {
+    BundleIntent {
         intent: candidate.text.clone(),
         source: "user".to_owned(),
     }
@@ -225,7 +230,7 @@ impl Selection {
         mut room: Room,
         disputes: &[Dispute],
         now: Seconds,
-    ) -> Vec<(Eligible<'a>, Kept)> {
+    ) -> Vec<(Eligible<'a>, ExclusionReason)> {
         let mut left = Vec::new();
         for one in ranked {
             match room.take(printed(one.candidate)) {
@@ -242,7 +247,7 @@ impl Selection {
             .any(|shown| ids.contains(&shown.artifact_id))
     }
 
-    pub(super) fn exclude(&mut self, artifact: &str, kept: Kept) {
+    pub(super) fn exclude(&mut self, artifact: &str, kept: ExclusionReason) {
         self.exclusions.push(Exclusion {
             artifact: artifact.to_owned(),
             reason: kept.code().to_owned(),
@@ -252,9 +257,11 @@ impl Selection {
     fn put(&mut self, one: &Eligible<'_>, why: &str, disputes: &[Dispute], now: Seconds) {
         let candidate = one.candidate;
         match candidate.class {
-            Class::Intent => self.intent.push(intent(candidate)),
-            Class::Drift => self.open_items.push(open_item(candidate)),
-            Class::Fact | Class::Note | Class::Decision => self.facts.push(fact(candidate)),
+            CandidateClass::Intent => self.intent.push(intent(candidate)),
+            CandidateClass::Drift => self.open_items.push(open_item(candidate)),
+            CandidateClass::Fact | CandidateClass::Note | CandidateClass::Decision => {
+                self.facts.push(fact(candidate))
+            }
         }
         self.refs.push(ArtifactRef {
             artifact_type: candidate.class.artifact_type().to_owned(),

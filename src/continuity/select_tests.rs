@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::candidate::{Candidate, Class, Confidence, Recalled, TurnCandidate};
+use super::candidate::{Candidate, CandidateClass, Confidence, RecallResult, TurnCandidate};
 use super::compile::tokens;
 use super::select::{Selection, select};
 use super::turns::TURN;
@@ -42,7 +42,7 @@ fn roomy() -> Kernel {
 fn fact(number: u64, text: &str, subject: Option<&str>, relevance: u64) -> Candidate {
     Candidate {
         id: format!("ledger:{number:06}"),
-        class: Class::Fact,
+        class: CandidateClass::Fact,
         text: text.to_owned(),
         subject: subject.map(str::to_owned),
         source: Some("user".to_owned()),
@@ -72,7 +72,7 @@ fn turn(line: u64, text: &str, declared: &str) -> TurnCandidate {
     }
 }
 
-fn choose(kernel: &Kernel, recalled: &Recalled) -> Selection {
+fn choose(kernel: &Kernel, recalled: &RecallResult) -> Selection {
     select(
         kernel,
         &redact("When does the backup run?").clean,
@@ -93,10 +93,10 @@ fn kept_out(chosen: &Selection) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn of(found: Vec<Candidate>) -> Recalled {
-    Recalled {
+fn of(found: Vec<Candidate>) -> RecallResult {
+    RecallResult {
         found,
-        ..Recalled::default()
+        ..RecallResult::default()
     }
 }
 
@@ -165,12 +165,12 @@ fn what_fails_a_gate_or_finds_no_room_is_named() {
 #[test]
 fn an_intent_goes_before_every_score() {
     let intent = Candidate {
-        class: Class::Intent,
+        class: CandidateClass::Intent,
         id: "intent:000001".into(),
         ..fact(1, "plan", None, 0)
     };
     let drift = Candidate {
-        class: Class::Drift,
+        class: CandidateClass::Drift,
         id: "driftwatch:x".into(),
         ..fact(2, "tone (low): x", None, 5)
     };
@@ -202,10 +202,10 @@ fn a_dispute_is_shown_whole_and_marked_and_nothing_is_resolved() {
         fact(2, "At four.", Some("backup"), 0),
     );
     // The other is not fit for the question, and is brought in from ring 2.
-    let recalled = Recalled {
+    let recalled = RecallResult {
         found: vec![one.clone()],
         rivals: vec![other.clone()],
-        ..Recalled::default()
+        ..RecallResult::default()
     };
     let chosen = choose(&roomy(), &recalled);
     assert_eq!(facts(&chosen), ["ledger:000001", "ledger:000002"]);
@@ -254,10 +254,10 @@ fn what_does_not_disagree_is_not_brought_in() {
         let found = vec![fact(1, "At two.", Some("backup"), 50)];
         let chosen = choose(
             &roomy(),
-            &Recalled {
+            &RecallResult {
                 found,
                 rivals: vec![rival.clone()],
-                ..Recalled::default()
+                ..RecallResult::default()
             },
         );
         assert_eq!(
@@ -278,11 +278,11 @@ fn declared_turns_stand_as_they_were_resolved() {
     let block = Some("the block".to_owned());
     let chosen = choose(
         &roomy(),
-        &Recalled {
+        &RecallResult {
             declared,
             kept,
             block: block.clone(),
-            ..Recalled::default()
+            ..RecallResult::default()
         },
     );
     assert_eq!((chosen.turns.len(), &chosen.block), (0, &block));
@@ -318,10 +318,10 @@ fn deep_history_has_its_own_room_and_its_own_reason() {
     ];
     let chosen = choose(
         &roomy(),
-        &Recalled {
+        &RecallResult {
             declared,
             deep,
-            ..Recalled::default()
+            ..RecallResult::default()
         },
     );
     let reasons: Vec<&str> = chosen
@@ -355,13 +355,13 @@ proptest! {
     ) {
         let kernel = kernel(caps, caps, caps);
         let subject = |n: u64| (n > 0).then(|| format!("subject {n}"));
-        let class = |n| [Class::Fact, Class::Note, Class::Intent][usize::try_from(n).unwrap()];
+        let class = |n| [CandidateClass::Fact, CandidateClass::Note, CandidateClass::Intent][usize::try_from(n).unwrap()];
         let found: Vec<Candidate> = (1..).zip(&found).map(|(n, (kind, text, about, relevance))| Candidate {
             class: class(*kind), ..fact(n, text, subject(*about).as_deref(), *relevance)
         }).collect();
         let rivals = (1000..).zip(&rivals).map(|(n, (text, about))| fact(n, text, subject(*about).as_deref(), 0)).collect();
         let deep = (1..).zip(&turns).map(|(n, text)| turn(n, text, "deep")).collect();
-        let recalled = Recalled { found: found.clone(), rivals, deep, ..Recalled::default() };
+        let recalled = RecallResult { found: found.clone(), rivals, deep, ..RecallResult::default() };
         let chosen = choose(&kernel, &recalled);
         let size = |of: Result<String, canon::CanonError>| tokens(of.unwrap().len());
         let (items, room) = caps;
@@ -390,7 +390,7 @@ proptest! {
 fn of_notes_that_fit_alike_the_newest_are_kept() {
     let note = |n: u64, at: u64| Candidate {
         id: format!("note:{n:06}"),
-        class: Class::Note,
+        class: CandidateClass::Note,
         observed_at: Seconds::new(at).unwrap(),
         ..fact(n, &format!("marmalade {n:02}"), None, 500)
     };
@@ -398,9 +398,9 @@ fn of_notes_that_fit_alike_the_newest_are_kept() {
     // Within one hour all are as recent; the second time all have one time, and their numbers tell.
     for at in [|n: u64| 10_000 + n, |_: u64| 10_000] {
         let found: Vec<Candidate> = (1..=41).map(|n| note(n, at(n))).collect();
-        let recalled = Recalled {
+        let recalled = RecallResult {
             found,
-            ..Recalled::default()
+            ..RecallResult::default()
         };
         let chosen = select(
             &roomy(),

@@ -5,10 +5,10 @@ use crate::govern::policy::Topics;
 use crate::record::bundle::{ArtifactRef, Exclusion};
 use crate::record::time::Seconds;
 
-use super::candidate::{Recalled, TurnCandidate};
-use super::gates::{Kept, gate_turn};
+use super::candidate::{RecallResult, TurnCandidate};
+use super::gates::{ExclusionReason, gate_turn};
 use super::prompt::PriorTurn;
-use super::score::{Parts, score_turn};
+use super::score::{ScoreParts, score_turn};
 use super::select::{FOR_A_CONFLICT, Room, Selection};
 
 /// `artifact_type` of a turn.
@@ -29,7 +29,7 @@ struct Put<'a> {
 /// What was declared, policy has seen; of deep history what is about one of `topics` is kept out.
 pub(super) fn choose(
     (question, topics): (&[String], &Topics),
-    recalled: &Recalled,
+    recalled: &RecallResult,
     now: Seconds,
     mut deep: Room,
     chosen: &mut Selection,
@@ -53,7 +53,7 @@ pub(super) fn choose(
             .iter()
             .any(|known| known.turn == turn.turn)
     };
-    let mut history: Vec<(&TurnCandidate, Parts)> = recalled
+    let mut history: Vec<(&TurnCandidate, ScoreParts)> = recalled
         .deep
         .iter()
         .filter(|turn| !is_declared(turn))
@@ -115,7 +115,7 @@ fn offer<'a>(
 }
 
 /// A turn named by two declarations is kept out once.
-fn exclude(turn: &TurnCandidate, kept: Kept, chosen: &mut Selection) {
+fn exclude(turn: &TurnCandidate, kept: ExclusionReason, chosen: &mut Selection) {
     let name = format!("{TURN}:{}", turn.turn);
     if chosen.exclusions.iter().all(|known| known.artifact != name) {
         chosen.exclude(&name, kept);
@@ -130,7 +130,7 @@ fn exclude(turn: &TurnCandidate, kept: Kept, chosen: &mut Selection) {
 pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let (mut history, mut conflicts) = (Vec::new(), Vec::new());
     for (id, reason) in refs {
-        match Parts::read(reason) {
+        match ScoreParts::read(reason) {
             Some((why, _)) if why == DEEP => history.push(id),
             Some((why, _)) if why == FOR_A_CONFLICT => conflicts.push(id),
             _ => {}
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_was_added_from_deep_history_is_said() {
-        let score = Parts::default().code("x").split_off(1);
+        let score = ScoreParts::default().code("x").split_off(1);
         let (deep, conflict, plain) = (
             format!("{DEEP}{score}"),
             format!("{FOR_A_CONFLICT}{score}"),

@@ -3,7 +3,7 @@
 use super::acts::ActClass;
 
 /// What a verb has to act on for its sentence to be an act.
-pub(super) struct Rule {
+pub(super) struct ObjectRule {
     pub class: ActClass,
     pub verbs: &'static [&'static str],
     pub things: &'static [&'static [&'static str]],
@@ -195,20 +195,20 @@ pub(super) const MESSAGES: &[&str] = &[
 ];
 
 /// Every verb that is known, with what it acts on.
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[ObjectRule] = &[
+    ObjectRule {
         class: ActClass::Power,
         verbs: &["reboot", "shutdown", "poweroff", "hibernate"],
         things: &[MACHINES],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Power,
         verbs: &["restart", "shut", "power", "turn"],
         things: &[MACHINES],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Service,
         verbs: &[
             "restart", "reload", "start", "stop", "enable", "disable", "mask", "unmask", "kill",
@@ -216,13 +216,13 @@ pub(super) const RULES: &[Rule] = &[
         things: &[SERVICES, PROGRAMS],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Process,
         verbs: &["kill", "terminate", "stop", "pause", "end"],
         things: &[PROCESSES],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Package,
         verbs: &[
             "install",
@@ -237,7 +237,7 @@ pub(super) const RULES: &[Rule] = &[
         things: &[PACKAGES, MACHINES, PROGRAMS],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::File,
         verbs: &[
             "delete",
@@ -266,13 +266,13 @@ pub(super) const RULES: &[Rule] = &[
         things: &[FILES],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::File,
         verbs: &["create", "make", "touch", "mkdir"],
         things: &[],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Configuration,
         verbs: &[
             "configure",
@@ -290,13 +290,13 @@ pub(super) const RULES: &[Rule] = &[
         things: &[SETTINGS],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Configuration,
         verbs: &["write", "append", "put", "save", "replace", "apply"],
         things: &[],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Firewall,
         verbs: &[
             "open", "close", "block", "unblock", "allow", "ban", "unban", "forward", "disable",
@@ -305,25 +305,25 @@ pub(super) const RULES: &[Rule] = &[
         things: &[NETWORK],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Command,
         verbs: &["run", "execute", "exec"],
         things: &[COMMANDS],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Command,
         verbs: &["deploy", "roll", "rollback"],
         things: &[DEPLOYED, SERVICES, MACHINES],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Command,
         verbs: &["push", "merge", "rebase"],
         things: &[REPOSITORIES],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Message,
         verbs: &["send", "forward", "post"],
         things: &[MESSAGES],

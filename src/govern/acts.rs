@@ -1,7 +1,7 @@
 //! Words of acts on a machine: verbs, the things that each acts on, and what only looks like one
 //! (AEGIS 7.1).
 
-use super::act_words::{BORDERS, INSTALLS, RULES, Rule, TEXTS};
+use super::act_words::{BORDERS, INSTALLS, ObjectRule, RULES, TEXTS};
 
 /// What is wanted to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) fn of_verb(verb: &str, after: &[String]) -> Option<ActClass> {
     if verb == "reboot" && objects.len() <= 1 {
         return Some(ActClass::Power);
     }
-    let acts_on = |rule: &&Rule| {
+    let acts_on = |rule: &&ObjectRule| {
         let thing = first(&|word| {
             rule.things.iter().any(|list| list.contains(&word))
                 || (rule.paths && is_path(word))
@@ -109,7 +109,7 @@ pub(super) fn of_gerund(word: &str) -> Option<&'static str> {
         .find(|verb| fits(verb))
 }
 
-fn is_unit(rule: &Rule, word: &str) -> bool {
+fn is_unit(rule: &ObjectRule, word: &str) -> bool {
     let ends = [".service", ".socket", ".timer", ".target", ".mount"];
     rule.class == ActClass::Service
         && ends

@@ -202,16 +202,16 @@ fn request(words: &[String]) -> Option<ActClass> {
     for _ in 0..MOST_PARTS {
         count(rest.len());
         match request_at(rest) {
-            Part::Act(class) => return Some(class),
-            Part::Other => return None,
-            Part::GoesOn(next) => rest = next,
+            SentencePart::Act(class) => return Some(class),
+            SentencePart::Other => return None,
+            SentencePart::GoesOn(next) => rest = next,
         }
     }
     None
 }
 
 /// What a part of a sentence is.
-enum Part<'a> {
+enum SentencePart<'a> {
     /// An order.
     Act(ActClass),
     /// None, and nothing behind it is.
@@ -220,7 +220,7 @@ enum Part<'a> {
     GoesOn(&'a [String]),
 }
 
-fn request_at(words: &[String]) -> Part<'_> {
+fn request_at(words: &[String]) -> SentencePart<'_> {
     let conditional = matches!(
         words.first().map(String::as_str),
         Some("if" | "when" | "once" | "after" | "before")
@@ -234,10 +234,10 @@ fn request_at(words: &[String]) -> Part<'_> {
         Some(0)
     };
     let Some(words) = from.and_then(|from| words.get(from..)) else {
-        return Part::Other;
+        return SentencePart::Other;
     };
     let Some((verb, after)) = without_heads(words).split_first() else {
-        return Part::Other;
+        return SentencePart::Other;
     };
     // "mind restarting it?"
     let (verb, after) = match (verb.as_str(), after.split_first()) {
@@ -251,17 +251,17 @@ fn request_at(words: &[String]) -> Part<'_> {
         gerund().unwrap_or(verb.as_str())
     };
     if let Some(class) = of_verb(verb, part(after)).or_else(|| embedded(words)) {
-        return Part::Act(class);
+        return SentencePart::Act(class);
     }
     if !(is_verb(verb) || LOOKS.contains(&verb)) || is_writing(verb) {
-        return Part::Other;
+        return SentencePart::Other;
     }
     // "Check the disk and delete the old logs".
     let next = after
         .iter()
         .position(|word| matches!(word.as_str(), "and" | "then" | ","));
     next.and_then(|next| after.get(next + 1..))
-        .map_or(Part::Other, Part::GoesOn)
+        .map_or(SentencePart::Other, SentencePart::GoesOn)
 }
 
 /// How somebody is asked in the middle of a sentence.

@@ -1,13 +1,13 @@
 //! Whether a prompt may go to a model, decided on normative inputs alone (AEGIS 4.1, 5.2; DBL,
 //! I_context).
 
-use crate::record::context::event::Intent;
+use crate::record::context::event::IntentPayload;
 use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 
 use super::actuation;
 use super::kernel::Kernel;
-use super::policy::{BUDGET, FORBIDDEN, Policies};
+use super::policy::{BUDGET, FORBIDDEN, PolicyEngine};
 use super::sanitize::{Clean, unnumbered};
 
 /// What policy may look at: the person's text after redaction, INTENTs that it refers to, names and
@@ -48,7 +48,7 @@ use super::sanitize::{Clean, unnumbered};
 /// decide(&Kernel::genesis(), &inputs);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Normative<'a> {
+pub struct PolicyInput<'a> {
     /// The prompt.
     pub prompt: &'a Clean,
     /// Id of the model that is to be asked.
@@ -56,7 +56,7 @@ pub struct Normative<'a> {
     /// How many INTENTs there were before.
     pub counts: Counts,
     /// INTENTs that the prompt refers to, by `event_index`.
-    pub intents: Vec<&'a Intent>,
+    pub intents: Vec<&'a IntentPayload>,
 }
 
 /// The decision about one prompt.
@@ -110,7 +110,7 @@ pub const PROMPT_TOO_LARGE: &str = "policy.prompt_too_large";
 pub const MODEL_NOT_ALLOWED: &str = "policy.model_not_allowed";
 
 /// Decides; a function of its two arguments and nothing else.
-pub fn decide(kernel: &Kernel, inputs: &Normative<'_>) -> Decision {
+pub fn decide(kernel: &Kernel, inputs: &PolicyInput<'_>) -> Decision {
     Judge::of(kernel).decide(inputs)
 }
 
@@ -118,7 +118,7 @@ pub fn decide(kernel: &Kernel, inputs: &Normative<'_>) -> Decision {
 pub struct Judge {
     max_bytes: u64,
     models: Vec<String>,
-    policies: Policies,
+    policies: PolicyEngine,
 }
 
 impl Judge {
@@ -128,7 +128,7 @@ impl Judge {
         Judge {
             max_bytes: rules.prompt.max_bytes,
             models: rules.models.allowed.clone(),
-            policies: Policies::of(kernel.policy(), kernel.tier()),
+            policies: PolicyEngine::of(kernel.policy(), kernel.tier()),
         }
     }
 
@@ -140,7 +140,7 @@ impl Judge {
 
     /// Decides; a function of kernel and inputs and nothing else. Numbers of secrets, which replies
     /// count on, are no part of a text here.
-    pub fn decide(&self, inputs: &Normative<'_>) -> Decision {
+    pub fn decide(&self, inputs: &PolicyInput<'_>) -> Decision {
         let prompt = &*unnumbered(inputs.prompt.as_str());
         let mut reasons = Vec::new();
         if prompt.trim().is_empty() {
@@ -194,7 +194,9 @@ pub fn broken_beside(
         .then(|| PROMPT_TOO_LARGE.to_owned())
         .into_iter()
         .collect();
-    codes.extend(Policies::of(kernel.policy(), kernel.tier()).broken_beside(prompt, counts, texts));
+    codes.extend(
+        PolicyEngine::of(kernel.policy(), kernel.tier()).broken_beside(prompt, counts, texts),
+    );
     codes
 }
 
@@ -261,7 +263,7 @@ mod tests {
     use super::super::kernel::GENESIS_KERNEL;
     use super::super::sanitize::redact;
     use super::*;
-    use crate::record::context::event::Place;
+    use crate::record::context::event::EventPosition;
 
     fn ask(kernel: &Kernel, prompt: &str, model: &str) -> Decision {
         counted(kernel, prompt, model, Counts::default(), &[])
@@ -274,21 +276,21 @@ mod tests {
         counts: Counts,
         said: &[&str],
     ) -> Decision {
-        let place = |n: usize| Place {
+        let place = |n: usize| EventPosition {
             index: 0,
             id: n.to_string(),
             turn_id: "t".into(),
             thread_id: "th".into(),
         };
-        let intents: Vec<Intent> = said
+        let intents: Vec<IntentPayload> = said
             .iter()
             .enumerate()
-            .map(|(n, text)| Intent::new(place(n), (*text).to_owned()).unwrap())
+            .map(|(n, text)| IntentPayload::new(place(n), (*text).to_owned()).unwrap())
             .collect();
         let intents = intents.iter().collect();
         decide(
             kernel,
-            &Normative {
+            &PolicyInput {
                 prompt: &redact(prompt).clean,
                 model,
                 counts,

@@ -29,15 +29,15 @@ const THINGS: &str = "note notes file files folder folders directory directories
 
 /// Which forms a verb has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum VerbForms {
     Deed,
     Edit,
 }
 
 struct Verbs {
-    past: BTreeMap<String, Kind>,
-    base: BTreeMap<String, Kind>,
-    going_on: BTreeMap<String, Kind>,
+    past: BTreeMap<String, VerbForms>,
+    base: BTreeMap<String, VerbForms>,
+    going_on: BTreeMap<String, VerbForms>,
 }
 
 fn verbs() -> &'static Verbs {
@@ -48,7 +48,7 @@ fn verbs() -> &'static Verbs {
             base: BTreeMap::new(),
             going_on: BTreeMap::new(),
         };
-        for (list, kind) in [(EDITS, Kind::Edit), (DEEDS, Kind::Deed)] {
+        for (list, kind) in [(EDITS, VerbForms::Edit), (DEEDS, VerbForms::Deed)] {
             for verb in list.split_whitespace() {
                 let (base, past) = verb
                     .split_once('/')
@@ -108,8 +108,8 @@ impl Deeds {
         }
     }
 
-    fn is(self, kind: Option<&Kind>) -> bool {
-        kind.is_some_and(|kind| *kind == Kind::Deed || self.on_a_thing)
+    fn is(self, kind: Option<&VerbForms>) -> bool {
+        kind.is_some_and(|kind| *kind == VerbForms::Deed || self.on_a_thing)
     }
 
     /// `restarted`

@@ -11,7 +11,7 @@ use super::kernel::Kernel;
 /// What drift of a class does to the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
+pub enum DriftEffect {
     /// It stands on record.
     Record,
     /// One line beside the reply.
@@ -20,13 +20,13 @@ pub enum Effect {
     Block,
 }
 
-impl Effect {
+impl DriftEffect {
     /// The spelling in kernel and documents.
     pub const fn name(self) -> &'static str {
         match self {
-            Effect::Record => "record",
-            Effect::Warn => "warn",
-            Effect::Block => "block",
+            DriftEffect::Record => "record",
+            DriftEffect::Warn => "warn",
+            DriftEffect::Block => "block",
         }
     }
 
@@ -34,9 +34,9 @@ impl Effect {
     /// `blocking`.
     pub const fn level(self) -> &'static str {
         match self {
-            Effect::Record => "info",
-            Effect::Warn => "soft",
-            Effect::Block => "blocking",
+            DriftEffect::Record => "info",
+            DriftEffect::Warn => "soft",
+            DriftEffect::Block => "blocking",
         }
     }
 }
@@ -48,7 +48,7 @@ pub const GENERAL: &str = "general_unsourced";
 /// One check that was made: an assertion event. A check that does not apply is not made, so it has
 /// not passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct DriftCheck {
     /// Class and rule: `authority.claimed_side_effect`.
     pub name: String,
     /// What its failure does: `info`, `soft` or `blocking`.
@@ -65,7 +65,7 @@ pub struct DriftEvent {
     /// The kernel's severity for it: `[a-z0-9_.]+`.
     pub severity: String,
     /// What it does.
-    pub effect: Effect,
+    pub effect: DriftEffect,
     /// Machine-parseable and free of the reply's words: the rule, then `key=value`, each separated
     /// by a space, as in `claimed_side_effect count=1 sentences=0`.
     pub summary: String,
@@ -91,7 +91,7 @@ pub fn rule_of(summary: &str) -> &str {
 
 /// What happens to a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReplyVerdict {
     /// It is shown.
     Show,
     /// It is shown, with this line beside it.
@@ -113,7 +113,7 @@ pub enum Verdict {
 #[must_use = "a reply without its judgement must not be shown"]
 pub struct Judgement {
     events: Vec<DriftEvent>,
-    checks: Vec<Check>,
+    checks: Vec<DriftCheck>,
     refusal: bool,
 }
 
@@ -135,7 +135,7 @@ struct Summary {
 impl Judgement {
     pub(super) fn new(kernel: &Kernel, mut ran: Vec<Ran>, refusal: bool) -> Judgement {
         ran.sort_by_key(|ran| ran.class);
-        let check = |ran: &Ran| Check {
+        let check = |ran: &Ran| DriftCheck {
             name: format!("{}.{}", ran.class.name(), ran.rule),
             level: kernel.drift(ran.class, ran.rule).1.level(),
             passed: ran.found.is_none(),
@@ -159,7 +159,7 @@ impl Judgement {
     }
 
     /// Every check that was made, in the order of the classes.
-    pub fn checks(&self) -> &[Check] {
+    pub fn checks(&self) -> &[DriftCheck] {
         &self.checks
     }
 
@@ -214,16 +214,16 @@ impl Judgement {
     }
 
     /// The strongest effect of all events, and one line that names what is worth a word.
-    pub fn verdict(&self) -> Verdict {
-        let told = self.events.iter().filter(|e| e.effect >= Effect::Warn);
+    pub fn verdict(&self) -> ReplyVerdict {
+        let told = self.events.iter().filter(|e| e.effect >= DriftEffect::Warn);
         let told: Vec<String> = told
             .map(|e| format!("{} ({}) {}", e.class.name(), e.severity, e.summary))
             .collect();
         let line = format!("drift: {}", told.join("; "));
         match self.events.iter().map(|e| e.effect).max() {
-            None | Some(Effect::Record) => Verdict::Show,
-            Some(Effect::Warn) => Verdict::Warn(line),
-            Some(Effect::Block) => Verdict::Block(line),
+            None | Some(DriftEffect::Record) => ReplyVerdict::Show,
+            Some(DriftEffect::Warn) => ReplyVerdict::Warn(line),
+            Some(DriftEffect::Block) => ReplyVerdict::Block(line),
         }
     }
 }
@@ -264,7 +264,7 @@ mod tests {
         let none = Judgement::new(&kernel, vec![], false);
         let clean = none.flags();
         assert!(clean.schema_ok && !clean.authority_drift && !clean.tone_drift);
-        assert_eq!(none.verdict(), Verdict::Show);
+        assert_eq!(none.verdict(), ReplyVerdict::Show);
         assert_eq!(
             none.summary_json(),
             r#"{"authority_drift":false,"completeness_drift":false,"evidence_drift":false,"notes":"no drift in 0 checks","schema_ok":true,"tone_drift":false}"#
@@ -334,7 +334,7 @@ mod tests {
             ("evidence", "record"),
             ("authority", "record"),
         ];
-        assert_eq!(verdict(&quiet), Verdict::Show);
+        assert_eq!(verdict(&quiet), ReplyVerdict::Show);
         let warned = verdict(&[
             ("tone", "record"),
             ("evidence", "warn"),
@@ -342,7 +342,7 @@ mod tests {
         ]);
         assert_eq!(
             warned,
-            Verdict::Warn("drift: evidence (medium) rule count=1".to_owned())
+            ReplyVerdict::Warn("drift: evidence (medium) rule count=1".to_owned())
         );
         let blocked = verdict(&[
             ("tone", "record"),
@@ -350,7 +350,7 @@ mod tests {
             ("authority", "block"),
         ]);
         assert!(
-            matches!(blocked, Verdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence"))
+            matches!(blocked, ReplyVerdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence"))
         );
     }
 }

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::record::bundle::Bundle;
 
-use super::numbers::{Known, numbers, of_duration, sight};
+use super::numbers::{KnownNumbers, numbers, of_duration, sight};
 use super::occurs::occurring;
 use super::phrase;
 use super::sanitize::count;
@@ -26,7 +26,7 @@ const TOLERANCE: f64 = 0.06;
 /// Distance in percent points that rounding explains.
 const POINTS: f64 = 1.5;
 
-struct Expressions {
+struct FigurePatterns {
     quantity: LazyLock<Regex>,
     load: LazyLock<Regex>,
     cores: LazyLock<Regex>,
@@ -38,7 +38,7 @@ fn new(pattern: &str) -> Regex {
 }
 
 /// Each is compiled when it is first needed.
-static ALL: Expressions = Expressions {
+static ALL: FigurePatterns = FigurePatterns {
     quantity: LazyLock::new(|| {
         new(r"([0-9][0-9,]*(?:\.[0-9]+)?)\s?(%|percent|per cent|[KMGT]i?B)")
     }),
@@ -82,7 +82,7 @@ pub(super) fn measured(bundle: &Bundle, topic: &str) -> Vec<(String, f64)> {
 }
 
 /// What sight comes to on some topics; on all when there are none.
-pub(super) fn known(bundle: &Bundle, topics: &[&str]) -> Known {
+pub(super) fn known(bundle: &Bundle, topics: &[&str]) -> KnownNumbers {
     let mut only = bundle.clone();
     for entry in only.sight.values_mut() {
         if let crate::record::bundle::SightEntry::Seen { values, .. } = entry {
@@ -96,20 +96,20 @@ pub(super) fn known(bundle: &Bundle, topics: &[&str]) -> Known {
         .filter(|(name, _)| name != "freshness_s")
         .map(|(_, n)| format!("{n} "))
         .collect();
-    Known::of(&only, &values, Vec::new())
+    KnownNumbers::of(&only, &values, Vec::new())
 }
 
 /// A topic with more values than this is of no machine: nothing is held against it.
 const MOST_VALUES: usize = 64;
 
 /// What sight measured, looked up once for all sentences.
-struct Measured {
+struct SightFigures {
     /// By topic, in the order of [`TOPICS`].
     values: Vec<(&'static str, Vec<(String, f64)>)>,
 }
 
-impl Measured {
-    fn of(bundle: &Bundle) -> Measured {
+impl SightFigures {
+    fn of(bundle: &Bundle) -> SightFigures {
         let few = |values: Vec<(String, f64)>| {
             if values.len() > MOST_VALUES {
                 Vec::new()
@@ -117,7 +117,7 @@ impl Measured {
                 values
             }
         };
-        Measured {
+        SightFigures {
             values: TOPICS
                 .iter()
                 .map(|(topic, _)| (*topic, few(measured(bundle, topic))))
@@ -140,7 +140,7 @@ impl Measured {
 /// and the usual units; and a load, a number of cores, an uptime where the sentence says that it is
 /// one. Any other plain number (*3 disks*) is never held against anything.
 pub(super) fn contradictions(bundle: &Bundle, prompt: &str, sentences: &[&str]) -> Vec<usize> {
-    let measured = Measured::of(bundle);
+    let measured = SightFigures::of(bundle);
     let wrong: Vec<(usize, &str)> = sentences
         .iter()
         .enumerate()
@@ -164,7 +164,7 @@ pub(super) fn contradictions(bundle: &Bundle, prompt: &str, sentences: &[&str]) 
 }
 
 /// The figures of a sentence that no value comes to.
-fn unexplained<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+fn unexplained<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
     if !sentence.bytes().any(|b| b.is_ascii_digit()) {
         return Vec::new();
     }
@@ -175,7 +175,7 @@ fn unexplained<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
     figures
 }
 
-fn quantities<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+fn quantities<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
     let topics = topics(sentence)
         .into_iter()
         .filter(|topic| !matches!(*topic, "cores" | "uptime"));
@@ -203,7 +203,7 @@ fn other<'a>(regex: &Regex, sentence: &'a str, is: impl Fn(&str) -> bool) -> Vec
     found.map(|m| m.as_str()).filter(|text| !is(text)).collect()
 }
 
-fn load<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+fn load<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
     let of_load = measured
         .on("load")
         .iter()
@@ -222,7 +222,7 @@ fn load<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
     }
 }
 
-fn cores<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+fn cores<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
     let values = measured.on("cores");
     let is = |text: &str| values.iter().any(|(_, value)| text.parse() == Ok(*value));
     if values.is_empty() {
@@ -232,7 +232,7 @@ fn cores<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
     }
 }
 
-fn uptime<'a>(measured: &Measured, sentence: &'a str) -> Vec<&'a str> {
+fn uptime<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
     let values = measured.on("uptime");
     let is = |text: &str| {
         numbers(&format!("{text}."))

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 
-use super::drift::{DriftClass, Effect, GENERAL};
+use super::drift::{DriftClass, DriftEffect, GENERAL};
 use super::policy::PolicyRules;
 
 /// The kernel that every home starts from.
@@ -125,7 +125,7 @@ pub struct DriftRule {
     /// Severity at tiers 1, 2, 3: `[a-z0-9_.]+`.
     pub severity: [String; 3],
     /// What happens to the reply.
-    pub effect: Effect,
+    pub effect: DriftEffect,
 }
 
 /// The five classes.
@@ -338,14 +338,14 @@ impl Kernel {
     }
 
     /// Severity at this kernel's tier, and effect, of one class and rule.
-    pub fn drift(&self, class: DriftClass, rule: &str) -> (&str, Effect) {
+    pub fn drift(&self, class: DriftClass, rule: &str) -> (&str, DriftEffect) {
         let drift = &self.rules.drift;
         let rule = match class {
             DriftClass::Authority => &drift.authority,
             DriftClass::Completeness => &drift.completeness,
             DriftClass::Evidence if rule == GENERAL => match &drift.unsourced {
                 Some(rule) => rule,
-                None => return ("low", Effect::Record),
+                None => return ("low", DriftEffect::Record),
             },
             DriftClass::Evidence => &drift.evidence,
             DriftClass::Schema => &drift.schema,
@@ -409,15 +409,15 @@ mod tests {
         );
         assert_eq!(
             kernel.drift(DriftClass::Completeness, "denies_sight"),
-            ("high", Effect::Warn)
+            ("high", DriftEffect::Warn)
         );
         assert_eq!(
             kernel.drift(DriftClass::Evidence, "contradicts_sight"),
-            ("medium", Effect::Warn)
+            ("medium", DriftEffect::Warn)
         );
         assert_eq!(
             kernel.drift(DriftClass::Evidence, GENERAL),
-            ("low", Effect::Record)
+            ("low", DriftEffect::Record)
         );
     }
 
@@ -436,7 +436,7 @@ mod tests {
         );
         assert_eq!(
             kernel.drift(DriftClass::Evidence, GENERAL),
-            ("low", Effect::Record)
+            ("low", DriftEffect::Record)
         );
     }
 

@@ -32,7 +32,7 @@ pub(super) struct Number {
     pub unit: String,
 }
 
-struct Expressions {
+struct NumberPatterns {
     number: Twin,
     label: LazyLock<Regex>,
     shown: Twin,
@@ -65,7 +65,7 @@ fn new(pattern: &str) -> Regex {
 }
 
 /// Each is compiled when it is first needed.
-static ALL: Expressions = Expressions {
+static ALL: NumberPatterns = NumberPatterns {
     number: Twin {
         any: LazyLock::new(|| {
             new(&format!(
@@ -173,7 +173,7 @@ fn half_of_round(value: f64) -> f64 {
 
 /// The numbers that a reply may draw on; each list sorted, so that a number is held against its
 /// neighbours alone.
-pub(super) struct Known {
+pub(super) struct KnownNumbers {
     /// As they stand in bundle and prompt.
     plain: Vec<f64>,
     /// What values of sight come to in other units and together.
@@ -184,9 +184,9 @@ pub(super) struct Known {
     durations: [Vec<f64>; DURATIONS.len()],
 }
 
-impl Known {
+impl KnownNumbers {
     /// Of a bundle, its print, and the prompt's numbers.
-    pub fn of(bundle: &Bundle, shown: &str, told: Vec<Number>) -> Known {
+    pub fn of(bundle: &Bundle, shown: &str, told: Vec<Number>) -> KnownNumbers {
         let values = sight(bundle);
         let in_bundle = ALL
             .shown
@@ -227,7 +227,7 @@ impl Known {
                     .collect(),
             )
         });
-        Known {
+        KnownNumbers {
             plain: sorted(plain),
             derived: sorted(derived),
             percents: sorted(percents),
@@ -391,9 +391,9 @@ mod tests {
     use super::super::validate::tests::BUNDLE;
     use super::*;
 
-    fn known(prompt: &str) -> Known {
+    fn known(prompt: &str) -> KnownNumbers {
         let bundle = Bundle::parse(BUNDLE).unwrap();
-        Known::of(&bundle, &bundle.print().unwrap(), numbers(prompt))
+        KnownNumbers::of(&bundle, &bundle.print().unwrap(), numbers(prompt))
     }
 
     fn explained(prompt: &str, text: &str) -> bool {

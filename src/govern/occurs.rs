@@ -17,7 +17,7 @@ const FEW: usize = 24;
 
 /// Where a sought text is read letter by letter.
 #[derive(Clone, Copy, Default)]
-struct Node {
+struct TrieNode {
     parent: u32,
     /// The node of the longest end of this node's text that is a node, too.
     shorter: u32,
@@ -28,8 +28,8 @@ struct Node {
 }
 
 /// The texts that are sought, as a tree of their beginnings (Aho and Corasick).
-struct Tree {
-    nodes: Vec<Node>,
+struct Trie {
+    nodes: Vec<TrieNode>,
     next: HashMap<(u32, u8), u32>,
     /// Nodes by depth, the root left out.
     order: Vec<u32>,
@@ -51,8 +51,8 @@ pub(super) fn occurring<T: AsRef<str>>(text: &str, sought: &[T]) -> Vec<bool> {
 }
 
 fn all_at_once<T: AsRef<str>>(text: &str, sought: &[T]) -> Vec<bool> {
-    let mut tree = Tree {
-        nodes: vec![Node::default()],
+    let mut tree = Trie {
+        nodes: vec![TrieNode::default()],
         next: HashMap::new(),
         order: Vec::new(),
     };
@@ -65,8 +65,8 @@ fn all_at_once<T: AsRef<str>>(text: &str, sought: &[T]) -> Vec<bool> {
     ends.into_iter().map(|end| tree.node(end).met).collect()
 }
 
-impl Tree {
-    fn node(&self, at: u32) -> Node {
+impl Trie {
+    fn node(&self, at: u32) -> TrieNode {
         usize::try_from(at)
             .ok()
             .and_then(|at| self.nodes.get(at))
@@ -74,7 +74,7 @@ impl Tree {
             .unwrap_or_default()
     }
 
-    fn change(&mut self, at: u32, change: impl FnOnce(&mut Node)) {
+    fn change(&mut self, at: u32, change: impl FnOnce(&mut TrieNode)) {
         if let Some(node) = usize::try_from(at)
             .ok()
             .and_then(|at| self.nodes.get_mut(at))
@@ -92,11 +92,11 @@ impl Tree {
             // More than four thousand million bytes of sought text would not fit into memory.
             let at = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
             let depth = self.node(parent).depth.saturating_add(1);
-            self.nodes.push(Node {
+            self.nodes.push(TrieNode {
                 parent,
                 depth,
                 byte: *byte,
-                ..Node::default()
+                ..TrieNode::default()
             });
             self.next.insert((parent, *byte), at);
             self.order.push(at);
@@ -120,7 +120,7 @@ impl Tree {
         let mut order = std::mem::take(&mut self.order);
         order.sort_by_key(|at| self.node(*at).depth);
         for at in &order {
-            let Node { parent, byte, .. } = self.node(*at);
+            let TrieNode { parent, byte, .. } = self.node(*at);
             let shorter = if parent == ROOT {
                 ROOT
             } else {
@@ -141,7 +141,7 @@ impl Tree {
         }
         let order = std::mem::take(&mut self.order);
         for at in order.iter().rev() {
-            let Node { met, shorter, .. } = self.node(*at);
+            let TrieNode { met, shorter, .. } = self.node(*at);
             self.change(shorter, |node| node.met |= met);
         }
     }

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::context::turn::{Counts, tokens};
 
-use super::authority::{Normative, fits};
+use super::authority::{PolicyInput, fits};
 use super::forms::{Forms, loose};
 use super::kernel::KernelError;
 use super::sanitize::{Clean, unnumbered};
@@ -58,7 +58,7 @@ const MAX_SECONDS: u64 = 315_360_000;
 /// A number of questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Intents {
+pub struct IntentLimit {
     /// INTENTs, from 1.
     pub intents: u64,
 }
@@ -76,7 +76,7 @@ pub struct Rate {
 /// Tokens of questions in a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Budget {
+pub struct TokenBudget {
     /// Four bytes each, rounded up for each text; from 1.
     pub tokens: u64,
     /// The window, from 1.
@@ -111,7 +111,7 @@ pub struct Forbidden {
 pub struct PolicyRules {
     /// Of all threads, in a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Budget>,
+    pub budget: Option<TokenBudget>,
     /// Topics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<Forbidden>,
@@ -123,15 +123,15 @@ pub struct PolicyRules {
     pub rate: Option<Rate>,
     /// Earlier questions that must be referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refs: Option<Intents>,
+    pub refs: Option<IntentLimit>,
     /// Of one thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread: Option<Intents>,
+    pub thread: Option<IntentLimit>,
 }
 
 /// Windows in which INTENTs are counted, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
+pub struct RateWindows {
     /// Of the rate.
     pub rate: Option<u64>,
     /// Of the budget.
@@ -145,8 +145,8 @@ impl PolicyRules {
     }
 
     /// What has to be counted.
-    pub fn windows(&self) -> Windows {
-        Windows {
+    pub fn windows(&self) -> RateWindows {
+        RateWindows {
             rate: self.rate.map(|rate| rate.seconds),
             budget: self.budget.map(|budget| budget.seconds),
         }
@@ -226,7 +226,7 @@ impl PolicyRules {
 }
 
 /// A forbidden topic, ready to be looked for.
-struct Topic {
+struct ForbiddenTopic {
     name: String,
     /// As it was written, for expressions.
     source: String,
@@ -237,10 +237,10 @@ struct Topic {
     loose: OnceLock<Option<Regex>>,
 }
 
-impl Topic {
+impl ForbiddenTopic {
     fn of(topic: &Forbidden) -> Self {
         let (name, source) = (topic.name.clone(), topic.pattern.clone());
-        Topic {
+        ForbiddenTopic {
             name,
             pattern: Regex::new(&source).ok(),
             source,
@@ -261,12 +261,12 @@ impl Topic {
 }
 
 /// The forbidden topics of one kernel.
-pub struct Topics(Vec<Topic>);
+pub struct Topics(Vec<ForbiddenTopic>);
 
 impl Topics {
     /// Of checked rules.
     pub fn of(rules: &PolicyRules) -> Self {
-        Topics(rules.forbidden.iter().map(Topic::of).collect())
+        Topics(rules.forbidden.iter().map(ForbiddenTopic::of).collect())
     }
 
     /// Whether a text is about any of them, in any form in which it can be read.
@@ -291,16 +291,16 @@ impl Topics {
 }
 
 /// The policies of one kernel, ready to be asked often.
-pub(super) struct Policies {
+pub(super) struct PolicyEngine {
     rules: PolicyRules,
     tier: u8,
     topics: Topics,
 }
 
-impl Policies {
+impl PolicyEngine {
     /// Of checked rules, at a tier.
     pub(super) fn of(rules: &PolicyRules, tier: u8) -> Self {
-        Policies {
+        PolicyEngine {
             rules: rules.clone(),
             tier,
             topics: Topics::of(rules),
@@ -313,7 +313,7 @@ impl Policies {
     }
 
     /// The codes of all that is not kept, in a fixed order.
-    pub(super) fn broken(&self, inputs: &Normative<'_>) -> Vec<String> {
+    pub(super) fn broken(&self, inputs: &PolicyInput<'_>) -> Vec<String> {
         let (rules, counts) = (&self.rules, inputs.counts);
         let prompt = unnumbered(inputs.prompt.as_str());
         let asked = tokens(u64::try_from(prompt.len()).unwrap_or(u64::MAX));

@@ -15,7 +15,7 @@ pub(super) const QUOTED: &str = "xquotedx";
 
 /// Each is compiled when it is first needed: most replies need few of them, and a process judges
 /// one.
-struct Expressions {
+struct ProsePatterns {
     fence: LazyLock<Regex>,
     open_fence: LazyLock<Regex>,
     code: LazyLock<Regex>,
@@ -29,7 +29,7 @@ fn new(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles it")
 }
 
-static ALL: Expressions = Expressions {
+static ALL: ProsePatterns = ProsePatterns {
     struck: LazyLock::new(|| new(r"~~[^~\n]{1,200}~~")),
     tag: LazyLock::new(|| new(r"(?i)</?(?:b|i|em|strong|u|mark|s|del|span|br|p|small|code)\s*/?>")),
     fence: LazyLock::new(|| {

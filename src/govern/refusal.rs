@@ -21,7 +21,7 @@ use regex::Regex;
 use super::kernel::Kernel;
 use super::phrase;
 use super::prose::{plain, sentences};
-use super::refusal_forms::{self, Said};
+use super::refusal_forms::{self, PlainReply};
 
 /// How many words from its start a phrase of the kernel may end at: an apology comes first.
 const WITHIN_WORDS: usize = 24;
@@ -37,7 +37,7 @@ const COURTESY_WORDS: usize = 10;
 
 /// Each is compiled when it is first needed. The texts they are for are plain: ASCII borders of
 /// words are all it takes.
-struct Expressions {
+struct RefusalPatterns {
     inability: LazyLock<Regex>,
     hedge: LazyLock<Regex>,
     unwilling: LazyLock<Regex>,
@@ -179,7 +179,7 @@ fn new(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles it")
 }
 
-static ALL: Expressions = Expressions {
+static ALL: RefusalPatterns = RefusalPatterns {
     inability: LazyLock::new(|| new(INABILITY)),
     hedge: LazyLock::new(|| new(HEDGE)),
     unwilling: LazyLock::new(|| new(UNWILLING)),
@@ -286,7 +286,7 @@ pub(super) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str, code: bool) -
         return true;
     }
     let (answers, after) = (listed || code, sentences.get(first..).unwrap_or_default());
-    let said = Said {
+    let said = PlainReply {
         prompt: &prompt,
         sentences: after,
         reply: &reply,
@@ -299,20 +299,25 @@ pub(super) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str, code: bool) -
 }
 
 /// What is wrong with it in the first sentence, and advice in the place of an answer.
-fn moralizes(all: &Expressions, prompt: &str, (opening, next): (&str, &str), reply: &str) -> bool {
+fn moralizes(
+    all: &RefusalPatterns,
+    prompt: &str,
+    (opening, next): (&str, &str),
+    reply: &str,
+) -> bool {
     all.wants.is_match(prompt)
         && (all.moral.is_match(opening)
             || (phrase::words(opening).len() <= MORAL_WORDS && all.moral.is_match(next)))
         && all.advice.is_match(reply)
 }
 
-fn is_courtesy(all: &Expressions, sentence: &str) -> bool {
+fn is_courtesy(all: &RefusalPatterns, sentence: &str) -> bool {
     all.courtesy.is_match(sentence)
         || (phrase::words(sentence).len() <= COURTESY_WORDS && sentence.contains("sorry"))
 }
 
 /// Comfort and a word on who could help, where something was asked for.
-fn comforts(all: &Expressions, prompt: &str, sentences: &[&str], reply: &str) -> bool {
+fn comforts(all: &RefusalPatterns, prompt: &str, sentences: &[&str], reply: &str) -> bool {
     sentences
         .iter()
         .any(|sentence| all.condolence.is_match(sentence))
@@ -323,7 +328,7 @@ fn comforts(all: &Expressions, prompt: &str, sentences: &[&str], reply: &str) ->
 /// The kinds that only stand in place of an answer: they are none where the prompt asks for a
 /// judgement, or what something is.
 fn reproaches(
-    all: &Expressions,
+    all: &RefusalPatterns,
     prompt: &str,
     sentences: &[&str],
     first: usize,

@@ -219,7 +219,7 @@ static ALL: RefusalForms = RefusalForms {
 };
 
 /// What is to be judged, in plain spelling.
-pub(super) struct Said<'a> {
+pub(super) struct PlainReply<'a> {
     pub(super) prompt: &'a str,
     /// The first sentences from where greetings and apologies are over.
     pub(super) sentences: &'a [&'a str],
@@ -235,7 +235,7 @@ pub(super) fn asks_for_such_words(prompt: &str) -> bool {
 }
 
 /// Whether one of these families is there.
-pub(super) fn any(said: &Said<'_>) -> bool {
+pub(super) fn any(said: &PlainReply<'_>) -> bool {
     let part = |at: usize| {
         said.sentences
             .get(at)
@@ -251,7 +251,7 @@ pub(super) fn any(said: &Said<'_>) -> bool {
     {
         return true;
     }
-    let prompt = Prompt::of(said.prompt);
+    let prompt = PromptShape::of(said.prompt);
     if prompt.yes_or_no {
         return false;
     }
@@ -303,7 +303,7 @@ fn unwilling(sentence: &str) -> bool {
 }
 
 /// What a prompt is.
-struct Prompt {
+struct PromptShape {
     yes_or_no: bool,
     about: bool,
     argues: bool,
@@ -311,9 +311,9 @@ struct Prompt {
     coping: bool,
 }
 
-impl Prompt {
+impl PromptShape {
     fn of(prompt: &str) -> Self {
-        Prompt {
+        PromptShape {
             yes_or_no: ALL.yes_or_no.is_match(prompt)
                 && !ALL.argues.is_match(prompt)
                 && !prompt.starts_with("was "),

@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::record::bundle::Bundle;
 
 use super::dates::{Dates, dates, take_dates};
-use super::numbers::{Known, Number, numbers};
+use super::numbers::{KnownNumbers, Number, numbers};
 use super::occurs::{bordered, occurring};
 use super::prose::{plain, without_code, without_mark};
 use super::quotes::{Quotes, quotations, replaced, said};
@@ -17,7 +17,7 @@ use super::quotes::{Quotes, quotations, replaced, said};
 /// A quote of fewer words is a way of speaking.
 const QUOTE_WORDS: usize = 3;
 
-struct Expressions {
+struct SourcePatterns {
     own_id: LazyLock<Regex>,
     foreign_id: LazyLock<Regex>,
     url: LazyLock<Regex>,
@@ -33,7 +33,7 @@ fn new(pattern: &str) -> Regex {
 
 /// Each is compiled when it is first needed: few replies need all of them, and a process judges
 /// one.
-static ALL: Expressions = Expressions {
+static ALL: SourcePatterns = SourcePatterns {
     own_id: LazyLock::new(|| {
         new(
             r"(?-u)\b(?:ledger|driftwatch|note|decision|intent|conflict|action|fact):[0-9]{2,}\b|\btool:[a-z_]+:[0-9]+\b|\bkernel:[0-9a-f]{16}\b",
@@ -63,7 +63,7 @@ static ALL: Expressions = Expressions {
 
 /// How many of each kind have no source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Unsourced {
+pub(super) struct SourcelessCounts {
     pub numbers: usize,
     pub dates: usize,
     pub versions: usize,
@@ -76,7 +76,7 @@ pub(super) struct Unsourced {
     pub artifacts: usize,
 }
 
-impl Unsourced {
+impl SourcelessCounts {
     /// `numbers=3 dates=1`: the kinds beside artifacts that have any; none when there is nothing.
     pub fn counts(&self) -> Option<String> {
         let kinds = [
@@ -102,7 +102,7 @@ impl Unsourced {
 /// Ids and addresses are looked for everywhere; the rest not in fenced code, which is an example
 /// and states nothing. What is the same in another spelling is the same: case, separators, the
 /// forms of a date, rounding and units of a number (see [`super::numbers`]).
-pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> Unsourced {
+pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> SourcelessCounts {
     let (rest, artifacts) = take(&ALL.own_id, reply, 0, ":");
     let (rest, ids) = take(&ALL.foreign_id, &rest, 0, "");
     let (rest, addresses) = take_addresses(&rest);
@@ -120,7 +120,7 @@ pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> Unsourced
     };
     let (rest, dates) = take_dates(&rest);
     let sources = Sources::of(bundle, prompt);
-    Unsourced {
+    SourcelessCounts {
         numbers: numbers(&rest)
             .iter()
             .filter(|number| !sources.numbers.explains(number))
@@ -231,7 +231,7 @@ fn version(text: &str) -> &str {
 struct Sources {
     text: String,
     dates: Dates,
-    numbers: Known,
+    numbers: KnownNumbers,
 }
 
 impl Sources {
@@ -243,7 +243,7 @@ impl Sources {
         Sources {
             text: plain(&both),
             dates: Dates::of(dates(&both)),
-            numbers: Known::of(bundle, &shown, told),
+            numbers: KnownNumbers::of(bundle, &shown, told),
         }
     }
 

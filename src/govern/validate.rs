@@ -29,7 +29,7 @@ pub fn judge(
     reply: &str,
 ) -> Judgement {
     let own = folded(&spoken(reply));
-    let look = Look::of(kernel, bundle, prompt.as_str(), reply, &own);
+    let look = Validation::of(kernel, bundle, prompt.as_str(), reply, &own);
     let refusal = refusal::refuses(kernel, look.prompt, &own, shows_code(reply));
     let mut ran = vec![look.authority()];
     ran.extend(look.evidence());
@@ -55,7 +55,7 @@ pub fn silent_tool(kernel: &Kernel) -> Judgement {
 }
 
 /// What all rules look at.
-struct Look<'a> {
+struct Validation<'a> {
     kernel: &'a Kernel,
     bundle: &'a Bundle,
     prompt: &'a str,
@@ -69,7 +69,7 @@ struct Look<'a> {
     contradictions: Vec<usize>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> Validation<'a> {
     fn of(
         kernel: &'a Kernel,
         bundle: &'a Bundle,
@@ -85,7 +85,7 @@ impl<'a> Look<'a> {
         } else {
             Vec::new()
         };
-        Look {
+        Validation {
             kernel,
             bundle,
             prompt,

@@ -1,6 +1,6 @@
 //! Tables of the validator.
 
-use super::super::drift::Verdict;
+use super::super::drift::ReplyVerdict;
 use super::super::sanitize::redact;
 use super::*;
 
@@ -305,7 +305,7 @@ fn the_kernel_decides_what_drift_does() {
     let bundle = Bundle::parse(BUNDLE).unwrap();
     let reply = "I've deleted the secret plans.";
     let judgement = judge(&kernel, &bundle, &redact("Hi").clean, None, reply);
-    assert!(matches!(judgement.verdict(), Verdict::Block(_)));
+    assert!(matches!(judgement.verdict(), ReplyVerdict::Block(_)));
     assert!(judgement.flags().authority_drift);
     // No record of a verdict holds the reply's words.
     for text in [

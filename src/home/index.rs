@@ -8,10 +8,10 @@ use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{RecorderError, check};
-use crate::sight::index_changed::{Compared, Part};
-use crate::sight::index_status::Counted;
+use crate::sight::index_changed::{HomePart, IndexComparison};
+use crate::sight::index_status::IndexCounts;
 use crate::store::sqlite::Sqlite;
-use crate::store::{HomeFile, Read, StoreError};
+use crate::store::{HomeFile, ReadStore, StoreError};
 
 use super::{Home, HomeError};
 
@@ -29,11 +29,11 @@ const ATTEMPTS: usize = 3;
 
 impl Home {
     /// Counts what the database holds.
-    pub fn counted(&self) -> Result<Counted, StoreError> {
+    pub fn counted(&self) -> Result<IndexCounts, StoreError> {
         let store = Sqlite::open_read_only(&self.paths().database())?;
         store.begin_read()?;
         let (rows, head) = (store.row_counts()?, store.head()?);
-        Ok(Counted {
+        Ok(IndexCounts {
             sessions: rows.sessions,
             sessions_open: rows.sessions_open,
             exchanges: rows.exchanges,
@@ -47,26 +47,26 @@ impl Home {
 
     /// Compares log, ledger, kernel and files with what the database knows of them; changes
     /// nothing.
-    pub fn compared(&self) -> Result<Compared, HomeError> {
+    pub fn compared(&self) -> Result<IndexComparison, HomeError> {
         let store = Sqlite::open_read_only(&self.paths().database())?;
         let (log, ledger) = self.compare_evidence(&store)?;
         let (noted, noted_at) = store.home_files()?;
         let part = |prefix: &str| match files_changed(&self.root, &noted, prefix) {
-            _ if noted_at.is_none() => Part::Unknown,
-            Some(false) => Part::Same,
-            Some(true) => Part::Changed,
-            None => Part::Unknown,
+            _ if noted_at.is_none() => HomePart::Unknown,
+            Some(false) => HomePart::Same,
+            Some(true) => HomePart::Changed,
+            None => HomePart::Unknown,
         };
         let kernel = if kernel_is_committed(&store)? {
-            Part::Same
+            HomePart::Same
         } else {
-            Part::Changed
+            HomePart::Changed
         };
         let config = [part(config::FILE), part(super::CONTEXT)]
             .into_iter()
-            .find(|p| *p != Part::Same);
-        let config = config.unwrap_or(Part::Same);
-        Ok(Compared {
+            .find(|p| *p != HomePart::Same);
+        let config = config.unwrap_or(HomePart::Same);
+        Ok(IndexComparison {
             log,
             ledger,
             kernel,
@@ -77,7 +77,7 @@ impl Home {
     }
 
     /// Log and ledger, while nobody writes: the head is the same before and after.
-    fn compare_evidence(&self, store: &Sqlite) -> Result<(Part, Part), HomeError> {
+    fn compare_evidence(&self, store: &Sqlite) -> Result<(HomePart, HomePart), HomeError> {
         for _ in 0..ATTEMPTS {
             let head = store.head()?;
             let found = check(store, &head, &self.paths());
@@ -85,7 +85,7 @@ impl Home {
                 return Ok(evidence_parts(found));
             }
         }
-        Ok((Part::Unknown, Part::Unknown))
+        Ok((HomePart::Unknown, HomePart::Unknown))
     }
 
     /// Notes what the files of the home are like now; true when they were not noted so before.
@@ -170,9 +170,9 @@ fn files_changed(root: &Path, noted: &[HomeFile], prefix: &str) -> Option<bool> 
 }
 
 /// Which of the two is not where the database knows it. The log is looked at first.
-fn evidence_parts(found: Result<(), RecorderError>) -> (Part, Part) {
+fn evidence_parts(found: Result<(), RecorderError>) -> (HomePart, HomePart) {
     let Err(error) = found else {
-        return (Part::Same, Part::Same);
+        return (HomePart::Same, HomePart::Same);
     };
     let names = |part: &str| match &error {
         RecorderError::Disagree { ahead, behind, .. } => *ahead == part || *behind == part,
@@ -183,9 +183,9 @@ fn evidence_parts(found: Result<(), RecorderError>) -> (Part, Part) {
         names("audit.log") || names("audit.checkpoint"),
         names("ledger.git"),
     ) {
-        (true, _) => (Part::Changed, Part::Unknown),
-        (false, true) => (Part::Same, Part::Changed),
-        (false, false) => (Part::Unknown, Part::Unknown),
+        (true, _) => (HomePart::Changed, HomePart::Unknown),
+        (false, true) => (HomePart::Same, HomePart::Changed),
+        (false, false) => (HomePart::Unknown, HomePart::Unknown),
     }
 }
 

@@ -7,10 +7,10 @@
 
 use std::path::PathBuf;
 
-use crate::log::read::{LogReader, Piece};
+use crate::log::read::{LogPiece, LogReader};
 use crate::os;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read as _, StoreError};
+use crate::store::{ReadStore as _, StoreError};
 
 use super::Home;
 
@@ -74,8 +74,8 @@ impl Home {
             }
             for (number, line) in (from + 1..).zip(&lines) {
                 match log.next() {
-                    Some(Ok(Piece::Line(found))) if found.text == *line => {}
-                    Some(Ok(Piece::Torn(_))) | None => return Ok(None),
+                    Some(Ok(LogPiece::Line(found))) if found.text == *line => {}
+                    Some(Ok(LogPiece::Torn(_))) | None => return Ok(None),
                     Some(_) => return Ok(Some(number)),
                 }
             }

@@ -16,7 +16,7 @@ use super::{Oid, folder};
 
 /// What may be inflated and kept, shared by all that read one repository.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<Spent>);
+pub struct ReadBudget(Arc<Spent>);
 
 #[derive(Debug)]
 struct Spent {
@@ -25,24 +25,24 @@ struct Spent {
     kept: AtomicU64,
     /// Looked up when it is first needed: a small ledger never asks.
     allowed: OnceLock<u64>,
-    refused: OnceLock<Refusal>,
+    refused: OnceLock<BudgetExceeded>,
 }
 
 /// What was too much: then nothing more is read, and nothing is judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("refused at {place}: {reason}")]
-pub struct Refusal {
+pub struct BudgetExceeded {
     /// The object, or the line, at which it was.
     pub place: String,
     /// What it would take, and what it may.
     pub reason: String,
 }
 
-impl Budget {
+impl ReadBudget {
     /// For a repository with these folders of objects.
     pub(super) fn new(objects: Vec<PathBuf>) -> Self {
         let (inflated, kept) = (AtomicU64::new(0), AtomicU64::new(0));
-        Budget(Arc::new(Spent {
+        ReadBudget(Arc::new(Spent {
             objects,
             inflated,
             kept,
@@ -57,7 +57,7 @@ impl Budget {
     }
 
     /// What was too much, if something was.
-    pub fn refused(&self) -> Option<&Refusal> {
+    pub fn refused(&self) -> Option<&BudgetExceeded> {
         self.0.refused.get()
     }
 
@@ -104,7 +104,9 @@ impl Budget {
 
     /// Says that nothing more is read; the first that says so is named.
     fn refuse(&self, place: String, reason: String) {
-        self.0.refused.get_or_init(|| Refusal { place, reason });
+        self.0
+            .refused
+            .get_or_init(|| BudgetExceeded { place, reason });
     }
 
     fn allowed(&self) -> u64 {

@@ -18,7 +18,7 @@ const SHOWN: usize = 120;
 
 /// What a ref points at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum RefTarget {
     /// An object.
     Direct(Oid),
     /// Another ref; no ref of a ledger is symbolic.
@@ -33,7 +33,7 @@ pub struct Ref {
     /// The full name, such as `refs/heads/main`.
     pub name: String,
     /// What it points at.
-    pub target: Target,
+    pub target: RefTarget,
 }
 
 /// All refs under `refs/`, in order of their names; the reason when they can't be listed.
@@ -53,7 +53,7 @@ fn loose(
     folder: &Path,
     name: &str,
     depth: usize,
-    found: &mut BTreeMap<String, Target>,
+    found: &mut BTreeMap<String, RefTarget>,
 ) -> Result<(), String> {
     let entries = match fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -73,23 +73,23 @@ fn loose(
                 Ok(bytes) => _ = found.insert(name, target_of(&bytes)),
                 // It was packed, or deleted, since the folder was listed.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => _ = found.insert(name, Target::Broken(e.to_string())),
+                Err(e) => _ = found.insert(name, RefTarget::Broken(e.to_string())),
             },
             Ok(kind) => {
                 let what = format!(
                     "{}, not a regular file: it is not followed",
                     os::kind_of(kind)
                 );
-                found.insert(name, Target::Broken(what));
+                found.insert(name, RefTarget::Broken(what));
             }
-            Err(e) => _ = found.insert(name, Target::Broken(e.to_string())),
+            Err(e) => _ = found.insert(name, RefTarget::Broken(e.to_string())),
         }
         at_most(found)?;
     }
     Ok(())
 }
 
-fn packed(path: &Path, found: &mut BTreeMap<String, Target>) -> Result<(), String> {
+fn packed(path: &Path, found: &mut BTreeMap<String, RefTarget>) -> Result<(), String> {
     let bytes = match os::read_regular(path, limits::PACKED_REFS) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         bytes => bytes.map_err(|e| format!("packed-refs: {e}"))?,
@@ -105,19 +105,19 @@ fn packed(path: &Path, found: &mut BTreeMap<String, Target>) -> Result<(), Strin
         let (name, target) = match spelled.split_once(' ') {
             Some((id, name)) if name.starts_with("refs/") => {
                 let broken = || {
-                    Target::Broken(format!(
+                    RefTarget::Broken(format!(
                         "another spelling in packed-refs: {}",
                         shown(id.as_bytes())
                     ))
                 };
                 (
                     name.to_owned(),
-                    id.parse().map_or_else(|_| broken(), Target::Direct),
+                    id.parse().map_or_else(|_| broken(), RefTarget::Direct),
                 )
             }
             _ => (
                 format!("packed-refs, line {number}"),
-                Target::Broken(shown(line)),
+                RefTarget::Broken(shown(line)),
             ),
         };
         // A loose ref is newer than what was packed of it.
@@ -127,7 +127,7 @@ fn packed(path: &Path, found: &mut BTreeMap<String, Target>) -> Result<(), Strin
     Ok(())
 }
 
-fn at_most(found: &BTreeMap<String, Target>) -> Result<(), String> {
+fn at_most(found: &BTreeMap<String, RefTarget>) -> Result<(), String> {
     if found.len() > limits::REFS {
         Err(format!("there are more than {}", limits::REFS))
     } else {
@@ -136,18 +136,18 @@ fn at_most(found: &BTreeMap<String, Target>) -> Result<(), String> {
 }
 
 /// Exactly what git writes into a ref's file.
-fn target_of(bytes: &[u8]) -> Target {
+fn target_of(bytes: &[u8]) -> RefTarget {
     let text = std::str::from_utf8(bytes)
         .ok()
         .and_then(|text| text.strip_suffix('\n'));
     if let Some(id) = text.and_then(|text| text.parse().ok()) {
-        return Target::Direct(id);
+        return RefTarget::Direct(id);
     }
     match text.and_then(|text| text.strip_prefix("ref: ")) {
         Some(to) if to.starts_with("refs/") && !to.contains(['\n', '\0']) => {
-            Target::Symbolic(to.to_owned())
+            RefTarget::Symbolic(to.to_owned())
         }
-        _ => Target::Broken(shown(bytes)),
+        _ => RefTarget::Broken(shown(bytes)),
     }
 }
 
@@ -168,10 +168,13 @@ mod tests {
     #[test]
     fn a_ref_is_read_as_it_is_spelled() {
         let id: Oid = ID.parse().unwrap();
-        assert_eq!(target_of(format!("{ID}\n").as_bytes()), Target::Direct(id));
+        assert_eq!(
+            target_of(format!("{ID}\n").as_bytes()),
+            RefTarget::Direct(id)
+        );
         assert_eq!(
             target_of(b"ref: refs/heads/main\n"),
-            Target::Symbolic("refs/heads/main".to_owned())
+            RefTarget::Symbolic("refs/heads/main".to_owned())
         );
         for wrong in [
             "",
@@ -183,13 +186,13 @@ mod tests {
             "ref: x\n",
         ] {
             assert!(
-                matches!(target_of(wrong.as_bytes()), Target::Broken(_)),
+                matches!(target_of(wrong.as_bytes()), RefTarget::Broken(_)),
                 "{wrong:?}"
             );
         }
         assert!(matches!(
             target_of(format!("{}\n", "ABCDEF0123".repeat(4)).as_bytes()),
-            Target::Broken(_)
+            RefTarget::Broken(_)
         ));
     }
 
@@ -214,13 +217,13 @@ mod tests {
             "# pack-refs with: peeled\n{ID} refs/heads/branch-3\n^{ID}\n{ID} refs/heads/main\nAB refs/x\nx\n"
         );
         fs::write(dir.path().join("packed-refs"), packed).unwrap();
-        let found: BTreeMap<String, Target> = refs(dir.path())
+        let found: BTreeMap<String, RefTarget> = refs(dir.path())
             .unwrap()
             .into_iter()
             .map(|one| (one.name, one.target))
             .collect();
         let broken = |name: &str, words: &str| match &found[name] {
-            Target::Broken(said) => assert!(said.contains(words), "{name}: {said}"),
+            RefTarget::Broken(said) => assert!(said.contains(words), "{name}: {said}"),
             other => panic!("{name}: {other:?}"),
         };
         broken("refs/heads/branch-1", "a symlink");
@@ -230,7 +233,11 @@ mod tests {
         broken("refs/x", "another spelling in packed-refs: 'AB'");
         broken("packed-refs, line 6", "'x'");
         for name in ["refs/heads/main", "refs/heads/branch-3"] {
-            assert_eq!(found[name], Target::Direct(ID.parse().unwrap()), "{name}");
+            assert_eq!(
+                found[name],
+                RefTarget::Direct(ID.parse().unwrap()),
+                "{name}"
+            );
         }
         assert_eq!(found.len(), 8);
         fs::remove_file(dir.path().join("packed-refs")).unwrap();

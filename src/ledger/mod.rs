@@ -21,7 +21,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use error::LedgerError;
-pub use notes::Notes;
+pub use notes::NoteMap;
 
 /// The only object format of a ledger (format, section 1): every host and tool reads SHA-1.
 pub(in crate::ledger) const OBJECT_FORMAT: gix::hash::Kind = gix::hash::Kind::Sha1;

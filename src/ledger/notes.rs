@@ -37,11 +37,11 @@ const MESSAGE: &str = "notes\n";
 const LOCK_WAIT: Fail = Fail::AfterDurationWithBackoff(std::time::Duration::from_secs(1));
 
 /// The notes under one ref: each commit's id with the id of its note's content.
-pub type Notes = BTreeMap<Oid, Oid>;
+pub type NoteMap = BTreeMap<Oid, Oid>;
 
 /// A tree of notes, as far as it was read.
 struct NoteTree {
-    notes: Notes,
+    notes: NoteMap,
     entries: usize,
     most: usize,
 }
@@ -51,7 +51,7 @@ impl Repository {
     ///
     /// An entry that is no note (a file whose path is not 40 digits, or of another mode) is a fault
     /// of form.
-    pub fn notes(&self, tip: &Oid) -> Result<Notes, ObjectFault> {
+    pub fn notes(&self, tip: &Oid) -> Result<NoteMap, ObjectFault> {
         self.notes_within(tip, limits::NOTE_OBJECTS)
     }
 
@@ -60,10 +60,10 @@ impl Repository {
     ///
     /// Folders may be one and the same object under many names, so the entries are counted and not
     /// the objects.
-    pub fn notes_within(&self, tip: &Oid, most: usize) -> Result<Notes, ObjectFault> {
+    pub fn notes_within(&self, tip: &Oid, most: usize) -> Result<NoteMap, ObjectFault> {
         let (tree, _) = self.foreign_commit(tip)?;
         let mut found = NoteTree {
-            notes: Notes::new(),
+            notes: NoteMap::new(),
             entries: 0,
             most,
         };
@@ -73,7 +73,7 @@ impl Repository {
 
     /// The notes as they stood at a time (seconds since the epoch): those of the newest first
     /// parent not after it.
-    pub fn notes_at(&self, tip: &Oid, time: u64) -> Result<Notes, ObjectFault> {
+    pub fn notes_at(&self, tip: &Oid, time: u64) -> Result<NoteMap, ObjectFault> {
         let mut next = Some(*tip);
         while let Some(id) = next {
             if committed_at(&self.commit_bytes(&id)?).is_some_and(|then| then <= time) {
@@ -81,7 +81,7 @@ impl Repository {
             }
             next = self.foreign_commit(&id)?.1.first().copied();
         }
-        Ok(Notes::new())
+        Ok(NoteMap::new())
     }
 
     /// When the note of a commit first stood under a tip, in seconds since the epoch; none when it
@@ -153,9 +153,9 @@ impl Repository {
 
 impl Ledger {
     /// The notes under a ref of the ledger; none when there is no such ref.
-    pub fn notes(&self, reference: &str) -> Result<Notes, LedgerError> {
+    pub fn notes(&self, reference: &str) -> Result<NoteMap, LedgerError> {
         let Some(tip) = self.tip(reference)? else {
-            return Ok(Notes::new());
+            return Ok(NoteMap::new());
         };
         self.reading()?
             .notes(&tip)
@@ -227,7 +227,7 @@ impl Ledger {
     }
 
     /// Puts the folders of a notes tree, and the tree of them.
-    fn put_notes_tree(&mut self, notes: &Notes) -> Result<gix::ObjectId, LedgerError> {
+    fn put_notes_tree(&mut self, notes: &NoteMap) -> Result<gix::ObjectId, LedgerError> {
         let mut folders: BTreeMap<String, BTreeMap<String, objs::Tree>> = BTreeMap::new();
         for (commit, blob) in notes {
             let digits = commit.to_string();

@@ -12,7 +12,7 @@
 //! ```
 
 use super::Oid;
-use super::budget::Refusal;
+use super::budget::BudgetExceeded;
 use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME};
 use crate::record::limits;
 use crate::record::signature::{PublicKey, Signature, parse_armor, signed_data};
@@ -34,7 +34,7 @@ pub enum ObjectFault {
     },
     /// So much was read before that nothing more is.
     #[error("not read: {0}")]
-    Refused(Refusal),
+    Refused(BudgetExceeded),
     /// Its file, or the pack around it, can't be read.
     #[error("unreadable: {reason}")]
     Unreadable {

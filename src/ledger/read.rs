@@ -18,8 +18,8 @@ use super::Oid;
 use super::object::{parse_commit, parse_files, parse_foreign, parse_misspelt, parse_tree};
 use super::{folder, listing};
 
-pub use super::budget::{Budget, Refusal};
-pub use super::listing::{Ref, Target};
+pub use super::budget::{BudgetExceeded, ReadBudget};
+pub use super::listing::{Ref, RefTarget};
 pub use super::object::{Commit, Misspelt, ObjectFault, TreeEntry};
 
 /// What git's library may allocate for one object that is no segment, the ones it is stored as a
@@ -62,7 +62,7 @@ pub struct Repository {
     /// allocate is its own.
     small: gix::odb::Handle,
     large: OnceCell<gix::odb::Handle>,
-    budget: Budget,
+    budget: ReadBudget,
 }
 
 impl Repository {
@@ -77,15 +77,15 @@ impl Repository {
             path: path.to_owned(),
             reason,
         })?;
-        Self::over(dir, Budget::new(objects))
+        Self::over(dir, ReadBudget::new(objects))
     }
 
     /// Opens what was opened before, for another thread: all that read it share one budget.
-    pub fn open_again(path: &Path, budget: &Budget) -> Result<Self, OpenError> {
+    pub fn open_again(path: &Path, budget: &ReadBudget) -> Result<Self, OpenError> {
         Self::over(path.to_owned(), budget.clone())
     }
 
-    fn over(dir: PathBuf, budget: Budget) -> Result<Self, OpenError> {
+    fn over(dir: PathBuf, budget: ReadBudget) -> Result<Self, OpenError> {
         let failed = |reason: String| OpenError::Repository {
             path: dir.clone(),
             reason,
@@ -102,8 +102,8 @@ impl Repository {
         })
     }
 
-    /// What may still be read; see [`Budget`].
-    pub fn budget(&self) -> &Budget {
+    /// What may still be read; see [`ReadBudget`].
+    pub fn budget(&self) -> &ReadBudget {
         &self.budget
     }
 

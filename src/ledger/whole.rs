@@ -7,7 +7,7 @@ use gix::objs::{Find as _, Kind};
 
 use super::Oid;
 use super::object::{Commit, ObjectFault, parse_commit};
-use super::write::{Files, Ledger, id_of, tree_bytes};
+use super::write::{Ledger, TreeFiles, id_of, tree_bytes};
 
 /// The id that the bytes of a commit have in git.
 pub fn commit_id(raw: &[u8]) -> Oid {
@@ -15,7 +15,7 @@ pub fn commit_id(raw: &[u8]) -> Oid {
 }
 
 /// The id of the tree that holds exactly these files.
-pub fn tree_id(files: &Files) -> Oid {
+pub fn tree_id(files: &TreeFiles) -> Oid {
     Oid::from_gix(&id_of(Kind::Tree, &tree_bytes(files)))
 }
 
@@ -26,7 +26,7 @@ pub fn commit_of(raw: &[u8]) -> Result<Commit, ObjectFault> {
 
 impl Ledger {
     /// Whether a commit, its tree and its files are here, each with exactly these bytes.
-    pub fn holds(&self, commit: &[u8], files: &Files) -> bool {
+    pub fn holds(&self, commit: &[u8], files: &TreeFiles) -> bool {
         self.holds_object(Kind::Commit, commit)
             && self.holds_object(Kind::Tree, &tree_bytes(files))
             && files

@@ -27,23 +27,23 @@ use gix::objs::{self, CommitRef, Find as _, Kind};
 
 use super::pack::Batch;
 use super::{LedgerError, OBJECT_FORMAT, Oid};
-use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME, Message};
+use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME, CommitMessage};
 use crate::record::signature::{PublicKey, Signature, armor, signed_data};
 use crate::record::time::Seconds;
 
 /// The files of one commit's tree, by name; all are plain files at the root.
-pub type Files = BTreeMap<&'static str, Vec<u8>>;
+pub type TreeFiles = BTreeMap<&'static str, Vec<u8>>;
 
 /// The header of a git SSH signature in a SHA-1 repository.
 const SIGNATURE_HEADER: &str = "gpgsig";
 
 /// Everything that makes a commit, but the signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CommitPlan {
     /// Subject and trailers.
-    pub message: Message,
+    pub message: CommitMessage,
     /// The tree.
-    pub files: Files,
+    pub files: TreeFiles,
     /// In the order of format, section 5.
     pub parents: Vec<Oid>,
     /// Time of the line the commit belongs to; both its dates, in UTC.
@@ -52,7 +52,7 @@ pub struct Plan {
 
 /// A commit that is made and signed, and not yet in any repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded {
+pub struct SignedCommit {
     /// Its id.
     pub id: Oid,
     /// The raw commit object, signature included, without git's `commit LENGTH` prefix.
@@ -64,10 +64,10 @@ pub struct Encoded {
 /// Deterministic: the same plan, key and (Ed25519) signature give the same bytes and id. `sign`
 /// gets the bytes of [`signed_data`], and must sign them with `key`; its error is the only one.
 pub fn encode<E>(
-    plan: &Plan,
+    plan: &CommitPlan,
     key: &PublicKey,
     sign: &dyn Fn(&[u8]) -> Result<Signature, E>,
-) -> Result<Encoded, E> {
+) -> Result<SignedCommit, E> {
     let who = ledger_actor(plan.time);
     let mut commit = objs::Commit {
         tree: id_of(Kind::Tree, &tree_bytes(&plan.files)),
@@ -84,7 +84,7 @@ pub fn encode<E>(
         BString::from(armor(key, &signature)),
     ));
     let commit = in_memory(&commit);
-    Ok(Encoded {
+    Ok(SignedCommit {
         id: Oid::from_gix(&id_of(Kind::Commit, &commit)),
         commit,
     })
@@ -103,7 +103,7 @@ pub(super) fn ledger_actor(time: Seconds) -> gix::actor::Signature {
 }
 
 /// The raw tree object of some files.
-pub(super) fn tree_bytes(files: &Files) -> Vec<u8> {
+pub(super) fn tree_bytes(files: &TreeFiles) -> Vec<u8> {
     let mut tree = objs::Tree::empty();
     tree.entries
         .extend(files.iter().map(|(name, bytes)| objs::tree::Entry {
@@ -245,7 +245,7 @@ impl Ledger {
     /// Idempotent: putting the same twice gives the same id. What is already there is compared byte
     /// for byte, and written again if it is torn. Refuses a commit whose tree is not that of
     /// `files`, or whose parents are not here. No ref moves.
-    pub fn put(&mut self, commit: &[u8], files: &Files) -> Result<Oid, LedgerError> {
+    pub fn put(&mut self, commit: &[u8], files: &TreeFiles) -> Result<Oid, LedgerError> {
         self.look_again();
         self.check(commit, files, &[])?;
         for bytes in files.values() {
@@ -267,7 +267,7 @@ impl Ledger {
     pub fn put_new(
         &mut self,
         commit: &[u8],
-        files: &Files,
+        files: &TreeFiles,
         tips: &[Oid],
     ) -> Result<Oid, LedgerError> {
         let parents = self.check(commit, files, tips)?;
@@ -283,7 +283,12 @@ impl Ledger {
 
     /// Refuses a commit whose tree is not that of the files, or whose parents are not here; returns
     /// its parents.
-    fn check(&self, commit: &[u8], files: &Files, tips: &[Oid]) -> Result<Vec<Oid>, LedgerError> {
+    fn check(
+        &self,
+        commit: &[u8],
+        files: &TreeFiles,
+        tips: &[Oid],
+    ) -> Result<Vec<Oid>, LedgerError> {
         let id = Oid::from_gix(&id_of(Kind::Commit, commit));
         let parsed =
             CommitRef::from_bytes(commit, OBJECT_FORMAT).map_err(|e| LedgerError::NotACommit {

@@ -38,7 +38,7 @@ impl RawLine {
 
 /// What is left of a line that was not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornLine {
     /// The number that the line would have.
     pub number: u64,
     /// Where it begins: the length to which a writer cuts the file.
@@ -50,11 +50,11 @@ pub struct Torn {
 /// What a [`LogReader`] hands out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a torn line that is overlooked makes a log look whole"]
-pub enum Piece {
+pub enum LogPiece {
     /// A line with its newline.
     Line(RawLine),
     /// The end of a file without a last newline; nothing follows.
-    Torn(Torn),
+    Torn(TornLine),
 }
 
 /// Why a log can't be read, or a line of it can't be handed out.
@@ -221,7 +221,7 @@ impl<R: BufRead> LogReader<R> {
         self.offset
     }
 
-    fn read_piece(&mut self) -> Result<Option<Piece>, ReadError> {
+    fn read_piece(&mut self) -> Result<Option<LogPiece>, ReadError> {
         let limit = u64::try_from(MAX_LINE)
             .unwrap_or(u64::MAX)
             .saturating_add(1);
@@ -239,7 +239,7 @@ impl<R: BufRead> LogReader<R> {
             return Ok(None);
         }
         if bytes.pop_if(|last| *last == b'\n').is_some() {
-            return line_of(number, offset, bytes).map(|line| Some(Piece::Line(line)));
+            return line_of(number, offset, bytes).map(|line| Some(LogPiece::Line(line)));
         }
         if bytes.len() > MAX_LINE {
             self.pass_over()?;
@@ -250,7 +250,7 @@ impl<R: BufRead> LogReader<R> {
                 bytes,
             });
         }
-        Ok(Some(Piece::Torn(Torn {
+        Ok(Some(LogPiece::Torn(TornLine {
             number,
             offset,
             bytes,
@@ -283,7 +283,7 @@ impl<R: BufRead> LogReader<R> {
 }
 
 impl<R: BufRead> Iterator for LogReader<R> {
-    type Item = Result<Piece, ReadError>;
+    type Item = Result<LogPiece, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {
@@ -292,7 +292,7 @@ impl<R: BufRead> Iterator for LogReader<R> {
         let piece = self.read_piece().transpose();
         self.done = matches!(
             piece,
-            None | Some(Ok(Piece::Torn(_)) | Err(ReadError::Io { .. }))
+            None | Some(Ok(LogPiece::Torn(_)) | Err(ReadError::Io { .. }))
         );
         piece
     }
@@ -368,7 +368,7 @@ pub fn tail(path: &Path, count: usize) -> Result<Tail, ReadError> {
     reader.place = path.display().to_string();
     let mut lines = Vec::new();
     for piece in reader {
-        if let Piece::Line(RawLine { offset, text, .. }) = piece? {
+        if let LogPiece::Line(RawLine { offset, text, .. }) = piece? {
             lines.push(TailLine { offset, text });
         }
     }

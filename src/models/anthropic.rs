@@ -19,7 +19,7 @@ pub(super) const VERSION: &str = "2023-06-01";
 pub(super) const MAX_TOKENS: u64 = 4096;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AnthropicRequest<'a> {
     model: &'a str,
     max_tokens: u64,
     system: &'a str,
@@ -30,7 +30,7 @@ struct Body<'a> {
 }
 
 pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -> Vec<u8> {
-    serde_json::to_vec(&Body {
+    serde_json::to_vec(&AnthropicRequest {
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS),
         system: request.system,
@@ -42,7 +42,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct AnthropicResponse {
     error: Option<Value>,
     r#type: Option<String>,
     role: Option<String>,
@@ -53,7 +53,7 @@ struct Response {
 }
 
 pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
-    let response: Response = wire::parse(body, "a message")?;
+    let response: AnthropicResponse = wire::parse(body, "a message")?;
     if let Some(error) = response.error {
         return Err(WireError::Provider {
             said: wire::error_words(&error),

@@ -9,7 +9,7 @@ use super::wire::Wire;
 
 /// What a call was waiting for when its time ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum CallStage {
     /// A connection.
     Connection,
     /// The head of the response: usually the model was still thinking.
@@ -18,12 +18,12 @@ pub enum Stage {
     Body,
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for CallStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stage::Connection => "a connection",
-            Stage::Head => "the answer to begin",
-            Stage::Body => "the rest of the answer",
+            CallStage::Connection => "a connection",
+            CallStage::Head => "the answer to begin",
+            CallStage::Body => "the rest of the answer",
         })
     }
 }
@@ -57,7 +57,7 @@ pub enum ModelFault {
         /// Where.
         url: String,
         /// What for.
-        stage: Stage,
+        stage: CallStage,
         /// The limit that was reached.
         limit: Duration,
     },
@@ -283,7 +283,7 @@ mod tests {
             (
                 ModelFault::Timeout {
                     url: url(),
-                    stage: Stage::Head,
+                    stage: CallStage::Head,
                     limit,
                 },
                 "timeout",

@@ -8,7 +8,7 @@
 //!   prompt was sent;
 //! - no redirect is followed: the prompt goes to the configured address or nowhere;
 //! - `https` anywhere; `http` to this machine (`localhost`, `127.0.0.0/8`, `::1`) with or without a
-//!   key; `http` to other machines only without a key, with [`Link::warning`];
+//!   key; `http` to other machines only without a key, with [`Endpoint::warning`];
 //! - this machine is never asked through a proxy; others are as the environment (`HTTPS_PROXY` …)
 //!   says.
 
@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 
 use super::quote::quote;
 use super::wire::{self, Wire, WireError};
-use super::{ModelFault, Stage};
+use super::{CallStage, ModelFault};
 
 /// Bytes of a response: a thousand times a long answer, and still no danger to memory.
 pub const MAX_RESPONSE: usize = 32 * 1024 * 1024;
@@ -37,7 +37,7 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 /// Where a server is, and how long it may take.
-pub struct Place<'a> {
+pub struct ServerAddress<'a> {
     /// Whose shapes it speaks.
     pub wire: Wire,
     /// The API's address, with or without a slash at the end.
@@ -55,7 +55,7 @@ pub struct Place<'a> {
 }
 
 /// A server's address, ready to be asked.
-pub struct Link {
+pub struct Endpoint {
     wire: Wire,
     endpoint: Url,
     key: Option<Zeroizing<String>>,
@@ -64,7 +64,7 @@ pub struct Link {
     client: reqwest::Client,
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_ref().map(|_| "[removed]");
         f.debug_struct("Link")
@@ -74,13 +74,13 @@ impl fmt::Debug for Link {
     }
 }
 
-impl Link {
+impl Endpoint {
     /// Checks the address and the key and makes the client; contacts nobody.
     ///
     /// # Errors
     /// [`ModelFault::BadUrl`] (not http(s), or with user info, query or fragment, which tend to
     /// hold secrets), [`ModelFault::RefusedKey`], [`ModelFault::NoClient`].
-    pub fn new(place: Place<'_>) -> Result<Self, ModelFault> {
+    pub fn new(place: ServerAddress<'_>) -> Result<Self, ModelFault> {
         let endpoint = endpoint(place.wire, place.base_url, place.path)?;
         let key = place
             .key
@@ -89,7 +89,7 @@ impl Link {
         if let Some(key) = &key {
             check_key(key, &endpoint, place.key_variable)?;
         }
-        Ok(Link {
+        Ok(Endpoint {
             wire: place.wire,
             client: client(&endpoint, place.connect_timeout)?,
             endpoint,
@@ -130,7 +130,7 @@ impl Link {
     /// Fetches a document.
     ///
     /// # Errors
-    /// As [`Link::post`].
+    /// As [`Endpoint::post`].
     pub async fn get(&self) -> Result<Vec<u8>, ModelFault> {
         self.exchange(&|| self.client.get(self.endpoint.clone()))
             .await
@@ -151,7 +151,7 @@ impl Link {
         }
     }
 
-    fn timeout(&self, stage: Stage) -> ModelFault {
+    fn timeout(&self, stage: CallStage) -> ModelFault {
         ModelFault::Timeout {
             url: self.shown(),
             stage,
@@ -209,7 +209,7 @@ impl Link {
         match self.send_once(request(), deadline).await {
             Err(ModelFault::Unreachable { .. }) => {
                 if timeout_at(deadline, sleep(RETRY_PAUSE)).await.is_err() {
-                    return Err(self.timeout(Stage::Connection));
+                    return Err(self.timeout(CallStage::Connection));
                 }
                 self.send_once(request(), deadline).await
             }
@@ -224,7 +224,7 @@ impl Link {
     ) -> Result<Response, ModelFault> {
         let request = self.with_key(request).header(ACCEPT, "application/json");
         match timeout_at(deadline, request.send()).await {
-            Err(_) => Err(self.timeout(Stage::Head)),
+            Err(_) => Err(self.timeout(CallStage::Head)),
             Ok(Err(error)) => Err(self.send_fault(error)),
             Ok(Ok(response)) => Ok(response),
         }
@@ -235,7 +235,7 @@ impl Link {
         if error.is_connect() && error.is_timeout() {
             ModelFault::Timeout {
                 url,
-                stage: Stage::Connection,
+                stage: CallStage::Connection,
                 limit: self.connect_timeout,
             }
         } else if error.is_connect() && detail.contains("peer certificate") {
@@ -275,7 +275,7 @@ impl Link {
         let mut bytes = Vec::new();
         loop {
             match timeout_at(deadline, response.chunk()).await {
-                Err(_) => return Err(self.timeout(Stage::Body)),
+                Err(_) => return Err(self.timeout(CallStage::Body)),
                 Ok(Ok(None)) => return Ok(bytes),
                 Ok(Ok(Some(chunk))) if bytes.len() + chunk.len() > MAX_RESPONSE => {
                     return Err(too_large());

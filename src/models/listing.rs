@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::ModelFault;
-use super::http::{Link, Place};
+use super::http::{Endpoint, ServerAddress};
 use super::wire::{self, Wire};
 use crate::record::unseen::is_plain_name;
 
@@ -43,9 +43,9 @@ pub const fn path(wire: Wire) -> &'static [&'static str] {
 ///
 /// # Errors
 /// [`ModelFault`], when there is no list.
-pub async fn models(place: Place<'_>) -> Result<Vec<String>, ModelFault> {
+pub async fn models(place: ServerAddress<'_>) -> Result<Vec<String>, ModelFault> {
     let wire = place.wire;
-    let link = Link::new(Place {
+    let link = Endpoint::new(ServerAddress {
         path: path(wire),
         ..place
     })?;

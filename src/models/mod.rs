@@ -20,7 +20,7 @@ pub mod wire;
 use futures_util::future::BoxFuture;
 
 pub use crate::recorder::Usage;
-pub use fault::{ModelFault, Stage};
+pub use fault::{CallStage, ModelFault};
 pub use model::Model;
 
 /// The two messages of one compiled prompt, exactly as they are sent.

@@ -3,7 +3,7 @@
 use crate::record::params::{Params, Price};
 use crate::recorder::{RecordedPrompt, Reply, Usage};
 
-use super::replay::Replay;
+use super::replay::ReplayModel;
 use super::{Backend, ModelFault, Request, observer};
 
 /// Something that can be asked, over whatever wire.
@@ -19,7 +19,7 @@ enum Answerer {
     /// Over a wire.
     Wire(Box<dyn Backend>),
     /// From the record.
-    Replay(Replay),
+    Replay(ReplayModel),
 }
 
 impl Model {
@@ -42,7 +42,7 @@ impl Model {
     }
 
     /// Recorded answers, given again.
-    pub fn replay(replay: Replay) -> Self {
+    pub fn replay(replay: ReplayModel) -> Self {
         Self::new(Answerer::Replay(replay))
     }
 

@@ -9,15 +9,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::openai::{Message, messages};
+use super::openai::{WireMessage, messages};
 use super::wire::{self, Completion, WireError, malformed};
 use super::{Request, Usage};
 use crate::record::params::Params;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct OllamaRequest<'a> {
     model: &'a str,
-    messages: [Message<'a>; 2],
+    messages: [WireMessage<'a>; 2],
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     options: Option<Options>,
@@ -41,7 +41,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
         num_predict: params.max_tokens,
         seed: params.seed,
     });
-    serde_json::to_vec(&Body {
+    serde_json::to_vec(&OllamaRequest {
         model,
         messages: messages(request),
         stream: false,
@@ -51,9 +51,9 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct OllamaResponse {
     error: Option<Value>,
-    message: Option<Said>,
+    message: Option<OllamaMessage>,
     model: Option<Value>,
     done: Option<bool>,
     done_reason: Option<Value>,
@@ -62,7 +62,7 @@ struct Response {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct OllamaMessage {
     role: Option<String>,
     content: Option<String>,
     tool_calls: Option<Vec<Value>>,
@@ -70,7 +70,7 @@ struct Said {
 }
 
 pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
-    let response: Response = wire::parse(body, "a chat response")?;
+    let response: OllamaResponse = wire::parse(body, "a chat response")?;
     if let Some(error) = response.error {
         return Err(WireError::Provider {
             said: wire::error_words(&error),
@@ -97,7 +97,7 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
     })
 }
 
-fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireError> {
+fn answer_text(said: OllamaMessage, finish_reason: Option<&str>) -> Result<String, WireError> {
     if let Some(role) = said.role.filter(|r| r != "assistant") {
         return Err(malformed(&format!(
             "expected a message of the role `assistant`, found `{role}`"

@@ -19,9 +19,9 @@ use crate::record::params::Params;
 const OFFICIAL_HOST: &str = "api.openai.com";
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct OpenAiRequest<'a> {
     model: &'a str,
-    messages: [Message<'a>; 2],
+    messages: [WireMessage<'a>; 2],
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -35,19 +35,19 @@ struct Body<'a> {
 
 /// One message, for all wires that take a list of them.
 #[derive(Serialize)]
-pub(super) struct Message<'a> {
+pub(super) struct WireMessage<'a> {
     role: &'a str,
     content: &'a str,
 }
 
 /// The two messages of a request.
-pub(super) fn messages(request: Request<'_>) -> [Message<'_>; 2] {
+pub(super) fn messages(request: Request<'_>) -> [WireMessage<'_>; 2] {
     [
-        Message {
+        WireMessage {
             role: "system",
             content: request.system,
         },
-        Message {
+        WireMessage {
             role: "user",
             content: request.user,
         },
@@ -61,7 +61,7 @@ pub(super) fn request_body(
     host: &str,
 ) -> Vec<u8> {
     let official = host == OFFICIAL_HOST;
-    serde_json::to_vec(&Body {
+    serde_json::to_vec(&OpenAiRequest {
         model,
         messages: messages(request),
         stream: false,
@@ -74,7 +74,7 @@ pub(super) fn request_body(
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct OpenAiResponse {
     error: Option<Value>,
     choices: Option<Vec<Choice>>,
     model: Option<Value>,
@@ -83,12 +83,12 @@ struct Response {
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Option<Said>,
+    message: Option<OpenAiMessage>,
     finish_reason: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct OpenAiMessage {
     role: Option<String>,
     content: Option<Value>,
     refusal: Option<String>,
@@ -98,7 +98,7 @@ struct Said {
 }
 
 pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
-    let response: Response = wire::parse(body, "a chat completion")?;
+    let response: OpenAiResponse = wire::parse(body, "a chat completion")?;
     if let Some(error) = response.error {
         return Err(WireError::Provider {
             said: wire::error_words(&error),
@@ -133,7 +133,7 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
     })
 }
 
-fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireError> {
+fn answer_text(said: OpenAiMessage, finish_reason: Option<&str>) -> Result<String, WireError> {
     if let Some(role) = said.role.filter(|r| r != "assistant") {
         return Err(malformed(&format!(
             "expected a message of the role `assistant`, found `{role}`"

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use super::http::{Link, Place};
+use super::http::{Endpoint, ServerAddress};
 use super::wire::Wire;
 use super::{Answer, Backend, ModelFault, Request};
 use crate::record::params::Params;
@@ -20,7 +20,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What a model behind a server is made from.
-pub struct Config {
+pub struct RemoteConfig {
     /// Whose shapes the server speaks.
     pub wire: Wire,
     /// The model's name as the server knows it, without `openai/`.
@@ -39,7 +39,7 @@ pub struct Config {
     pub total_timeout: Duration,
 }
 
-impl Config {
+impl RemoteConfig {
     /// The defaults for a model: the provider's own address, no key, [`CONNECT_TIMEOUT`],
     /// [`TOTAL_TIMEOUT`].
     pub fn new(wire: Wire, model: impl Into<String>) -> Self {
@@ -62,7 +62,7 @@ pub struct Remote {
     wire: Wire,
     model: String,
     params: Params,
-    link: Link,
+    link: Endpoint,
 }
 
 impl fmt::Debug for Remote {
@@ -78,10 +78,10 @@ impl Remote {
     /// Checks the configuration and makes the client; contacts nobody.
     ///
     /// # Errors
-    /// [`ModelFault::BadName`], and what [`Link::new`] finds wrong.
-    pub fn new(config: Config) -> Result<Self, ModelFault> {
+    /// [`ModelFault::BadName`], and what [`Endpoint::new`] finds wrong.
+    pub fn new(config: RemoteConfig) -> Result<Self, ModelFault> {
         check_name(&config.model)?;
-        let link = Link::new(Place {
+        let link = Endpoint::new(ServerAddress {
             wire: config.wire,
             base_url: &config.base_url,
             path: config.wire.path(),

@@ -19,7 +19,7 @@ pub const ID: &str = "replay";
 
 /// An answer on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
+pub struct StoredAnswer {
     /// The exchange it is of.
     pub exchange: Uuid,
     /// The model that gave it.
@@ -32,20 +32,20 @@ pub struct Recording {
 
 /// How the record is searched: compiled prompt's digest, then the user's words; an error in the
 /// store's words.
-pub type Find = dyn Fn(Hash32, &str) -> Result<Option<Recording>, String>;
+pub type AnswerLookup = dyn Fn(Hash32, &str) -> Result<Option<StoredAnswer>, String>;
 
 /// Recorded answers, given again.
-pub struct Replay {
-    find: Box<Find>,
+pub struct ReplayModel {
+    find: Box<AnswerLookup>,
     wanted: String,
-    told: Mutex<Option<Recording>>,
+    told: Mutex<Option<StoredAnswer>>,
 }
 
-impl Replay {
+impl ReplayModel {
     /// Over a search; `wanted` is what is said when it finds nothing, as in "an answer to these
     /// words".
-    pub fn new(wanted: impl Into<String>, find: Box<Find>) -> Self {
-        Replay {
+    pub fn new(wanted: impl Into<String>, find: Box<AnswerLookup>) -> Self {
+        ReplayModel {
             find,
             wanted: wanted.into(),
             told: Mutex::new(None),
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_given_and_named() {
-        let recording = Recording {
+        let recording = StoredAnswer {
             exchange: Uuid::from_u128(5),
             model: "openai/m".into(),
             at: "2026-01-02T03:04:05Z".into(),
@@ -93,7 +93,7 @@ mod tests {
             "broken" => Err("the disk is gone".to_owned()),
             _ => Ok((words == "capital?" || prompt == Hash32::digest(b"p")).then(|| known.clone())),
         };
-        let replay = Replay::new("an answer to these words", Box::new(find));
+        let replay = ReplayModel::new("an answer to these words", Box::new(find));
         assert_eq!(replay.note(), None);
         assert_eq!(replay.answer(Hash32::ZERO, "capital?").unwrap(), "Paris.");
         let note = replay.note().unwrap();

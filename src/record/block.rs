@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::hash::Hash32;
 use super::time::Seconds;
 
-pub use super::header::{Fields, Header, HeaderFault, check_anchor, check_header};
+pub use super::header::{Header, HeaderFault, HeaderFields, check_anchor, check_header};
 
 /// Which chain a ledger's blocks are of; chosen once, in `genesis.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

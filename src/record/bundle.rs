@@ -288,7 +288,7 @@ pub struct OpenItem {
 /// One declared intent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Intent {
+pub struct BundleIntent {
     /// What this turn is for.
     pub intent: String,
     /// `system` or `user`.
@@ -320,7 +320,7 @@ pub struct Bundle {
     /// What this host is for.
     pub host_role: String,
     /// Declared intents.
-    pub intent: Vec<Intent>,
+    pub intent: Vec<BundleIntent>,
     /// Hash of the kernel's canonical JSON.
     pub kernel_hash: NamedHash,
     /// The model that is to be asked.

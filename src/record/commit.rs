@@ -143,9 +143,9 @@ impl CommitKind {
     }
 }
 
-/// Everything a commit's message says; [`Message::render`] is the only spelling.
+/// Everything a commit's message says; [`CommitMessage::render`] is the only spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct CommitMessage {
     /// What the commit is about.
     pub subject: Subject,
     /// H of the JSON document's bytes.
@@ -203,10 +203,10 @@ pub enum Subject {
     },
 }
 
-impl Message {
+impl CommitMessage {
     /// Subject, empty line, trailers, final newline; nothing else.
     pub fn render(&self) -> String {
-        let Message {
+        let CommitMessage {
             subject,
             record,
             log,
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn messages_as_the_format_page_spells_them() {
         let h = |b: u8| Hash32::from_bytes([b; 32]);
-        let message = Message {
+        let message = CommitMessage {
             subject: Subject::Interaction {
                 session: h(1),
                 seq: 3,

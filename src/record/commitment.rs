@@ -140,7 +140,7 @@ pub fn commit_with_key(key: Hash32, text: &[u8]) -> Hash32 {
 /// for an artifact `seq` is null and `session_id` that of its line, `-` outside sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Opening {
+pub struct TextOpening {
     /// The commitment that the ledger carries.
     pub commitment: Hash32,
     /// `gently/1`.
@@ -157,7 +157,7 @@ pub struct Opening {
     pub text: String,
 }
 
-impl Opening {
+impl TextOpening {
     /// Whether text and key give the commitment under the ledger's scheme, compared in constant
     /// time.
     ///
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn openings_of_the_honest_ledger_hold_and_altered_ones_do_not() {
-        let openings: Vec<Opening> = serde_json::from_str(include_str!(
+        let openings: Vec<TextOpening> = serde_json::from_str(include_str!(
             "../../tests/vectors/ledgers/honest/openings.json"
         ))
         .unwrap();
@@ -223,7 +223,7 @@ mod tests {
             (Scheme::HmacSha256, Scheme::Sha256),
             (Scheme::Sha256, Scheme::HmacSha256),
         ] {
-            let opening = Opening {
+            let opening = TextOpening {
                 commitment: commit(own, &salt, Role::Prompt, b"yes"),
                 format: crate::record::documents::Format,
                 key: (own == Scheme::HmacSha256).then(|| opening_key(&salt, Role::Prompt)),
@@ -234,11 +234,11 @@ mod tests {
             };
             assert!(opening.holds(own) && !opening.holds(other));
             let swapped = match own {
-                Scheme::HmacSha256 => Opening {
+                Scheme::HmacSha256 => TextOpening {
                     key: None,
                     ..opening.clone()
                 },
-                Scheme::Sha256 => Opening {
+                Scheme::Sha256 => TextOpening {
                     key: Some(Hash32::ZERO),
                     ..opening.clone()
                 },

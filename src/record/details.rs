@@ -167,19 +167,19 @@ fn digit(byte: u8) -> Option<u8> {
 }
 
 /// The pairs of a known event, before its keys are checked.
-pub(crate) struct Fields<'a> {
+pub(crate) struct DetailFields<'a> {
     /// EVENT_TYPE, for the error.
     pub(crate) event: &'a str,
     /// In the order of the line.
     pub(crate) pairs: Vec<Pair<'a>>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> DetailFields<'a> {
     /// Hands out the values when the keys are exactly `keys` in this order.
     pub(crate) fn take<const N: usize>(
         self,
         keys: [&'static str; N],
-    ) -> Result<[Field<'a>; N], EntryError> {
+    ) -> Result<[DetailField<'a>; N], EntryError> {
         let found = || self.pairs.iter().map(|(key, _)| *key);
         if !found().eq(keys) {
             return Err(EntryError::Keys {
@@ -189,7 +189,7 @@ impl<'a> Fields<'a> {
             });
         }
         let mut values = self.pairs.into_iter().map(|(_, value)| value);
-        Ok(keys.map(|key| Field {
+        Ok(keys.map(|key| DetailField {
             key,
             value: values.next().unwrap_or_default(),
         }))
@@ -197,12 +197,12 @@ impl<'a> Fields<'a> {
 }
 
 /// One value of a known event, read as what the table says it is.
-pub(crate) struct Field<'a> {
+pub(crate) struct DetailField<'a> {
     key: &'static str,
     value: Cow<'a, str>,
 }
 
-impl Field<'_> {
+impl DetailField<'_> {
     fn wrong(&self, expected: &'static str) -> EntryError {
         EntryError::Value {
             key: self.key,

@@ -10,7 +10,7 @@
 
 use std::io::Write as _;
 
-use super::canon::Left;
+use super::canon::Remaining;
 use super::chain::line_hash;
 use super::details;
 use super::event::SessionField;
@@ -277,7 +277,7 @@ impl Line {
             },
             name,
         ) = (self, self.event.name());
-        let mut left = Left(text.as_bytes());
+        let mut left = Remaining(text.as_bytes());
         let begins = write!(left, "{hash}|{height}|{time}|{name}|").is_ok();
         let names = match self.session {
             Some(session) => write!(left, "{session}|"),

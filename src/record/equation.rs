@@ -26,7 +26,7 @@ pub struct Verifier {
 
 /// A signature taken apart: what is left to be shown is that `sB + h(−A)` is encoded as R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct SignatureEquation {
     /// R, as it stands in the signature.
     pub r: CompressedEdwardsY,
     /// `s`.
@@ -54,7 +54,7 @@ impl Verifier {
     }
 
     /// Takes a signature over a message apart; none when `s` is not below the order of the group.
-    pub fn claim(&self, message: &[u8], signature: &Signature) -> Option<Claim> {
+    pub fn claim(&self, message: &[u8], signature: &Signature) -> Option<SignatureEquation> {
         let (r, s) = signature.as_bytes().split_at(32);
         let half = |bytes: &[u8]| <[u8; 32]>::try_from(bytes).unwrap_or_default();
         let s = Option::<Scalar>::from(Scalar::from_canonical_bytes(half(s)))?;
@@ -64,7 +64,7 @@ impl Verifier {
         }
         let mut wide = [0; 64];
         wide.copy_from_slice(hash.finish().as_ref());
-        Some(Claim {
+        Some(SignatureEquation {
             r: CompressedEdwardsY(half(r)),
             s,
             h: Scalar::from_bytes_mod_order_wide(&wide),
@@ -72,7 +72,7 @@ impl Verifier {
     }
 
     /// `sB − hA`.
-    pub fn point(&self, claim: &Claim) -> EdwardsPoint {
+    pub fn point(&self, claim: &SignatureEquation) -> EdwardsPoint {
         EdwardsPoint::vartime_double_scalar_mul_basepoint(&claim.h, &self.negated, &claim.s)
     }
 
@@ -89,6 +89,6 @@ impl Verifier {
 /// Whether a point with its encoding is a signature's R. An encoding that was computed is
 /// canonical, so R is too.
 #[must_use = "an unchecked signature proves nothing"]
-pub fn is_r(point: &EdwardsPoint, encoded: &CompressedEdwardsY, claim: &Claim) -> bool {
+pub fn is_r(point: &EdwardsPoint, encoded: &CompressedEdwardsY, claim: &SignatureEquation) -> bool {
     *encoded == claim.r && !point.is_small_order()
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::block::Header;
-use super::details::{self, Fields, Pair};
+use super::details::{self, DetailFields, Pair};
 use super::entry::{EntryError, excerpt};
 use super::hash::Hash32;
 use super::time::Seconds;
@@ -387,7 +387,7 @@ impl Event {
     /// Reads an event from its type and its pairs: exactly the keys of the table in their order,
     /// and values of the right form.
     pub(crate) fn read(name: &str, pairs: Vec<Pair<'_>>) -> Result<Event, EntryError> {
-        let f = Fields { event: name, pairs };
+        let f = DetailFields { event: name, pairs };
         Ok(match name {
             "genesis" => {
                 let [record] = f.take(["record"])?;

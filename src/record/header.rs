@@ -19,7 +19,7 @@ pub struct Header([u8; 80]);
 
 /// What a header says; hashes in display order, as explorers print them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fields {
+pub struct HeaderFields {
     /// The block before.
     pub prev: Hash32,
     /// The root over the block's transactions (OpenTimestamps attests it in the reverse byte
@@ -48,10 +48,10 @@ impl Header {
     }
 
     /// Reads the fields; every 80 bytes have them.
-    pub fn fields(&self) -> Fields {
+    pub fn fields(&self) -> HeaderFields {
         let header = self.parsed();
         let time: Result<Seconds, TimeError> = Seconds::new(u64::from(header.time));
-        Fields {
+        HeaderFields {
             prev: displayed(header.prev_blockhash.to_byte_array()),
             merkle_root: displayed(TxMerkleNode::to_byte_array(header.merkle_root)),
             time: time.expect("32 bits of seconds end in 2106"),

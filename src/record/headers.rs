@@ -13,7 +13,7 @@ use bitcoin::{CompactTarget, Target};
 use super::block::Network;
 use super::epochs::{self, EPOCH_BLOCKS};
 use super::hash::Hash32;
-use super::header::{Fields, Header, HeaderFault, check_bits, check_work};
+use super::header::{Header, HeaderFault, HeaderFields, check_bits, check_work};
 
 /// Why a chain can't start, or does not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +88,7 @@ pub struct HeaderChain {
     /// Hash of the header before it; none before the first block.
     last: Option<Hash32>,
     /// Bits and time of the header before it, once there is one.
-    before: Option<Fields>,
+    before: Option<HeaderFields>,
     /// Time of the first header of the running 2016, once there is one.
     epoch_start: Option<u64>,
     /// The last `bits` that were a target of the network, and it: 2016 headers share one.

@@ -26,10 +26,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::block::Header;
 use super::canon::{self, CanonError};
-use super::commitment::{Opening, Role};
+use super::commitment::{Role, TextOpening};
 use super::documents::{Close, Format, Genesis, Record, Rotate, SessionDoc};
 use super::hash::Hash32;
-use super::ots::{Attestation, FileHash, Leaf, Op, Proof, Tree};
+use super::ots::{Attestation, FileHash, Leaf, Op, Proof, ProofNode};
 use super::proof::MAX_HASHES;
 
 /// Largest file that is read, in bytes: some prompts of 16 MiB whose every byte is escaped, and
@@ -93,7 +93,7 @@ pub struct OpeningFile {
     /// By index.
     pub lines: Vec<Entry>,
     /// In the order of their lines; those of one line as prompt, response, exchange.
-    pub openings: Vec<Opening>,
+    pub openings: Vec<TextOpening>,
     /// Evidence of a time by which the lines were there.
     pub stamp: Option<Stamp>,
 }
@@ -136,7 +136,7 @@ pub struct HeaderAt(pub u32, #[serde(with = "header_digits")] pub Header);
 
 /// A line of the log and its proof under the head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Spelled", into = "Spelled")]
+#[serde(from = "EntryForm", into = "EntryForm")]
 pub struct Entry {
     /// From 0.
     pub index: u64,
@@ -168,17 +168,17 @@ pub enum More {
 /// The three lists that an entry is spelled as.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Spelled {
+enum EntryForm {
     Plain(u64, String, Vec<Hash32>),
     Rotation(u64, String, Vec<Hash32>, (String, Vec<Hash32>)),
     Stamped(u64, String, Vec<Hash32>, Vec<Hash32>),
 }
 
-impl From<Spelled> for Entry {
-    fn from(spelled: Spelled) -> Entry {
+impl From<EntryForm> for Entry {
+    fn from(spelled: EntryForm) -> Entry {
         let (index, text, proof, more) = match spelled {
-            Spelled::Plain(index, text, proof) => (index, text, proof, More::Nothing),
-            Spelled::Rotation(index, text, proof, (checkpoint, own)) => (
+            EntryForm::Plain(index, text, proof) => (index, text, proof, More::Nothing),
+            EntryForm::Rotation(index, text, proof, (checkpoint, own)) => (
                 index,
                 text,
                 proof,
@@ -187,7 +187,7 @@ impl From<Spelled> for Entry {
                     proof: own,
                 },
             ),
-            Spelled::Stamped(index, text, proof, own) => (index, text, proof, More::Stamped(own)),
+            EntryForm::Stamped(index, text, proof, own) => (index, text, proof, More::Stamped(own)),
         };
         Entry {
             index,
@@ -198,7 +198,7 @@ impl From<Spelled> for Entry {
     }
 }
 
-impl From<Entry> for Spelled {
+impl From<Entry> for EntryForm {
     fn from(
         Entry {
             index,
@@ -206,14 +206,14 @@ impl From<Entry> for Spelled {
             proof,
             more,
         }: Entry,
-    ) -> Spelled {
+    ) -> EntryForm {
         match more {
-            More::Nothing => Spelled::Plain(index, text, proof),
+            More::Nothing => EntryForm::Plain(index, text, proof),
             More::Rotation {
                 checkpoint,
                 proof: own,
-            } => Spelled::Rotation(index, text, proof, (checkpoint, own)),
-            More::Stamped(own) => Spelled::Stamped(index, text, proof, own),
+            } => EntryForm::Rotation(index, text, proof, (checkpoint, own)),
+            More::Stamped(own) => EntryForm::Stamped(index, text, proof, own),
         }
     }
 }
@@ -267,7 +267,7 @@ impl OpeningFile {
         let openable = [Role::Prompt, Role::Response, Role::Exchange, Role::Artifact];
         let is_session = |id: &str| id == "-" || id.parse::<Hash32>().is_ok();
         let is_numbered =
-            |opening: &Opening| opening.seq.is_none() == (opening.role == Role::Artifact);
+            |opening: &TextOpening| opening.seq.is_none() == (opening.role == Role::Artifact);
         // Canonical JSON prints larger ones as doubles.
         let is_small = |number: u64| number < 1 << 53;
         let short = |entry: &Entry| {
@@ -372,12 +372,12 @@ fn outside_strings(bytes: &[u8]) -> usize {
 
 impl Stamp {
     /// What the proof says; none when it is no proof of a SHA-256 digest.
-    pub fn read(&self) -> Option<Stamped> {
+    pub fn read(&self) -> Option<TimestampStatement> {
         let proof = Proof::read(&self.ots)
             .ok()
             .filter(|proof| proof.file_hash == FileHash::Sha256)?;
         let digest = Hash32::from_bytes(<[u8; 32]>::try_from(proof.digest.as_slice()).ok()?);
-        Some(Stamped {
+        Some(TimestampStatement {
             digest,
             blocks: proof.leaves().ok()?.iter().filter_map(attested).collect(),
         })
@@ -386,29 +386,29 @@ impl Stamp {
 
 /// What a timestamp says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamped {
+pub struct TimestampStatement {
     /// SHA-256 of what was stamped.
     pub digest: Hash32,
     /// The Bitcoin blocks that it leads to; none while it is pending.
-    pub blocks: Vec<Attested>,
+    pub blocks: Vec<AttestedBlock>,
 }
 
 /// A block that a timestamp leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Attested {
+pub struct AttestedBlock {
     /// The block's height, as the proof claims it.
     pub height: u32,
     /// The block's Merkle root, in the order that headers are shown in.
     pub merkle_root: Hash32,
 }
 
-fn attested(leaf: &Leaf<'_>) -> Option<Attested> {
+fn attested(leaf: &Leaf<'_>) -> Option<AttestedBlock> {
     let Attestation::Bitcoin { height } = leaf.attestation else {
         return None;
     };
     let mut root = <[u8; 32]>::try_from(leaf.message.as_slice()).ok()?;
     root.reverse();
-    Some(Attested {
+    Some(AttestedBlock {
         height: u32::try_from(*height).ok()?,
         merkle_root: Hash32::from_bytes(root),
     })
@@ -416,7 +416,7 @@ fn attested(leaf: &Leaf<'_>) -> Option<Attested> {
 
 /// The shortest way of a proof to its earliest Bitcoin block, as a proof of its own, and that
 /// block; none when it leads to none by the operations that calendars use.
-pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, Attested)> {
+pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, AttestedBlock)> {
     let leaves = proof.leaves().ok()?;
     let common = |op: &&Op| matches!(op, Op::Sha256 | Op::Append(_) | Op::Prepend(_));
     let paths = leaves
@@ -424,7 +424,7 @@ pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, Attested)> {
         .filter(|leaf| leaf.path.iter().all(common))
         .filter_map(|leaf| {
             let attested = attested(leaf)?;
-            let tree = Tree::chain(
+            let tree = ProofNode::chain(
                 leaf.path.iter().map(|op| (*op).clone()),
                 leaf.attestation.clone(),
             );

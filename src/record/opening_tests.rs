@@ -5,18 +5,18 @@ use super::*;
 #[test]
 fn a_proof_is_cut_to_one_path() {
     let chain = |operand: u8, height| {
-        Tree::chain(
+        ProofNode::chain(
             [Op::Append(vec![operand]), Op::Sha256].into_iter(),
             Attestation::Bitcoin { height },
         )
     };
     let mut tree = chain(1, 7);
     tree.merge(chain(2, 5));
-    tree.merge(Tree::chain(
+    tree.merge(ProofNode::chain(
         [Op::Sha1, Op::Sha256].into_iter(),
         Attestation::Bitcoin { height: 3 },
     ));
-    tree.merge(Tree::chain(
+    tree.merge(ProofNode::chain(
         [Op::Sha256].into_iter(),
         Attestation::Pending {
             uri: "https://c.example".to_owned(),
@@ -37,7 +37,7 @@ fn a_proof_is_cut_to_one_path() {
     };
     assert_eq!(
         part.read(),
-        Some(Stamped {
+        Some(TimestampStatement {
             digest,
             blocks: vec![block]
         })
@@ -53,7 +53,7 @@ fn a_proof_is_cut_to_one_path() {
     heights.sort_unstable();
     assert_eq!((whole.digest, heights), (digest, vec![3, 5, 7]));
     let pending = Proof {
-        tree: Tree::chain(
+        tree: ProofNode::chain(
             [].into_iter(),
             Attestation::Pending {
                 uri: "https://c.example".to_owned(),
@@ -133,7 +133,7 @@ fn an_entry_has_three_members_or_a_last_one_of_two_kinds() {
 }
 
 fn small() -> OpeningFile {
-    let opening = Opening {
+    let opening = TextOpening {
         commitment: Hash32::ZERO,
         format: Format,
         key: None,

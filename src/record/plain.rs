@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[derive(Serialize)]
-    struct Unsorted {
+    struct PlainPrinter {
         b: f64,
         a: Vec<i64>,
         c: String,
@@ -198,7 +198,7 @@ mod tests {
 
         #[test]
         fn keys_out_of_order_are_never_taken(b in any::<f64>(), a in proptest::collection::vec(any::<i64>(), 0..3), c in any::<String>()) {
-            let value = Unsorted { b: if b.is_finite() { b } else { 0.5 }, a, c };
+            let value = PlainPrinter { b: if b.is_finite() { b } else { 0.5 }, a, c };
             prop_assert!(!plain_is_canonical(serde_json::to_string(&value).unwrap().as_bytes()));
         }
     }

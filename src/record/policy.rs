@@ -47,7 +47,7 @@ struct Group {
 
 /// A policy that reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct WitnessPolicy {
     logs: Vec<VerifierKey>,
     witnesses: Vec<Witness>,
     groups: BTreeMap<String, Group>,
@@ -56,15 +56,15 @@ pub struct Policy {
 
 /// What the lines so far have used up.
 #[derive(Default)]
-struct Used {
+struct PolicyUse {
     members: BTreeSet<String>,
     quorum: bool,
 }
 
-impl Policy {
+impl WitnessPolicy {
     /// A policy of some witnesses of any log, of which so many must cosign; more than there are is
     /// never reached.
-    pub fn of(witnesses: Vec<Witness>, needed: usize) -> Policy {
+    pub fn of(witnesses: Vec<Witness>, needed: usize) -> WitnessPolicy {
         // No name in a file has a space.
         let all = "all of them".to_owned();
         let members = witnesses
@@ -72,7 +72,7 @@ impl Policy {
             .map(|witness| witness.name.clone())
             .collect();
         let groups = BTreeMap::from([(all.clone(), Group { needed, members })]);
-        Policy {
+        WitnessPolicy {
             logs: Vec::new(),
             witnesses,
             groups,
@@ -81,8 +81,8 @@ impl Policy {
     }
 
     /// Reads a policy file.
-    pub fn parse(text: &str) -> Result<Policy, PolicyError> {
-        let (mut policy, mut used) = (Policy::default(), Used::default());
+    pub fn parse(text: &str) -> Result<WitnessPolicy, PolicyError> {
+        let (mut policy, mut used) = (WitnessPolicy::default(), PolicyUse::default());
         let fault = |line, reason: String| PolicyError { line, reason };
         if text.len() > MAX_POLICY {
             return Err(fault(
@@ -114,7 +114,7 @@ impl Policy {
         Ok(policy)
     }
 
-    fn take(&mut self, items: &[&str], used: &mut Used) -> Result<(), String> {
+    fn take(&mut self, items: &[&str], used: &mut PolicyUse) -> Result<(), String> {
         match items {
             ["log", key] | ["log", key, _] => self.take_log(key),
             ["witness", name, key] => self.take_witness(name, key, None),
@@ -174,7 +174,7 @@ impl Policy {
         name: &str,
         needed: &str,
         members: &[&str],
-        used: &mut Used,
+        used: &mut PolicyUse,
     ) -> Result<(), String> {
         self.new_name(name)?;
         for member in members {
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn quorums_count_as_they_say() {
-        let policy = Policy::parse(&policy()).unwrap();
+        let policy = WitnessPolicy::parse(&policy()).unwrap();
         assert_eq!((policy.logs().len(), policy.witnesses().len()), (1, 5));
         for (who, reached) in [
             (&["X1", "X2", "Y1"][..], true),
@@ -358,7 +358,7 @@ mod tests {
                 "{who:?}"
             );
         }
-        let nobody = Policy::parse("quorum none").unwrap();
+        let nobody = WitnessPolicy::parse("quorum none").unwrap();
         assert!(nobody.is_reached_by(&BTreeSet::new()) && !nobody.asks_somebody());
     }
 
@@ -388,20 +388,20 @@ mod tests {
         ] {
             assert!(good.contains(from), "{from:?}");
             assert!(
-                Policy::parse(&good.replacen(from, to, 1)).is_err(),
+                WitnessPolicy::parse(&good.replacen(from, to, 1)).is_err(),
                 "{from:?} -> {to:?}"
             );
         }
         let swapped =
             |from: KeyKind, to: KeyKind, seed| good.replacen(&vkey(seed, from), &vkey(seed, to), 1);
-        assert!(Policy::parse(&swapped(KeyKind::Log, KeyKind::Cosigner, 1)).is_err());
-        assert!(Policy::parse(&swapped(KeyKind::Cosigner, KeyKind::Log, 2)).is_err());
+        assert!(WitnessPolicy::parse(&swapped(KeyKind::Log, KeyKind::Cosigner, 1)).is_err());
+        assert!(WitnessPolicy::parse(&swapped(KeyKind::Cosigner, KeyKind::Log, 2)).is_err());
         assert!(
-            Policy::parse("").is_err()
-                && Policy::parse(&format!("{good}{}", "#".repeat(MAX_POLICY))).is_err()
+            WitnessPolicy::parse("").is_err()
+                && WitnessPolicy::parse(&format!("{good}{}", "#".repeat(MAX_POLICY))).is_err()
         );
         let ahead = good.replacen("quorum both\n", "", 1);
-        let fault = Policy::parse(&format!("quorum both\n{ahead}")).unwrap_err();
+        let fault = WitnessPolicy::parse(&format!("quorum both\n{ahead}")).unwrap_err();
         assert_eq!(
             (fault.line, fault.reason.contains("not defined above")),
             (1, true)

@@ -74,7 +74,7 @@ pub struct Statement {
 /// A signed statement, as a file holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Signed {
+struct SignedStatement {
     chain_entry: Option<Hash32>,
     checkpoint: String,
     format: Format,
@@ -123,7 +123,7 @@ impl Statement {
 }
 
 impl Receipt {
-    fn signed(&self) -> Signed {
+    fn signed(&self) -> SignedStatement {
         let Statement {
             chain_entry,
             checkpoint,
@@ -134,7 +134,7 @@ impl Receipt {
             session_id,
         } = self.statement.clone();
         let signature = armor(&self.key, &self.signature) + "\n";
-        Signed {
+        SignedStatement {
             chain_entry,
             checkpoint,
             format,
@@ -165,8 +165,9 @@ impl Receipt {
                 actual: bytes.len(),
             });
         }
-        let signed: Signed = canon::parse(bytes.strip_suffix(b"\n").ok_or(ReceiptFault::Newline)?)?;
-        let Signed {
+        let signed: SignedStatement =
+            canon::parse(bytes.strip_suffix(b"\n").ok_or(ReceiptFault::Newline)?)?;
+        let SignedStatement {
             chain_entry,
             checkpoint,
             format,

@@ -1,7 +1,7 @@
 //! Going on with a log behind a line that was judged before.
 //!
 //! What later lines are held against is little: head, time and heights, and the sessions that are
-//! open. A [`Replay`] makes the latter again out of the lines of a stretch of the log, which its
+//! open. A [`LogScan`] makes the latter again out of the lines of a stretch of the log, which its
 //! chain binds to the head.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chain::line_hash;
 use super::entry::{EntryError, Event, Line};
 use super::hash::Hash32;
-use super::lifecycle::{Before, Session, Start};
+use super::lifecycle::{Before, SessionStart, SessionState};
 use super::time::Seconds;
-use super::violation::{Findings, Violation};
+use super::violation::{LineViolations, Violation};
 
 /// The log at a line, without the sessions that have ended before it.
 #[derive(Clone, Debug)]
@@ -29,12 +29,12 @@ pub struct Resume {
     /// That of the session started last.
     pub last_branch: Option<String>,
     /// The open sessions.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<SessionState>,
 }
 
 /// Why a stretch of the log can't be gone through again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReplayError {
+pub enum LogScanError {
     /// A line of it does not parse.
     #[error("line {line}: {source}")]
     Line {
@@ -56,7 +56,7 @@ pub enum ReplayError {
 
 /// A stretch of the log, gone through again for the sessions that start in it.
 #[derive(Clone, Debug)]
-pub struct Replay {
+pub struct LogScan {
     /// HASH of the last line taken.
     pub head: Hash32,
     /// Its number.
@@ -70,13 +70,13 @@ pub struct Replay {
     /// The branch of the session started last, if one starts here.
     pub last_branch: Option<String>,
     /// The sessions that start here and do not end here.
-    pub open: BTreeMap<Hash32, Session>,
+    pub open: BTreeMap<Hash32, SessionState>,
 }
 
-impl Replay {
+impl LogScan {
     /// Begins behind line number `count` with this HASH.
     pub fn behind(count: u64, head: Hash32) -> Self {
-        Replay {
+        LogScan {
             head,
             count,
             last_time: None,
@@ -88,15 +88,15 @@ impl Replay {
     }
 
     /// Takes the next line, given without its newline.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<(), ReplayError> {
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), LogScanError> {
         self.count += 1;
         let number = self.count;
-        let line = Line::parse(bytes).map_err(|source| ReplayError::Line {
+        let line = Line::parse(bytes).map_err(|source| LogScanError::Line {
             line: number,
             source,
         })?;
         if line_hash(self.head, bytes.get(65..).unwrap_or_default()) != line.hash {
-            return Err(ReplayError::Chain { line: number });
+            return Err(LogScanError::Chain { line: number });
         }
         self.take_height(&line);
         self.take_session(&line)?;
@@ -122,15 +122,15 @@ impl Replay {
         let Some(id) = line.session else {
             return Ok(());
         };
-        if let Some(start) = Start::of(line, self.count, self.head) {
+        if let Some(start) = SessionStart::of(line, self.count, self.head) {
             self.last_branch = Some(start.branch.clone());
-            self.open.insert(id, Session::new(id, start));
+            self.open.insert(id, SessionState::new(id, start));
             return Ok(());
         }
         let Some(session) = self.open.get_mut(&id) else {
             return Ok(());
         };
-        let mut found = Findings::of_line(self.count);
+        let mut found = LineViolations::of_line(self.count);
         // Whether an outcome follows its prompt directly was judged before.
         session.take(line, Before::Unreadable, &mut found);
         if !session.is_open() {
@@ -160,12 +160,13 @@ mod tests {
             }))
             .collect();
         for (from, begun) in states.iter().enumerate() {
-            let mut replay = Replay::behind(begun.count(), begun.head());
+            let mut replay = LogScan::behind(begun.count(), begun.head());
             for (text, whole) in lines.iter().zip(&states[1..]).skip(from) {
                 replay.take(text.as_bytes()).unwrap();
                 assert_eq!((replay.head, replay.count), (whole.head(), whole.count()));
-                let started_here = |session: &&Session| session.start.line > begun.count();
-                let expected: Vec<&Session> = whole.open_sessions().filter(started_here).collect();
+                let started_here = |session: &&SessionState| session.start.line > begun.count();
+                let expected: Vec<&SessionState> =
+                    whole.open_sessions().filter(started_here).collect();
                 assert_eq!(replay.open.values().collect::<Vec<_>>(), expected);
                 assert!(
                     replay
@@ -180,11 +181,11 @@ mod tests {
     fn a_changed_line_of_a_stretch_is_named() {
         let mut lines: Vec<String> = VALID.lines().map(str::to_owned).collect();
         lines[4] = lines[4].replacen("|20", "|21", 1);
-        let mut replay = Replay::behind(0, Hash32::GENESIS);
-        let taken: Result<Vec<()>, ReplayError> = lines
+        let mut replay = LogScan::behind(0, Hash32::GENESIS);
+        let taken: Result<Vec<()>, LogScanError> = lines
             .iter()
             .map(|text| replay.take(text.as_bytes()))
             .collect();
-        assert_eq!(taken, Err(ReplayError::Chain { line: 5 }));
+        assert_eq!(taken, Err(LogScanError::Chain { line: 5 }));
     }
 }

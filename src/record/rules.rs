@@ -24,10 +24,13 @@ use super::hash::Hash32;
 use super::lifecycle::{Before, check_local};
 use super::resume::Resume;
 use super::time::Seconds;
-use super::violation::Findings;
+use super::violation::LineViolations;
 
-pub use super::lifecycle::{End, OpenPrompt, Outcome, Session, Start, Turn, is_failed_compile};
-pub use super::violation::{Rule, Violation};
+pub use super::lifecycle::{
+    OpenPrompt, PromptOutcome, PromptState, SessionEnd, SessionStart, SessionState,
+    is_failed_compile,
+};
+pub use super::violation::{LogRule, Violation};
 
 /// The log as far as it was read.
 #[derive(Clone, Debug)]
@@ -41,7 +44,7 @@ pub struct LogState {
     /// The first half of each `record:`. 128 bits: nobody finds two that share it by chance, and
     /// who searches for years accuses only his own log.
     records: HashSet<[u8; 16]>,
-    sessions: BTreeMap<Hash32, Session>,
+    sessions: BTreeMap<Hash32, SessionState>,
     open: BTreeSet<Hash32>,
     /// Sessions that have lines and no `session_start`.
     unfounded: BTreeSet<Hash32>,
@@ -83,7 +86,7 @@ impl LogState {
     /// Goes on behind a line; of what is before it, a second line with the same `record:` is not
     /// noticed.
     pub fn resume(from: Resume) -> Self {
-        let open: BTreeMap<Hash32, Session> = from
+        let open: BTreeMap<Hash32, SessionState> = from
             .sessions
             .into_iter()
             .map(|session| (session.id, session))
@@ -122,17 +125,17 @@ impl LogState {
     }
 
     /// A session, open or ended.
-    pub fn session(&self, id: Hash32) -> Option<&Session> {
+    pub fn session(&self, id: Hash32) -> Option<&SessionState> {
         self.sessions.get(&id)
     }
 
     /// All sessions, in the order of their ids.
-    pub fn sessions(&self) -> impl Iterator<Item = &Session> {
+    pub fn sessions(&self) -> impl Iterator<Item = &SessionState> {
         self.sessions.values()
     }
 
     /// The sessions without a `session_end`.
-    pub fn open_sessions(&self) -> impl ExactSizeIterator<Item = &Session> {
+    pub fn open_sessions(&self) -> impl ExactSizeIterator<Item = &SessionState> {
         self.open.iter().map(|id| {
             self.sessions
                 .get(id)
@@ -158,7 +161,7 @@ impl LogState {
 
     /// Prompts without an outcome, of open and of ended sessions: the log is incomplete, not
     /// inconsistent.
-    pub fn unanswered(&self) -> impl Iterator<Item = (&Session, u64, &OpenPrompt)> {
+    pub fn unanswered(&self) -> impl Iterator<Item = (&SessionState, u64, &OpenPrompt)> {
         self.sessions().flat_map(|s| {
             s.unanswered
                 .iter()
@@ -199,7 +202,7 @@ impl LogState {
     /// accepted need not be spelled again.
     pub fn accept_spelled(&mut self, line: &Line, rest: &[u8]) -> Result<(), Violation> {
         self.count += 1;
-        let mut found = Findings::of_line(self.count);
+        let mut found = LineViolations::of_line(self.count);
         self.check_place(line, rest, &mut found);
         let stray = self.is_stray(line, &mut found);
         self.check_opening(line, stray, &mut found);
@@ -226,12 +229,12 @@ impl LogState {
     }
 
     /// Genesis, chain, time, record: what concerns every line.
-    fn check_place(&mut self, line: &Line, rest: &[u8], found: &mut Findings) {
+    fn check_place(&mut self, line: &Line, rest: &[u8], found: &mut LineViolations) {
         let first = self.count == 1;
         if first != matches!(line.event, Event::Genesis { .. }) {
             let expected = if first { "genesis" } else { "any other event" };
             found.note(
-                Rule::Genesis,
+                LogRule::Genesis,
                 expected,
                 format!("'{}'", excerpt(line.event.name())),
             );
@@ -239,25 +242,25 @@ impl LogState {
         if self.head_known {
             let expected = line_hash(self.head, rest);
             if expected != line.hash {
-                found.note(Rule::Chain, expected, line.hash);
+                found.note(LogRule::Chain, expected, line.hash);
             }
         }
         match (&line.event, self.last_time) {
-            (Event::ClockSet { to }, _) => found.same(Rule::ClockSet, *to, line.time),
+            (Event::ClockSet { to }, _) => found.same(LogRule::ClockSet, *to, line.time),
             (_, Some(last)) if line.time < last => {
-                found.note(Rule::Time, format!("{last} or later"), line.time);
+                found.note(LogRule::Time, format!("{last} or later"), line.time);
             }
             _ => {}
         }
         if let Some(record) = line.event.record()
             && !self.records.insert(half(record))
         {
-            found.note(Rule::Record, "a record of its own", record);
+            found.note(LogRule::Record, "a record of its own", record);
         }
     }
 
     /// Whether the line is of a session that was never started.
-    fn is_stray(&mut self, line: &Line, found: &mut Findings) -> bool {
+    fn is_stray(&mut self, line: &Line, found: &mut LineViolations) -> bool {
         let Some(id) = line.session else { return false };
         if matches!(line.event, Event::SessionStart { .. }) {
             self.unfounded.remove(&id);
@@ -268,24 +271,24 @@ impl LogState {
         }
         if self.unfounded.insert(id) {
             let actual = format!("'{}' of session {id}", excerpt(line.event.name()));
-            found.note(Rule::NoSession, "a 'session_start' before", actual);
+            found.note(LogRule::NoSession, "a 'session_start' before", actual);
         }
         true
     }
 
     /// The lines that follow a `session_start` at once, and stand nowhere else.
-    fn check_opening(&mut self, line: &Line, stray: bool, found: &mut Findings) {
+    fn check_opening(&mut self, line: &Line, stray: bool, found: &mut LineViolations) {
         let of_opening = line.session == Some(self.opening_of);
         let Some(expected) = self.opening.pop_front() else {
             if is_opening(&line.event) && !stray {
-                found.note(Rule::Opening, "no such line here", describe(&line.event));
+                found.note(LogRule::Opening, "no such line here", describe(&line.event));
             }
             return;
         };
         if of_opening && line.event == expected {
             return;
         }
-        found.note(Rule::Opening, describe(&expected), describe(&line.event));
+        found.note(LogRule::Opening, describe(&expected), describe(&line.event));
         // A wrong branch line stands for the right one; anything else ends the opening.
         let branch_line = matches!(
             line.event,
@@ -298,24 +301,28 @@ impl LogState {
         }
     }
 
-    fn check_height(&mut self, line: &Line, stray: bool, found: &mut Findings) {
+    fn check_height(&mut self, line: &Line, stray: bool, found: &mut LineViolations) {
         let own = own_height(&line.event);
         let of_session = line
             .session
             .and_then(|id| self.sessions.get(&id))
             .map(|session| session.height);
         let expected = own.or(of_session).or((!stray).then_some(self.highest));
-        found.same(Rule::Height, expected.unwrap_or(line.height), line.height);
+        found.same(
+            LogRule::Height,
+            expected.unwrap_or(line.height),
+            line.height,
+        );
         self.highest = self.highest.max(own.unwrap_or(0));
     }
 
-    fn apply(&mut self, line: &Line, found: &mut Findings) {
+    fn apply(&mut self, line: &Line, found: &mut LineViolations) {
         if let Event::SessionStart { .. } = line.event {
             return self.start(line, found);
         }
         if let (Event::KeyRotate { .. }, Some(session)) = (&line.event, self.open.first()) {
             found.note(
-                Rule::RotationWhileOpen,
+                LogRule::RotationWhileOpen,
                 "no open session",
                 format!("session {session} open"),
             );
@@ -329,23 +336,24 @@ impl LogState {
         }
     }
 
-    fn start(&mut self, line: &Line, found: &mut Findings) {
-        let (Some(id), Some(start)) = (line.session, Start::of(line, self.count, self.head)) else {
+    fn start(&mut self, line: &Line, found: &mut LineViolations) {
+        let (Some(id), Some(start)) = (line.session, SessionStart::of(line, self.count, self.head))
+        else {
             return;
         };
         if let Some(earlier) = self.sessions.get(&id) {
             let actual = format!("another beside line {}", earlier.start.line);
-            return found.note(Rule::SessionTwice, "one 'session_start'", actual);
+            return found.note(LogRule::SessionTwice, "one 'session_start'", actual);
         }
         found.same(
-            Rule::SessionBranch,
+            LogRule::SessionBranch,
             branch_of(start.btc),
             start.branch.clone(),
         );
         check_local(start.btc, start.block, found);
         if self.head_known {
             found.same(
-                Rule::SessionId,
+                LogRule::SessionId,
                 session_id(start.auth, &start.block.to_string(), self.head),
                 id,
             );
@@ -355,7 +363,7 @@ impl LogState {
         self.branches.insert(start.branch.clone());
         self.last_branch = Some(start.branch.clone());
         self.open.insert(id);
-        self.sessions.insert(id, Session::new(id, start));
+        self.sessions.insert(id, SessionState::new(id, start));
     }
 
     fn step(&mut self, line: &Line) {

@@ -5,7 +5,7 @@ use std::fmt;
 /// A rule of format, sections 3 and 4, that one line alone can't show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum LogRule {
     /// `genesis` is the first line, and no other.
     Genesis,
     /// HASH covers the line before and this line.
@@ -59,37 +59,37 @@ pub enum Rule {
     RotationWhileOpen,
 }
 
-impl Rule {
+impl LogRule {
     /// The rule as a sentence.
     pub const fn words(self) -> &'static str {
         match self {
-            Rule::Genesis => "the log begins with 'genesis', and it stands nowhere else",
-            Rule::Chain => "HASH does not cover the line before and this line",
-            Rule::Time => "TIMESTAMP goes backwards",
-            Rule::ClockSet => "TIMESTAMP of 'clock_set' is not its own 'to'",
-            Rule::Record => "'record' stands on an earlier line already",
-            Rule::Height => "BTC_HEIGHT is not the one in force",
-            Rule::Opening => {
+            LogRule::Genesis => "the log begins with 'genesis', and it stands nowhere else",
+            LogRule::Chain => "HASH does not cover the line before and this line",
+            LogRule::Time => "TIMESTAMP goes backwards",
+            LogRule::ClockSet => "TIMESTAMP of 'clock_set' is not its own 'to'",
+            LogRule::Record => "'record' stands on an earlier line already",
+            LogRule::Height => "BTC_HEIGHT is not the one in force",
+            LogRule::Opening => {
                 "'session_start' is followed at once by its branch line, if it has one, and 'auth_ok'"
             }
-            Rule::NoSession => "the session has no 'session_start' before this line",
-            Rule::SessionTwice => "the session was started before",
-            Rule::SessionEnded => "the session goes on after its 'session_end'",
-            Rule::SessionId => "SESSION_ID is not the hash of auth key hash, block and log head",
-            Rule::SessionBranch => "the branch is not that of the height",
-            Rule::LocalBlock => "height 0 and the zero block hash stand together only",
-            Rule::PromptSeq => "prompts are not numbered from 1 without a gap",
-            Rule::OutcomeWithoutPrompt => "an outcome without its prompt",
-            Rule::SecondOutcome => "a second outcome of one prompt",
-            Rule::NotDirect => "a denial or failed compile does not follow its prompt directly",
-            Rule::ChainEntry => "the chain entry is not that of its inputs",
-            Rule::DriftUnanswered => "drift of a prompt that has no answer",
-            Rule::AnchorNotHigher => "the anchor is not higher than the session's last block",
-            Rule::AnchorHeader => "the header is of another block",
-            Rule::AnchorTime => "the line names a block from its own future",
-            Rule::Interactions => "the number of interactions is not that of the responses",
-            Rule::CloseHash => "the close hash is not that of its inputs",
-            Rule::RotationWhileOpen => "the signing key changes while a session is open",
+            LogRule::NoSession => "the session has no 'session_start' before this line",
+            LogRule::SessionTwice => "the session was started before",
+            LogRule::SessionEnded => "the session goes on after its 'session_end'",
+            LogRule::SessionId => "SESSION_ID is not the hash of auth key hash, block and log head",
+            LogRule::SessionBranch => "the branch is not that of the height",
+            LogRule::LocalBlock => "height 0 and the zero block hash stand together only",
+            LogRule::PromptSeq => "prompts are not numbered from 1 without a gap",
+            LogRule::OutcomeWithoutPrompt => "an outcome without its prompt",
+            LogRule::SecondOutcome => "a second outcome of one prompt",
+            LogRule::NotDirect => "a denial or failed compile does not follow its prompt directly",
+            LogRule::ChainEntry => "the chain entry is not that of its inputs",
+            LogRule::DriftUnanswered => "drift of a prompt that has no answer",
+            LogRule::AnchorNotHigher => "the anchor is not higher than the session's last block",
+            LogRule::AnchorHeader => "the header is of another block",
+            LogRule::AnchorTime => "the line names a block from its own future",
+            LogRule::Interactions => "the number of interactions is not that of the responses",
+            LogRule::CloseHash => "the close hash is not that of its inputs",
+            LogRule::RotationWhileOpen => "the signing key changes while a session is open",
         }
     }
 }
@@ -101,7 +101,7 @@ pub struct Violation {
     /// The line's number, from 1.
     pub line: u64,
     /// Which rule.
-    pub rule: Rule,
+    pub rule: LogRule,
     /// What the rule asks for.
     pub expected: String,
     /// What the line says.
@@ -127,14 +127,14 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// Collects what is wrong with one line, and keeps the first: it stands nearest to the cause.
-pub(crate) struct Findings {
+pub(crate) struct LineViolations {
     line: u64,
     first: Option<Violation>,
 }
 
-impl Findings {
+impl LineViolations {
     pub(crate) fn of_line(line: u64) -> Self {
-        Findings { line, first: None }
+        LineViolations { line, first: None }
     }
 
     /// The line's number.
@@ -144,7 +144,7 @@ impl Findings {
 
     pub(crate) fn note(
         &mut self,
-        rule: Rule,
+        rule: LogRule,
         expected: impl fmt::Display,
         actual: impl fmt::Display,
     ) {
@@ -159,7 +159,12 @@ impl Findings {
         }
     }
 
-    pub(crate) fn same<T: PartialEq + fmt::Display>(&mut self, rule: Rule, expected: T, actual: T) {
+    pub(crate) fn same<T: PartialEq + fmt::Display>(
+        &mut self,
+        rule: LogRule,
+        expected: T,
+        actual: T,
+    ) {
         if expected != actual {
             self.note(rule, expected, actual);
         }

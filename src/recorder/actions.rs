@@ -7,7 +7,7 @@ use crate::record::commitment::Salt;
 use crate::record::time::Seconds;
 
 use super::RecorderError;
-use super::artifacts::{ArtifactId, Field, NewArtifact, put};
+use super::artifacts::{ArtifactField, ArtifactId, NewArtifact, put};
 use super::draft::Draft;
 use super::turn::TurnIds;
 
@@ -56,16 +56,16 @@ pub(super) fn record(
             kind: KIND,
             id: ArtifactId::Next { prefix: KIND },
             content: vec![
-                ("class", Field::Word(act.class.name().to_owned())),
-                ("exchange", Field::Word(ids.exchange.to_string())),
+                ("class", ArtifactField::Word(act.class.name().to_owned())),
+                ("exchange", ArtifactField::Word(ids.exchange.to_string())),
                 (
                     "more_in_text",
-                    Field::Number(u64::try_from(found.more).unwrap_or(u64::MAX)),
+                    ArtifactField::Number(u64::try_from(found.more).unwrap_or(u64::MAX)),
                 ),
-                ("seq", Field::Number(ids.seq)),
-                ("source", Field::Word(source.to_owned())),
-                ("state", Field::Word(AWAITING.to_owned())),
-                ("what", Field::Text(what)),
+                ("seq", ArtifactField::Number(ids.seq)),
+                ("source", ArtifactField::Word(source.to_owned())),
+                ("state", ArtifactField::Word(AWAITING.to_owned())),
+                ("what", ArtifactField::Text(what)),
             ],
             session: Some(ids.session),
             salt,

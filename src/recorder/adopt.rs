@@ -21,10 +21,10 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, Head, Read, Store, StoreError, Write};
+use crate::store::{CommitRow, LedgerHead, ReadStore, Store, StoreError, Write};
 
 use super::draft::Draft;
-use super::keeping::Told;
+use super::keeping::WriterContext;
 use super::lock::{WAIT, WriterLock};
 use super::{Paths, RecorderError};
 
@@ -32,7 +32,7 @@ mod gather;
 mod replay;
 mod rows;
 
-use replay::Replay;
+use replay::Adoption;
 
 /// Why a ledger can't be taken over; nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -177,8 +177,8 @@ pub(super) fn take_over(
             what: "head.genesis",
             reason: e.to_string(),
         })?;
-    let plan = Plan::make(&store, newer)?;
-    let told = Told::new(None)?;
+    let plan = AdoptionPlan::make(&store, newer)?;
+    let told = WriterContext::new(None)?;
     let mut outcome = None;
     let committed = store.transact(&mut |tx| {
         let filled = plan
@@ -236,19 +236,19 @@ fn documents(taken: &TakenOver, lost: Vec<String>, head: Hash32) -> Vec<Artifact
 }
 
 /// One line with its commits, in the order of application.
-struct Step<'a> {
+struct AdoptionStep<'a> {
     line: Line,
     text: &'a str,
     commits: Vec<&'a NewerCommit>,
 }
 
 /// All steps, of which the first `known` are in the database.
-struct Plan<'a> {
-    head: Head,
-    steps: Vec<Step<'a>>,
+struct AdoptionPlan<'a> {
+    head: LedgerHead,
+    steps: Vec<AdoptionStep<'a>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> AdoptionPlan<'a> {
     fn make(store: &Sqlite, newer: &'a Newer) -> Result<Self, RecorderError> {
         let head = store.head()?;
         let steps = steps(newer)?;
@@ -278,7 +278,7 @@ impl<'a> Plan<'a> {
                 ));
             }
         }
-        Ok(Plan { head, steps })
+        Ok(AdoptionPlan { head, steps })
     }
 
     fn fill(
@@ -286,8 +286,8 @@ impl<'a> Plan<'a> {
         tx: &mut dyn Write,
         key: PublicKey,
         salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
-    ) -> Result<(TakenOver, Head, Vec<String>), RecorderError> {
-        let mut replay = Replay::begin(tx, self.head.clone())?;
+    ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
+        let mut replay = Adoption::begin(tx, self.head.clone())?;
         let known = usize::try_from(self.head.lines).unwrap_or(usize::MAX);
         for step in self.steps.iter().skip(known) {
             let n = replay.line(&step.line, step.text)?;
@@ -311,7 +311,7 @@ fn diverged(place: String, theirs: &str, ours: &str) -> RecorderError {
 }
 
 /// Puts lines and commits together; each `record:` line has its own, and no commit is left over.
-fn steps(newer: &Newer) -> Result<Vec<Step<'_>>, RecorderError> {
+fn steps(newer: &Newer) -> Result<Vec<AdoptionStep<'_>>, RecorderError> {
     let mut used = 0;
     let mut steps = Vec::with_capacity(newer.lines.len());
     for (at, text) in newer.lines.iter().enumerate() {
@@ -337,7 +337,7 @@ fn steps(newer: &Newer) -> Result<Vec<Step<'_>>, RecorderError> {
             .into());
         }
         used += usize::from(!commits.is_empty());
-        steps.push(Step {
+        steps.push(AdoptionStep {
             line,
             text,
             commits,

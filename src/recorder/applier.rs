@@ -9,18 +9,18 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use crate::store::sqlite::Sqlite;
-use crate::store::{Applied, Head};
+use crate::store::{AppliedMark, LedgerHead};
 
 use super::RecorderError;
-use super::apply::{self, From, Paths, Written};
-use super::job::{BatchFault, Job, Message, finish_all};
-use super::step::Watch;
+use super::apply::{self, From, Paths, UnsyncedWrites};
+use super::job::{BatchFault, Job, WriterMessage, finish_all};
+use super::step::FailpointWatch;
 
 /// What became of one batch, told to the writer whatever happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Landed {
+pub enum BatchOutcome {
     /// In git and log, and durable there up to this mark.
-    Durable(Applied),
+    Durable(AppliedMark),
     /// In git and log; a later batch, which landed together with it, says how far all is durable.
     Together,
     /// Not applied, or not known to be durable: nothing more may be handed on before the writer has
@@ -32,24 +32,24 @@ pub enum Landed {
 pub struct Load {
     jobs: Vec<Box<dyn Job>>,
     /// The head after it.
-    head: Head,
+    head: LedgerHead,
     /// What is applied before it.
-    from: Applied,
+    from: AppliedMark,
     /// Whether the writer had caught up just before it.
     is_first: bool,
-    report: Report,
+    report: DropNotice,
 }
 
 /// Tells the writer when it is dropped, so that a thread that dies with a batch is noticed.
-struct Report {
-    landed: Landed,
-    tell: mpsc::Sender<Message>,
+struct DropNotice {
+    landed: BatchOutcome,
+    tell: mpsc::Sender<WriterMessage>,
 }
 
-impl Drop for Report {
+impl Drop for DropNotice {
     fn drop(&mut self) {
         // The writer is gone only when nobody waits any more.
-        let _ = self.tell.send(Message::Landed(self.landed));
+        let _ = self.tell.send(WriterMessage::Landed(self.landed));
     }
 }
 
@@ -57,15 +57,15 @@ impl Drop for Report {
 pub struct Applier {
     loads: Option<mpsc::Sender<Load>>,
     thread: Option<JoinHandle<()>>,
-    tell: mpsc::Sender<Message>,
+    tell: mpsc::Sender<WriterMessage>,
 }
 
 impl Applier {
     /// Starts the thread, with a connection of its own to the database, which it only reads.
     pub fn start(
         paths: &Paths,
-        watch: &Watch,
-        tell: mpsc::Sender<Message>,
+        watch: &FailpointWatch,
+        tell: mpsc::Sender<WriterMessage>,
     ) -> Result<Self, RecorderError> {
         let store = Sqlite::open_read_only(&paths.database())?;
         let (loads, queue) = mpsc::channel();
@@ -91,12 +91,18 @@ impl Applier {
     }
 
     /// Hands a committed batch on. Its jobs are answered when it is in git and log, or can't be;
-    /// then, after the sync, [`Message::Landed`] comes. False when the thread has died: then all of
+    /// then, after the sync, [`WriterMessage::Landed`] comes. False when the thread has died: then all of
     /// that has happened already, and another one has to be started.
     #[must_use = "a thread that has died takes nothing more"]
-    pub fn hand(&self, jobs: Vec<Box<dyn Job>>, head: Head, from: Applied, is_first: bool) -> bool {
-        let report = Report {
-            landed: Landed::Unsound,
+    pub fn hand(
+        &self,
+        jobs: Vec<Box<dyn Job>>,
+        head: LedgerHead,
+        from: AppliedMark,
+        is_first: bool,
+    ) -> bool {
+        let report = DropNotice {
+            landed: BatchOutcome::Unsound,
             tell: self.tell.clone(),
         };
         let load = Load {
@@ -138,12 +144,12 @@ impl Drop for Applier {
 struct Work {
     store: Sqlite,
     paths: Paths,
-    watch: Watch,
+    watch: FailpointWatch,
     /// Why a batch could not be applied: those after it can't be, either, until the writer has
     /// caught up.
     broken: Option<Arc<RecorderError>>,
     /// Where what is applied, and not known to be durable, begins: a sync failed.
-    behind: Option<Applied>,
+    behind: Option<AppliedMark>,
 }
 
 impl Work {
@@ -163,7 +169,7 @@ impl Work {
             (self.broken, self.behind) = (None, None);
         }
         let from = self.behind.unwrap_or(first.from);
-        let head = Head {
+        let head = LedgerHead {
             applied: from,
             ..last.head.clone()
         };
@@ -184,10 +190,10 @@ impl Work {
             return;
         }
         self.behind = None;
-        let landed = std::iter::repeat_n(Landed::Together, loads.len() - 1);
+        let landed = std::iter::repeat_n(BatchOutcome::Together, loads.len() - 1);
         for (load, landed) in loads
             .iter_mut()
-            .zip(landed.chain([Landed::Durable(apply::all_applied(&head))]))
+            .zip(landed.chain([BatchOutcome::Durable(apply::all_applied(&head))]))
         {
             load.report.landed = landed;
         }
@@ -197,7 +203,7 @@ impl Work {
         drop(loads);
     }
 
-    fn apply(&self, head: &Head) -> Result<Written, Arc<RecorderError>> {
+    fn apply(&self, head: &LedgerHead) -> Result<UnsyncedWrites, Arc<RecorderError>> {
         match &self.broken {
             Some(cause) => Err(cause.clone()),
             None => {

@@ -13,7 +13,7 @@ use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 use super::draft::Draft;
 use super::keeping::settle;
@@ -22,7 +22,7 @@ use super::{Recorder, RecorderError};
 
 /// One value inside an artifact; a text that a person or a model wrote has passed the sanitizer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Field {
+pub enum ArtifactField {
     /// What somebody wrote.
     Text(Clean),
     /// A word of ours: a state, a code, an id that gently made.
@@ -36,25 +36,25 @@ pub enum Field {
     /// A time, as lines spell it.
     Time(Seconds),
     /// Several values.
-    List(Vec<Field>),
+    List(Vec<ArtifactField>),
     /// A document with rules of its own, such as a kernel.
     Document(Value),
     /// Nothing.
     Null,
 }
 
-impl Field {
+impl ArtifactField {
     fn value(self) -> Value {
         match self {
-            Field::Text(text) => Value::from(text.as_str()),
-            Field::Word(word) => Value::from(word),
-            Field::Number(number) => Value::from(number),
-            Field::Flag(flag) => Value::from(flag),
-            Field::Hash(hash) => Value::from(hash.to_string()),
-            Field::Time(time) => Value::from(time.to_string()),
-            Field::List(fields) => fields.into_iter().map(Field::value).collect(),
-            Field::Document(document) => document,
-            Field::Null => Value::Null,
+            ArtifactField::Text(text) => Value::from(text.as_str()),
+            ArtifactField::Word(word) => Value::from(word),
+            ArtifactField::Number(number) => Value::from(number),
+            ArtifactField::Flag(flag) => Value::from(flag),
+            ArtifactField::Hash(hash) => Value::from(hash.to_string()),
+            ArtifactField::Time(time) => Value::from(time.to_string()),
+            ArtifactField::List(fields) => fields.into_iter().map(ArtifactField::value).collect(),
+            ArtifactField::Document(document) => document,
+            ArtifactField::Null => Value::Null,
         }
     }
 }
@@ -80,7 +80,7 @@ pub struct NewArtifact {
     /// What it is called.
     pub id: ArtifactId,
     /// What it says: keys and values of its `content`.
-    pub content: Vec<(&'static str, Field)>,
+    pub content: Vec<(&'static str, ArtifactField)>,
     /// The open session that it belongs to, if any.
     pub session: Option<Hash32>,
     /// Fresh randomness for its commitment.
@@ -111,7 +111,9 @@ impl Recorder {
     pub async fn artifact(
         &self,
         new: NewArtifact,
-        mut allowed: impl FnMut(&dyn Read) -> Result<Option<String>, RecorderError> + Send + 'static,
+        mut allowed: impl FnMut(&dyn ReadStore) -> Result<Option<String>, RecorderError>
+        + Send
+        + 'static,
     ) -> Result<RecordedArtifact, RecorderError> {
         self.record(new.now, move |draft| {
             if let Some(reason) = allowed(&*draft.tx)? {
@@ -141,7 +143,7 @@ impl Recorder {
 }
 
 /// Nothing stands against it.
-pub fn always(_: &dyn Read) -> Result<Option<String>, RecorderError> {
+pub fn always(_: &dyn ReadStore) -> Result<Option<String>, RecorderError> {
     Ok(None)
 }
 
@@ -186,7 +188,7 @@ pub(super) fn put(
 }
 
 /// One more than the newest of the kind; 1 for the first.
-fn next_number<R: Read + ?Sized>(
+fn next_number<R: ReadStore + ?Sized>(
     store: &R,
     kind: &str,
     prefix: &str,

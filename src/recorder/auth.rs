@@ -7,7 +7,7 @@ use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{AuthKeyRow, Read};
+use crate::store::{AuthKeyRow, ReadStore};
 
 use super::draft::Draft;
 use super::{Recorder, RecorderError};
@@ -185,7 +185,7 @@ fn document(key: &AuthKeyRow) -> ArtifactDoc {
 }
 
 /// Refuses when a key was revoked, perhaps by another process since it was presented.
-pub fn check<R: Read + ?Sized>(store: &R, hash: Hash32) -> Result<(), RecorderError> {
+pub fn check<R: ReadStore + ?Sized>(store: &R, hash: Hash32) -> Result<(), RecorderError> {
     let key = store.auth_keys()?.into_iter().find(|key| key.hash == hash);
     match key.map(|key| (key.name, key.revoked_at)) {
         Some((name, Some(at))) => Err(AuthKeyFault::Revoked { name, at }.into()),

@@ -6,7 +6,7 @@ use crate::record::entry::{Event, Line};
 use crate::record::fit::line_fits;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 use super::RecorderError;
 use super::draft::Draft;
@@ -38,7 +38,7 @@ pub fn check(draft: &Draft<'_>, anchor: &Anchor, now: Seconds) -> Result<(), Rec
 ///
 /// What is kept of blocks beside the lines only says where to look: it is no evidence, and a lie in
 /// it stops nobody.
-pub fn block_elsewhere<R: Read + ?Sized>(
+pub fn block_elsewhere<R: ReadStore + ?Sized>(
     store: &R,
     hash: Hash32,
     height: u32,

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::keys::Signer;
 use crate::ledger::Oid;
-use crate::ledger::write::{Plan, encode};
+use crate::ledger::write::{CommitPlan, encode};
 use crate::record::block::{Anchor, Block};
 use crate::record::canon;
-use crate::record::commit::{CommitKind, MAIN, Message, Subject};
+use crate::record::commit::{CommitKind, CommitMessage, MAIN, Subject};
 use crate::record::commitment::{Role, Salt, commit};
 use crate::record::documents::{CheckpointDoc, Format, Genesis};
 use crate::record::entry::{EntryError, Event, Line};
@@ -15,10 +15,10 @@ use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::{Frontier, note};
-use crate::store::{ArtifactRow, CommitRow, Head, SessionRow, StoreError, Write};
+use crate::store::{ArtifactRow, CommitRow, LedgerHead, SessionRow, StoreError, Write};
 
 use super::RecorderError;
-use super::keeping::Told;
+use super::keeping::WriterContext;
 use super::sessions::open_session;
 
 /// A checkpoint is due after this many lines outside `main` (format, section 5).
@@ -31,31 +31,31 @@ const CHECKPOINT_SECONDS: u64 = 3600;
 const AHEAD_LIMIT: u64 = 3600;
 
 /// Files of a commit, by name; `audit.log` is added from the lines.
-pub type Files = BTreeMap<&'static str, Vec<u8>>;
+pub type EntryFiles = BTreeMap<&'static str, Vec<u8>>;
 
 /// A transaction with the head as it will be.
 pub struct Draft<'a> {
     /// The transaction.
     pub tx: &'a mut dyn Write,
     /// The head as it will be.
-    pub head: Head,
+    pub head: LedgerHead,
     /// What the ledger is.
     pub genesis: &'a Genesis,
     /// What is kept of texts, as this writer was told.
-    pub told: &'a Told,
+    pub told: &'a WriterContext,
     key: &'a Signer,
     frontier: Frontier,
     /// The tree head that was signed last, with its size: a batch that ends in a commit on `main`
     /// has one signature.
     signed: Option<(u64, String)>,
-    begun: Head,
+    begun: LedgerHead,
     /// Open sessions of this transaction's records, as their rows are.
     sessions: BTreeMap<Hash32, SessionRow>,
 }
 
 /// A line that was appended, and its number.
 #[derive(Clone, Copy, Debug)]
-pub struct Appended {
+pub struct NewLine {
     /// From 0.
     pub n: u64,
     /// Its HASH.
@@ -71,9 +71,9 @@ pub struct NewCommit<'a> {
     /// H of its document.
     pub record: Hash32,
     /// The line it belongs to.
-    pub line: Appended,
+    pub line: NewLine,
     /// Its files, but for `audit.log`.
-    pub files: &'a Files,
+    pub files: &'a EntryFiles,
     /// The ref it becomes the tip of.
     pub reference: String,
     /// In the order of the format.
@@ -107,10 +107,10 @@ impl<'a> Draft<'a> {
     /// Starts from the head that the transaction sees.
     pub fn begin(
         tx: &'a mut dyn Write,
-        head: Head,
+        head: LedgerHead,
         genesis: &'a Genesis,
         key: &'a Signer,
-        told: &'a Told,
+        told: &'a WriterContext,
     ) -> Result<Self, RecorderError> {
         let frontier =
             Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
@@ -132,12 +132,15 @@ impl<'a> Draft<'a> {
     }
 
     /// What a failed job returns to.
-    pub fn snapshot(&self) -> (Head, Frontier) {
+    pub fn snapshot(&self) -> (LedgerHead, Frontier) {
         (self.head.clone(), self.frontier.clone())
     }
 
     /// Undoes everything since the snapshot, which was taken at the transaction's mark.
-    pub fn restore(&mut self, (head, frontier): (Head, Frontier)) -> Result<(), RecorderError> {
+    pub fn restore(
+        &mut self,
+        (head, frontier): (LedgerHead, Frontier),
+    ) -> Result<(), RecorderError> {
         self.head = head;
         self.frontier = frontier;
         self.signed = None;
@@ -148,7 +151,7 @@ impl<'a> Draft<'a> {
 
     /// Moves the head by compare-and-swap from where the draft began, with the signed tree head
     /// over its lines; without new lines, and with those there signed, there is nothing to move.
-    pub fn finish(mut self) -> Result<Head, RecorderError> {
+    pub fn finish(mut self) -> Result<LedgerHead, RecorderError> {
         self.head.frontier = self.frontier.to_bytes();
         if !is_signed(&self.head) {
             self.head.checkpoint = Some(self.tree_head()?);
@@ -178,7 +181,7 @@ impl<'a> Draft<'a> {
         height: u32,
         session: Option<Hash32>,
         event: Event,
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         let time = self.line_time(now)?;
         self.line_at(time, height, session, event)
     }
@@ -190,7 +193,7 @@ impl<'a> Draft<'a> {
         height: u32,
         session: Option<Hash32>,
         event: Event,
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         let line = Line::new(self.head.hash, height, time, session, event);
         if !self.may_sign() {
             let (expected, actual) = (self.head.signer.to_string(), self.key.public().to_string());
@@ -202,7 +205,7 @@ impl<'a> Draft<'a> {
         };
         let text = line.checked_text().map_err(wrong)?;
         let n = append(self.tx, &mut self.head, &mut self.frontier, &line, &text)?;
-        Ok(Appended {
+        Ok(NewLine {
             n,
             hash: line.hash,
             time,
@@ -258,12 +261,12 @@ impl<'a> Draft<'a> {
         if let Some((from, to)) = new.segment {
             files.insert("audit.log", segment(&self.tx.lines(from, to)?));
         }
-        let message = Message {
+        let message = CommitMessage {
             subject: new.subject,
             record: new.record,
             log: new.line.hash,
         };
-        let plan = Plan {
+        let plan = CommitPlan {
             message,
             files,
             parents: new.parents,
@@ -325,7 +328,7 @@ impl<'a> Draft<'a> {
         session: Option<(Hash32, u32)>,
         doc: &ArtifactDoc,
         salt: Salt,
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         self.artifact_kept(now, session, doc, salt, (true, true))
     }
 
@@ -337,7 +340,7 @@ impl<'a> Draft<'a> {
         doc: &ArtifactDoc,
         salt: Salt,
         (keeps_document, keeps_salt): (bool, bool),
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         let (bytes, _) = document("an artifact", doc)?;
         let hash = commit(self.genesis.commitments, &salt, Role::Artifact, &bytes);
         let height = session.map_or(self.head.height, |(_, height)| height);
@@ -409,7 +412,7 @@ impl<'a> Draft<'a> {
         let (bytes, record) = document("checkpoint.json", &doc)?;
         let line = self.line_at(time, self.head.height, None, Event::Checkpoint { record })?;
         let segment = self.take_segment();
-        let files = Files::from([
+        let files = EntryFiles::from([
             ("checkpoint", self.tree_head()?.into_bytes()),
             ("checkpoint.json", bytes),
         ]);
@@ -445,7 +448,7 @@ impl<'a> Draft<'a> {
 }
 
 /// Whether the tree head that a head carries is over all its lines.
-pub fn is_signed(head: &Head) -> bool {
+pub fn is_signed(head: &LedgerHead) -> bool {
     let size = head
         .checkpoint
         .as_deref()
@@ -470,7 +473,7 @@ pub fn sign_tree(tree: &Frontier, origin: &str, key: &Signer) -> Result<String, 
 /// `text` is the line as the log spells it. Needs no key: what a line itself promises is its HASH.
 pub fn append(
     tx: &mut dyn Write,
-    head: &mut Head,
+    head: &mut LedgerHead,
     frontier: &mut Frontier,
     line: &Line,
     text: &str,

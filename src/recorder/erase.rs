@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::govern::sanitize::{Clean, SANITIZE_POLICY};
 use crate::record::canon;
 use crate::record::commitment::Salt;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
@@ -60,7 +60,7 @@ pub struct Erasure {
 
 /// What was erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Erased {
+pub struct ErasureResult {
     /// Exchanges whose text and salt are gone; without those that were erased before.
     pub exchanges: Vec<Uuid>,
     /// Ids of artifacts whose document and salt are gone.
@@ -116,7 +116,7 @@ impl Recorder {
         what: Erasure,
         salt: Salt,
         now: Seconds,
-    ) -> Result<Erased, RecorderError> {
+    ) -> Result<ErasureResult, RecorderError> {
         let mut erased = self
             .record(now, move |draft| erase(draft, &what, &salt, now))
             .await?;
@@ -134,8 +134,8 @@ fn erase(
     what: &Erasure,
     salt: &Salt,
     now: Seconds,
-) -> Result<Erased, RecorderError> {
-    let mut erased = Erased::default();
+) -> Result<ErasureResult, RecorderError> {
+    let mut erased = ErasureResult::default();
     let mut contexts = BTreeSet::new();
     for id in &what.exchanges {
         let row = draft
@@ -238,7 +238,7 @@ fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>,
             .tx
             .events_of(turn)?
             .into_iter()
-            .find(|event| event.kind == Kind::Decision);
+            .find(|event| event.kind == EventKind::Decision);
         for other in decision
             .map(|event| draft.tx.referring_to(event.event))
             .transpose()?
@@ -272,7 +272,7 @@ fn erase_actions(draft: &mut Draft<'_>, exchange: Uuid) -> Result<Vec<String>, R
 
 fn put_tombstone(
     draft: &mut Draft<'_>,
-    erased: &Erased,
+    erased: &ErasureResult,
     reason: &Clean,
     salt: &Salt,
     now: Seconds,

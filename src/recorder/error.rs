@@ -132,7 +132,7 @@ pub enum RecorderError {
     Adopt(#[from] super::adopt::AdoptFault),
     /// A log or ledger that can't be restored, since the sources contradict each other.
     #[error(transparent)]
-    Differ(#[from] super::rebuild::Difference),
+    Differ(#[from] super::rebuild::Contradiction),
     /// An auth key that can't be added, revoked or used.
     #[error(transparent)]
     AuthKey(#[from] super::auth::AuthKeyFault),

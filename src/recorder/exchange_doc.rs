@@ -23,7 +23,7 @@ fn unrecordable(what: &'static str) -> impl Fn(CanonError) -> RecorderError {
 }
 
 /// Texts of an answered exchange that its document commits to.
-pub struct Texts<'a> {
+pub struct ExchangeTexts<'a> {
     /// The stored answer.
     pub aurora: &'a str,
     /// The compiled prompt's canonical JSON.
@@ -36,7 +36,7 @@ pub fn exchange_hash(
     session: &SessionRow,
     (row, salt): (&ExchangeRow, &Salt),
     update: &OutcomeUpdate,
-    texts: Option<&Texts<'_>>,
+    texts: Option<&ExchangeTexts<'_>>,
     drift: &[DriftRow],
 ) -> Result<Hash32, RecorderError> {
     let scheme = draft.genesis.commitments;
@@ -127,7 +127,7 @@ fn compiled_commitment(
     draft: &Draft<'_>,
     session: &SessionRow,
     row: &ExchangeRow,
-    texts: Option<&Texts<'_>>,
+    texts: Option<&ExchangeTexts<'_>>,
     commit_to: &dyn Fn(Role, &str) -> Hash32,
 ) -> Result<Option<Hash32>, RecorderError> {
     if let Some(texts) = texts {

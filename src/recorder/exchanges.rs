@@ -14,21 +14,23 @@ use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::record::time::Seconds;
-use crate::store::{ExchangeRow, Outcome, OutcomeUpdate, SessionRow, TurnRow, Unkept};
+use crate::store::{
+    ExchangeOutcome, ExchangeRow, MissingCommitments, OutcomeUpdate, SessionRow, TurnRow,
+};
 
-use super::draft::{Appended, Draft};
+use super::draft::{Draft, NewLine};
 use super::drift::{assertion_rows, drift_lines, drift_rows, put_judgement};
-use super::exchange_doc::{Texts, exchange_hash};
+use super::exchange_doc::{ExchangeTexts, exchange_hash};
 use super::in_flight::Prompts;
 use super::injected::ref_row;
 use super::interaction::interaction;
-use super::keeping::{Keeping, digest, lost_salt, settle};
+use super::keeping::{ContentPolicy, digest, lost_salt, settle};
 use super::numbers::{must_put, number};
-use super::recorded::{Answered, Begun};
+use super::recorded::{AnswerDetails, PromptDetails};
 use super::sessions::take_anchor;
-use super::threads::{self, Decided};
+use super::threads::{self, TurnDecision};
 use super::turn::{
-    Ending, Judged, Prompt, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
+    JudgedReply, Prompt, PromptEnding, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
     RefusedPrompt, TurnIds,
 };
 use super::{RecorderError, actions};
@@ -44,23 +46,23 @@ fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderErr
 }
 
 /// What the prompt line and its rows are made from.
-struct Asked<'a> {
+struct PromptEntry<'a> {
     text: &'a str,
     decision: &'static str,
     authority_state: AuthorityState,
     salt: &'a Salt,
     compiled: Option<(&'a ContextBundle, &'a CompiledPrompt)>,
     params: Option<&'a Params>,
-    keeping: Keeping,
-    decided: Decided<'a>,
+    keeping: ContentPolicy,
+    decided: TurnDecision<'a>,
     now: Seconds,
 }
 
-impl Asked<'_> {
+impl PromptEntry<'_> {
     /// What stands in the place of the texts, if they are not kept.
-    fn unkept(&self, scheme: Scheme) -> Option<Unkept> {
+    fn unkept(&self, scheme: Scheme) -> Option<MissingCommitments> {
         let to = |role, text: &str| commit(scheme, self.salt, role, text.as_bytes());
-        (!self.keeping.keeps_text()).then(|| Unkept {
+        (!self.keeping.keeps_text()).then(|| MissingCommitments {
             user_text: to(Role::UserText, self.text),
             bundle: self
                 .compiled
@@ -76,7 +78,7 @@ impl Asked<'_> {
 fn ask(
     draft: &mut Draft<'_>,
     session: &mut SessionRow,
-    asked: &Asked<'_>,
+    asked: &PromptEntry<'_>,
 ) -> Result<(TurnIds, ExchangeRow), RecorderError> {
     let (seq, keeping) = (session.prompts + 1, asked.keeping);
     let prompt_hash = commit(
@@ -161,7 +163,7 @@ fn ask(
     let sent = sent
         .map(|sent| prompt_digest(sent, &row.model, params.as_deref()))
         .transpose();
-    let decided = Decided {
+    let decided = TurnDecision {
         prompt_digest: sent.map_err(threads::digesting)?,
         ..asked.decided
     };
@@ -194,14 +196,14 @@ pub fn prompt(
     prompts: &Prompts,
     prompt: &Prompt,
     acts: &Acts,
-) -> Result<Begun, RecorderError> {
+) -> Result<PromptDetails, RecorderError> {
     let mut session = draft.open_session(prompt.session)?;
     if let Some(anchor) = &prompt.anchor {
         take_anchor(draft, &mut session, anchor, prompt.now)?;
     }
     let (keeping, mut numbers) = (settle(draft, prompt.now)?, prompt.numbers.clone());
     must_put(draft, session.uuid, &mut numbers)?;
-    let asked = Asked {
+    let asked = PromptEntry {
         text: prompt.text.as_str(),
         decision: "allow",
         authority_state: prompt.authority_state,
@@ -209,7 +211,7 @@ pub fn prompt(
         compiled: Some((&prompt.bundle, &prompt.compiled)),
         params: Some(&prompt.params),
         keeping,
-        decided: Decided {
+        decided: TurnDecision {
             context: &prompt.context,
             counts: prompt.counts,
             reasons: &[],
@@ -225,7 +227,7 @@ pub fn prompt(
     // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits
     // for.
     let in_flight = prompts.begin(ids.exchange)?;
-    Ok(Begun {
+    Ok(PromptDetails {
         ids,
         model: session.model,
         actions,
@@ -251,18 +253,22 @@ pub fn refuse(
     let (keeping, mut numbers) = (settle(draft, refused.now)?, refused.numbers.clone());
     must_put(draft, session.uuid, &mut numbers)?;
     let (decision, reason, outcome, judgement, reasons) = match &refused.refusal {
-        Refusal::Denied { reason, codes } => {
-            ("deny", reason.clone(), Outcome::Denied, None, &codes[..])
-        }
+        Refusal::Denied { reason, codes } => (
+            "deny",
+            reason.clone(),
+            ExchangeOutcome::Denied,
+            None,
+            &codes[..],
+        ),
         Refusal::CompileFailed { reason, judgement } => (
             "allow",
             reason.clone(),
-            Outcome::Failed,
+            ExchangeOutcome::Failed,
             judgement.as_ref(),
             &[][..],
         ),
     };
-    let asked = Asked {
+    let asked = PromptEntry {
         text: refused.text.as_str(),
         decision,
         authority_state: refused.authority_state,
@@ -270,7 +276,7 @@ pub fn refuse(
         compiled: None,
         params: None,
         keeping,
-        decided: Decided {
+        decided: TurnDecision {
             context: &refused.context,
             counts: refused.counts,
             reasons,
@@ -280,7 +286,7 @@ pub fn refuse(
         now: refused.now,
     };
     let (ids, row) = ask(draft, &mut session, &asked)?;
-    let ending = Ending {
+    let ending = PromptEnding {
         outcome,
         reason: &reason,
         judgement,
@@ -324,7 +330,7 @@ pub fn fail(
         draft,
         &mut session,
         (&row, &prompt.salt),
-        &Ending::failed(reason),
+        &PromptEnding::failed(reason),
         now,
     )?;
     draft.move_session(&session)?;
@@ -367,7 +373,7 @@ pub fn abandon_all(
             draft,
             session,
             (row, &salt),
-            &Ending::failed(ABANDONED),
+            &PromptEnding::failed(ABANDONED),
             now,
         )?;
     }
@@ -379,10 +385,10 @@ fn no_answer(
     draft: &mut Draft<'_>,
     session: &mut SessionRow,
     (row, salt): (&ExchangeRow, &Salt),
-    ending: &Ending<'_>,
+    ending: &PromptEnding<'_>,
     now: Seconds,
-) -> Result<(Hash32, Appended), RecorderError> {
-    let Ending {
+) -> Result<(Hash32, NewLine), RecorderError> {
+    let PromptEnding {
         outcome,
         reason,
         judgement,
@@ -417,7 +423,7 @@ fn no_answer(
     update.exchange_commitment = exchange;
     let (seq, reason) = (row.seq, reason.to_owned());
     let event = match outcome {
-        Outcome::Denied => Event::Denied {
+        ExchangeOutcome::Denied => Event::Denied {
             seq,
             reason,
             exchange,
@@ -446,10 +452,10 @@ fn no_answer(
 pub fn answer(
     draft: &mut Draft<'_>,
     prompt: &RecordedPrompt,
-    judged: &Judged,
+    judged: &JudgedReply,
     mut acts: Acts,
     now: Seconds,
-) -> Result<Answered, RecorderError> {
+) -> Result<AnswerDetails, RecorderError> {
     let mut session = draft.open_session(prompt.ids.session)?;
     let row = draft
         .tx
@@ -476,7 +482,7 @@ pub fn answer(
     );
     let turn_aurora = row_id("turn_aurora", session.id, row.seq);
     let mut update = OutcomeUpdate {
-        outcome: Outcome::Answered,
+        outcome: ExchangeOutcome::Answered,
         reason: None,
         turn_aurora: Some(turn_aurora),
         response_hash: digest(keeping, stored),
@@ -495,7 +501,7 @@ pub fn answer(
         outcome_line: draft.head.lines,
     };
     let compiled = prompt.compiled.canonical();
-    let texts = Texts {
+    let texts = ExchangeTexts {
         aurora: stored,
         compiled,
     };
@@ -529,7 +535,7 @@ pub fn answer(
     draft.move_session(&session)?;
     let mut salts = prompt.action_salts.clone();
     let actions = actions::record(draft, &prompt.ids, "reply", &acts, &mut salts, now)?;
-    Ok(Answered {
+    Ok(AnswerDetails {
         ids: prompt.ids.clone(),
         response_hash,
         exchange_hash: update.exchange_commitment,

@@ -10,11 +10,11 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Applied, AuthKeyRow, Head, Store};
+use crate::store::{AppliedMark, AuthKeyRow, LedgerHead, Store};
 
 use super::apply::Paths;
-use super::draft::{Draft, Files, NewCommit, document};
-use super::keeping::Told;
+use super::draft::{Draft, EntryFiles, NewCommit, document};
+use super::keeping::WriterContext;
 use super::lock::WAIT;
 use super::writer::Writer;
 use super::{RecorderError, kernel};
@@ -35,7 +35,11 @@ pub struct FirstRecords {
 /// Makes database, ledger and log of a new home, with genesis and the kernel on record.
 ///
 /// The paths must not exist. Durable on return; a failure leaves files that the caller removes.
-pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<Head, RecorderError> {
+pub fn create(
+    paths: &Paths,
+    key: SigningKey,
+    first: &FirstRecords,
+) -> Result<LedgerHead, RecorderError> {
     let store = Sqlite::create(&paths.database())?;
     Ledger::create(&paths.ledger())?.sync()?;
     let (text, record) = document("genesis.json", &first.genesis)?;
@@ -44,7 +48,7 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
         reason: e.to_string(),
     })?;
     let watch = super::unwatched();
-    let told = Told::new(None)?;
+    let told = WriterContext::new(None)?;
     let mut writer = Writer {
         paths: paths.clone(),
         store,
@@ -64,8 +68,8 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
     Ok(head)
 }
 
-fn empty_head(genesis: &Genesis) -> Head {
-    Head {
+fn empty_head(genesis: &Genesis) -> LedgerHead {
+    LedgerHead {
         signer: genesis.signer,
         lines: 0,
         hash: Hash32::GENESIS,
@@ -79,7 +83,7 @@ fn empty_head(genesis: &Genesis) -> Head {
         segment_at: genesis.created_at,
         last_branch: None,
         checkpoint: None,
-        applied: Applied::default(),
+        applied: AppliedMark::default(),
     }
 }
 
@@ -92,7 +96,7 @@ fn first_records(
     let now = first.genesis.created_at;
     let line = draft.line_at(now, 0, None, Event::Genesis { record })?;
     let signers = first.genesis.signer.allowed_signers_line().into_bytes();
-    let files = Files::from([
+    let files = EntryFiles::from([
         ("allowed_signers", signers),
         ("genesis.json", text.as_bytes().to_vec()),
     ]);

@@ -28,7 +28,7 @@ const PLACE: usize = 37;
 #[derive(Clone, Debug)]
 pub struct Prompts {
     folder: PathBuf,
-    own: Arc<Mutex<Option<Places>>>,
+    own: Arc<Mutex<Option<InFlightFile>>>,
 }
 
 impl Prompts {
@@ -45,7 +45,7 @@ impl Prompts {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if own.is_none() {
             self.clear();
-            *own = Some(Places::make(&self.folder).map_err(failed(&self.folder))?);
+            *own = Some(InFlightFile::make(&self.folder).map_err(failed(&self.folder))?);
         }
         // Just made, if it was not there.
         let Some(places) = own.as_mut() else {
@@ -87,7 +87,7 @@ impl Prompts {
 /// It ends with the process. Dropping it says that nobody waits for the answer any more.
 #[derive(Debug)]
 pub struct InFlight {
-    own: Arc<Mutex<Option<Places>>>,
+    own: Arc<Mutex<Option<InFlightFile>>>,
     place: u64,
 }
 
@@ -106,7 +106,7 @@ impl Drop for InFlight {
 
 /// The file of one recorder; it goes with the recorder and the last of its prompts.
 #[derive(Debug)]
-struct Places {
+struct InFlightFile {
     path: PathBuf,
     file: File,
     /// Places that are free, and how many there are in all.
@@ -114,14 +114,14 @@ struct Places {
     count: u64,
 }
 
-impl Places {
+impl InFlightFile {
     fn make(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let path = folder.join(format!("{}.lock", Uuid::new_v4()));
         let file = open_private(&path)?;
         // It can be held by one who looks, for a moment.
         file.lock()?;
-        Ok(Places {
+        Ok(InFlightFile {
             path,
             file,
             free: Vec::new(),
@@ -152,7 +152,7 @@ impl Places {
     }
 }
 
-impl Drop for Places {
+impl Drop for InFlightFile {
     fn drop(&mut self) {
         // A file that stays is harmless: it is not locked, and whoever comes next removes it.
         let _ = fs::remove_file(&self.path);

@@ -8,8 +8,8 @@ use crate::record::hash::Hash32;
 use crate::store::{ExchangeRow, OutcomeUpdate, SessionRow};
 
 use super::RecorderError;
-use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
-use super::turn::Judged;
+use super::draft::{Draft, EntryFiles, NewCommit, NewLine, document, oid};
+use super::turn::JudgedReply;
 
 /// The `response` line and the interaction's commit; moves the session's chain.
 pub(super) fn interaction(
@@ -17,9 +17,9 @@ pub(super) fn interaction(
     session: &mut SessionRow,
     row: &ExchangeRow,
     update: &OutcomeUpdate,
-    judged: &Judged,
+    judged: &JudgedReply,
     chain: Hash32,
-) -> Result<(Appended, String), RecorderError> {
+) -> Result<(NewLine, String), RecorderError> {
     let response_hash = update.response_commitment.unwrap_or(Hash32::ZERO);
     let record = Record {
         asked_at: row.created_at,
@@ -52,7 +52,7 @@ pub(super) fn interaction(
         Some(session.id),
         event,
     )?;
-    let files = Files::from([
+    let files = EntryFiles::from([
         ("chain_entry", hash_file(chain)),
         ("prompt_hash", hash_file(row.prompt_commitment)),
         ("record.json", bytes),

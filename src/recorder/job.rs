@@ -8,15 +8,15 @@ use tokio::sync::oneshot;
 use crate::record::time::Seconds;
 
 use super::RecorderError;
-use super::applier::Landed;
+use super::applier::BatchOutcome;
 use super::draft::Draft;
 
 /// What arrives at the writer's thread.
-pub enum Message {
+pub enum WriterMessage {
     /// Something to record.
     Job(Box<dyn Job>),
     /// What became of a batch that was handed to the applier.
-    Landed(Landed),
+    Landed(BatchOutcome),
     /// The handle is gone: what was taken is finished, and nothing more is.
     Close,
 }

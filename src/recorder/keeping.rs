@@ -21,10 +21,10 @@ use crate::record::hash::Hash32;
 use crate::record::item::ItemKind;
 use crate::record::params::Params;
 use crate::record::time::Seconds;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 use super::RecorderError;
-use super::artifacts::Field;
+use super::artifacts::ArtifactField;
 use super::draft::Draft;
 
 /// The kind of the artifact that says what is kept from its line on.
@@ -32,7 +32,7 @@ pub const CONTENT_POLICY: &str = "content_policy";
 
 /// What is kept of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
+pub enum ContentPolicy {
     /// All, with secrets removed.
     Sanitized,
     /// None: hashes and commitments.
@@ -43,32 +43,32 @@ pub enum Keeping {
     },
 }
 
-impl Keeping {
+impl ContentPolicy {
     fn content(self) -> serde_json::Value {
         match self {
-            Keeping::Sanitized => json!({"content": "sanitized", "openings": true}),
-            Keeping::Nothing { openings } => json!({"content": "none", "openings": openings}),
+            ContentPolicy::Sanitized => json!({"content": "sanitized", "openings": true}),
+            ContentPolicy::Nothing { openings } => json!({"content": "none", "openings": openings}),
         }
     }
 
-    fn read(document: &str) -> Option<Keeping> {
+    fn read(document: &str) -> Option<ContentPolicy> {
         let document: ArtifactDoc = canon::parse(document.as_bytes()).ok()?;
         let openings = document.content["openings"].as_bool()?;
         match document.content["content"].as_str()? {
-            "sanitized" => Some(Keeping::Sanitized),
-            "none" => Some(Keeping::Nothing { openings }),
+            "sanitized" => Some(ContentPolicy::Sanitized),
+            "none" => Some(ContentPolicy::Nothing { openings }),
             _ => None,
         }
     }
 
     /// Whether texts are kept.
     pub fn keeps_text(self) -> bool {
-        self == Keeping::Sanitized
+        self == ContentPolicy::Sanitized
     }
 
     /// Whether salts are kept, and digests from which a short text could be guessed.
     pub fn keeps_openings(self) -> bool {
-        self != Keeping::Nothing { openings: false }
+        self != ContentPolicy::Nothing { openings: false }
     }
 
     /// What is stored of a call's settings: without texts, if none are kept.
@@ -87,9 +87,9 @@ impl Keeping {
     /// What is committed to in an artifact of a kind. What a person puts on record for continuity
     /// is its text, and is committed to as it is; of the others the states and codes are kept, and
     /// what somebody wrote is left out.
-    pub(super) fn field(self, kind: &str, field: Field) -> Field {
+    pub(super) fn field(self, kind: &str, field: ArtifactField) -> ArtifactField {
         match field {
-            Field::Text(_) if !self.keeps_text() && !is_text(kind) => Field::Null,
+            ArtifactField::Text(_) if !self.keeps_text() && !is_text(kind) => ArtifactField::Null,
             other => other,
         }
     }
@@ -107,23 +107,23 @@ pub(super) fn is_text(kind: &str) -> bool {
 
 /// What this writer was told, and randomness of its own.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct WriterContext {
     /// What is kept; none: as it is on record.
-    pub wanted: Option<Keeping>,
+    pub wanted: Option<ContentPolicy>,
     /// For salts of what nobody brought a salt for.
     pub seed: [u8; 32],
 }
 
-impl Told {
+impl WriterContext {
     /// With fresh randomness.
-    pub(super) fn new(wanted: Option<Keeping>) -> Result<Told, RecorderError> {
+    pub(super) fn new(wanted: Option<ContentPolicy>) -> Result<WriterContext, RecorderError> {
         let mut seed = [0; 32];
         os_random(&mut seed)?;
-        Ok(Told { wanted, seed })
+        Ok(WriterContext { wanted, seed })
     }
 }
 
-impl Told {
+impl WriterContext {
     /// A key for the tags of a session's secrets.
     pub(super) fn placeholder_key(&self, session: Uuid) -> [u8; 32] {
         *self
@@ -143,23 +143,23 @@ impl Told {
 }
 
 /// What is kept by what is on record; none when that was lost, or can't be read.
-fn in_force<R: Read + ?Sized>(store: &R) -> Result<Option<Keeping>, RecorderError> {
+fn in_force<R: ReadStore + ?Sized>(store: &R) -> Result<Option<ContentPolicy>, RecorderError> {
     let Some(newest) = store.newest_artifact(CONTENT_POLICY)? else {
-        return Ok(Some(Keeping::Sanitized));
+        return Ok(Some(ContentPolicy::Sanitized));
     };
-    Ok(newest.document.as_deref().and_then(Keeping::read))
+    Ok(newest.document.as_deref().and_then(ContentPolicy::read))
 }
 
 /// What is kept of the texts that are recorded next; puts it on record, if it is not what is in
 /// force.
-pub(super) fn settle(draft: &mut Draft<'_>, now: Seconds) -> Result<Keeping, RecorderError> {
+pub(super) fn settle(draft: &mut Draft<'_>, now: Seconds) -> Result<ContentPolicy, RecorderError> {
     let known = in_force(&*draft.tx)?;
     // Nobody said what, and nobody knows: what is not kept can't be regretted.
     let wanted = draft
         .told
         .wanted
         .or(known)
-        .unwrap_or(Keeping::Nothing { openings: true });
+        .unwrap_or(ContentPolicy::Nothing { openings: true });
     if known != Some(wanted) {
         let id = format!("{CONTENT_POLICY}-{}", draft.head.hash.short16());
         let doc = ArtifactDoc {
@@ -218,7 +218,7 @@ pub(super) fn lost_salt(draft: &Draft<'_>, exchange: Uuid) -> Salt {
 }
 
 /// SHA-256 of a text, where it may be kept.
-pub(super) fn digest(keeping: Keeping, text: &str) -> Option<Hash32> {
+pub(super) fn digest(keeping: ContentPolicy, text: &str) -> Option<Hash32> {
     keeping
         .keeps_openings()
         .then(|| Hash32::digest(text.as_bytes()))

@@ -7,10 +7,10 @@ use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 use super::draft::Draft;
-use super::sessions::Closed;
+use super::sessions::SessionClose;
 use super::{Recorder, RecorderError, exchanges, sessions};
 
 /// The kind of its artifacts.
@@ -22,7 +22,7 @@ pub fn artifact_id(kernel: Hash32) -> String {
 }
 
 /// Refuses terms of a kernel that is not in force any more: another process changed it meanwhile.
-pub(super) fn check_in_force<R: Read + ?Sized>(
+pub(super) fn check_in_force<R: ReadStore + ?Sized>(
     store: &R,
     kernel: Hash32,
 ) -> Result<(), RecorderError> {
@@ -50,7 +50,7 @@ impl Recorder {
         anchor: Anchor,
         salt: Salt,
         now: Seconds,
-    ) -> Result<Vec<Closed>, RecorderError> {
+    ) -> Result<Vec<SessionClose>, RecorderError> {
         let prompts = self.prompts.clone();
         let setting = self.record(now, move |draft| {
             let is_in_force = draft

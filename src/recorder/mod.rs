@@ -68,30 +68,30 @@ use crate::store::{SessionRow, ThreadRow};
 pub use actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{CHECKPOINT, Paths, check, checkpoint_is_newest};
-pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
+pub use artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
 pub use blocks::block_elsewhere;
-pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstone_of};
+pub use erase::{Erasure, ErasureResult, TOMBSTONE, Tombstone, tombstone_of};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
-pub use keeping::{CONTENT_POLICY, Keeping};
+pub use keeping::{CONTENT_POLICY, ContentPolicy};
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
-pub use rebuild::{Difference, Lost, Rebuilt, look as look_for_losses, rebuild};
-pub use restored::{MARKER, Restored, is_marked, nothing_newer, taken_over};
-pub use sessions::{Closed, SessionTerms, resumable};
-pub use step::{Step, Watch, unwatched};
+pub use rebuild::{Contradiction, MissingParts, Rebuilt, look as look_for_losses, rebuild};
+pub use restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
+pub use sessions::{SessionClose, SessionTerms, resumable};
+pub use step::{Failpoint, FailpointWatch, unwatched};
 pub use threads::{KIND as THREAD, POLICY, thread_id};
 pub use turn::{
-    Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
+    JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
     RefusedPrompt, Reply, TurnIds, Usage,
 };
 
 use draft::Draft;
 use in_flight::Prompts;
-use job::Message;
-use keeping::Told;
+use job::WriterMessage;
+use keeping::WriterContext;
 use relay::Relay;
 use writer::Writer;
 
@@ -100,11 +100,11 @@ use writer::Writer;
 /// A method that returns `Ok` promises: the record is durable in the database, and readable in git
 /// and log. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
 pub struct Recorder {
-    jobs: Option<mpsc::Sender<Message>>,
+    jobs: Option<mpsc::Sender<WriterMessage>>,
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
-    told: Told,
+    told: WriterContext,
     key: Arc<Signer>,
 }
 
@@ -117,7 +117,7 @@ impl Recorder {
         paths: Paths,
         key: impl Into<Signer>,
         now: Seconds,
-        watch: Watch,
+        watch: FailpointWatch,
     ) -> Result<Self, RecorderError> {
         Self::open_within(paths, key, now, watch, lock::WAIT)
     }
@@ -127,7 +127,7 @@ impl Recorder {
         paths: Paths,
         key: impl Into<Signer>,
         now: Seconds,
-        watch: Watch,
+        watch: FailpointWatch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
         restored::refuse(&paths)?;
@@ -138,9 +138,9 @@ impl Recorder {
     pub fn open_keeping(
         paths: Paths,
         key: impl Into<Signer>,
-        keeping: Keeping,
+        keeping: ContentPolicy,
         now: Seconds,
-        watch: Watch,
+        watch: FailpointWatch,
     ) -> Result<Self, RecorderError> {
         restored::refuse(&paths)?;
         Self::open_unchecked(paths, key.into(), now, watch, lock::WAIT, Some(keeping))
@@ -151,11 +151,11 @@ impl Recorder {
         paths: Paths,
         key: Signer,
         now: Seconds,
-        watch: Watch,
+        watch: FailpointWatch,
         wait: Duration,
-        keeping: Option<Keeping>,
+        keeping: Option<ContentPolicy>,
     ) -> Result<Self, RecorderError> {
-        let (key, told) = (Arc::new(key), Told::new(keeping)?);
+        let (key, told) = (Arc::new(key), WriterContext::new(keeping)?);
         let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
         writer.heal(now)?;
         erase::finish(&mut writer.store)?;
@@ -277,7 +277,7 @@ impl Recorder {
         session: Hash32,
         anchor: Anchor,
         now: Seconds,
-    ) -> Result<Closed, RecorderError> {
+    ) -> Result<SessionClose, RecorderError> {
         let prompts = self.prompts.clone();
         let closing = self.record(now, move |draft| {
             let mut row = draft.open_session(session)?;
@@ -291,7 +291,7 @@ impl Recorder {
 
     /// Empties the write-ahead log when closed sessions had numbers for secrets. What a reader
     /// holds up, or fails here, the next start finishes.
-    fn forget(&self, closed: &[Closed]) {
+    fn forget(&self, closed: &[SessionClose]) {
         if closed.iter().any(|closed| closed.forgot)
             && let Ok(mut store) = crate::store::sqlite::Sqlite::open(&self.paths.database())
         {
@@ -323,7 +323,7 @@ impl Recorder {
     pub async fn answer(
         &self,
         prompt: RecordedPrompt,
-        judged: Judged,
+        judged: JudgedReply,
         now: Seconds,
     ) -> Result<RecordedAnswer, RecorderError> {
         let acts = proposed(judged.stored.clean.as_str());
@@ -397,7 +397,7 @@ impl Recorder {
         let (reply, answer) = oneshot::channel();
         let job = job::Task::new(now, is_outcome, work, reply);
         let jobs = self.jobs.as_ref().ok_or(RecorderError::Stopped)?;
-        jobs.send(Message::Job(Box::new(job)))
+        jobs.send(WriterMessage::Job(Box::new(job)))
             .map_err(|_| RecorderError::Stopped)?;
         answer.await.map_err(|_| RecorderError::Stopped)?
     }
@@ -425,7 +425,7 @@ impl Drop for Recorder {
     /// Waits for the sync of what was recorded.
     fn drop(&mut self) {
         if let Some(jobs) = self.jobs.take() {
-            let _ = jobs.send(Message::Close);
+            let _ = jobs.send(WriterMessage::Close);
         }
         if let Some(thread) = self.thread.take() {
             // A panic there was reported by the thread itself; the next open heals.

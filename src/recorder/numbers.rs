@@ -4,11 +4,11 @@ use uuid::Uuid;
 
 use crate::govern::sanitize::{NewPlaceholder, Placeholders, Redaction, redact_with};
 use crate::record::hash::Hash32;
-use crate::store::{PlaceholderRow, Read};
+use crate::store::{PlaceholderRow, ReadStore};
 
 use super::draft::Draft;
-use super::keeping::Told;
-use super::turn::Judged;
+use super::keeping::WriterContext;
+use super::turn::JudgedReply;
 use super::{Recorder, RecorderError};
 
 impl Recorder {
@@ -17,7 +17,7 @@ impl Recorder {
     /// A text that is redacted with it is recorded together with it.
     /// [`RecorderError::NumbersTaken`] then says that another turn was first: read it again, redact
     /// again.
-    pub fn numbers<R: Read + ?Sized>(
+    pub fn numbers<R: ReadStore + ?Sized>(
         &self,
         store: &R,
         session: Uuid,
@@ -27,10 +27,10 @@ impl Recorder {
 }
 
 /// The same inside the writer, where nobody can come between.
-pub(super) fn known<R: Read + ?Sized>(
+pub(super) fn known<R: ReadStore + ?Sized>(
     store: &R,
     session: Uuid,
-    told: &Told,
+    told: &WriterContext,
 ) -> Result<Placeholders, RecorderError> {
     let rows = store.placeholders(session)?;
     let (tagged, bare): (Vec<_>, Vec<_>) =
@@ -96,7 +96,7 @@ pub(super) fn forget_tags(
 pub(super) fn number(
     draft: &mut Draft<'_>,
     session: Uuid,
-    judged: &Judged,
+    judged: &JudgedReply,
 ) -> Result<Option<Redaction>, RecorderError> {
     if put(draft, session, &mut judged.numbers.clone())? {
         return Ok(None);

@@ -15,7 +15,7 @@
 //! | no ledger, or a folder that is no repository any more | set aside, and made anew |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
-//! | anything else | refused: [`Difference`] |
+//! | anything else | refused: [`Contradiction`] |
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Head, Read as _, Store as _};
+use crate::store::{LedgerHead, ReadStore as _, Store as _};
 
 use super::lock::{WAIT, WriterLock};
 use super::{CHECKPOINT, Paths, RecorderError, apply, draft, restored, unwatched};
@@ -38,7 +38,7 @@ mod rows;
 /// The first place where database, log and ledger contradict each other; nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: gently.db says {database}; {holder} says {found}. Nothing was written. {next}")]
-pub struct Difference {
+pub struct Contradiction {
     /// Which line, commit or ref, numbers from 1.
     pub place: String,
     /// What the database says.
@@ -53,7 +53,7 @@ pub struct Difference {
 
 /// What is lost of log and ledger, or was restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct MissingParts {
     /// Numbers of the first and last line that the log lacks, from 1.
     pub lines: Option<(u64, u64)>,
     /// The tree head beside the log is missing, torn, or over fewer lines.
@@ -73,10 +73,10 @@ pub struct Lost {
     pub aside: Vec<PathBuf>,
 }
 
-impl Lost {
+impl MissingParts {
     /// Whether nothing is lost.
     pub fn is_nothing(&self) -> bool {
-        *self == Lost::default()
+        *self == MissingParts::default()
     }
 
     /// How much it is, as a `recover` line counts: lines or commits, whichever is more.
@@ -93,7 +93,7 @@ impl Lost {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
     /// What was restored.
-    pub lost: Lost,
+    pub lost: MissingParts,
     /// Number of the `recover` line, from 1; none when nothing was missing.
     pub recover: Option<u64>,
     /// Lines of the log.
@@ -105,20 +105,20 @@ pub struct Rebuilt {
 }
 
 /// A home whose writers wait.
-struct Home<'a> {
+struct LockedHome<'a> {
     paths: &'a Paths,
     store: Sqlite,
-    head: Head,
+    head: LedgerHead,
     _lock: WriterLock,
 }
 
-impl<'a> Home<'a> {
+impl<'a> LockedHome<'a> {
     fn open(paths: &'a Paths) -> Result<Self, RecorderError> {
         restored::refuse(paths)?;
         let store = Sqlite::open(&paths.database())?;
         let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
         let head = store.head()?;
-        Ok(Home {
+        Ok(LockedHome {
             paths,
             store,
             head,
@@ -138,7 +138,7 @@ impl<'a> Home<'a> {
                 ..
             }) => {
                 let next = database_is_older();
-                Err(Difference {
+                Err(Contradiction {
                     place,
                     database: expected,
                     holder: CHECKPOINT,
@@ -151,7 +151,7 @@ impl<'a> Home<'a> {
         }
     }
 
-    fn look(&self) -> Result<(log::Found, ledger::Found), RecorderError> {
+    fn look(&self) -> Result<(log::LogContent, ledger::LedgerContent), RecorderError> {
         let here = ledger::open(&self.paths.ledger())?;
         let log = log::look(&self.store, &self.head, &self.paths.log(), here.ledger())?;
         let ledger = ledger::look(&self.store, &self.head, here)?;
@@ -163,12 +163,12 @@ impl<'a> Home<'a> {
 ///
 /// Holds the writer's lock while it looks. The error is [`RecorderError::Differ`] where the sources
 /// contradict.
-pub fn look(paths: &Paths) -> Result<Lost, RecorderError> {
-    let home = Home::open(paths)?;
+pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
+    let home = LockedHome::open(paths)?;
     let (log, ledger) = home.look()?;
-    let mut lost = Lost {
+    let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
-        ..Lost::default()
+        ..MissingParts::default()
     };
     log.count(&home.head, &home.paths.log(), &mut lost);
     ledger.count(&home.paths.ledger(), &mut lost);
@@ -181,11 +181,11 @@ pub fn look(paths: &Paths) -> Result<Lost, RecorderError> {
 /// the sources contradict; then nothing was written. A rebuild that was interrupted is finished by
 /// the next one.
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
-    let mut home = Home::open(paths)?;
+    let mut home = LockedHome::open(paths)?;
     let (log, ledger) = home.look()?;
-    let mut lost = Lost {
+    let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
-        ..Lost::default()
+        ..MissingParts::default()
     };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
     log.restore(&home.store, &home.head, &paths.log(), &mut lost)?;
@@ -201,7 +201,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
     } else {
         None
     };
-    let Head {
+    let LedgerHead {
         lines,
         commits,
         hash,
@@ -216,7 +216,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
     })
 }
 
-impl Home<'_> {
+impl LockedHome<'_> {
     /// Appends the `recover` line, here and to the log; returns its number.
     fn say_recovered(&mut self, now: Seconds, count: u64) -> Result<u64, RecorderError> {
         let before = self.store.head()?;

@@ -11,14 +11,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use crate::record::time::Seconds;
-use crate::store::Applied;
+use crate::store::AppliedMark;
 
 use super::RecorderError;
-use super::applier::{Applier, Landed};
+use super::applier::{Applier, BatchOutcome};
 use super::apply;
-use super::job::{BatchFault, Job, Message, finish_all};
+use super::job::{BatchFault, Job, WriterMessage, finish_all};
 use super::lock::{POLL, WriterLock};
-use super::step::{Step, pass};
+use super::step::{Failpoint, pass};
 use super::writer::Writer;
 
 /// How many records are committed together; a transaction stays small enough to be quick.
@@ -50,15 +50,15 @@ struct Hold {
     /// Whether more may be handed on.
     is_sound: bool,
     /// What is applied when all that was handed on has landed.
-    through: Applied,
+    through: AppliedMark,
     is_first: bool,
 }
 
 /// The writer with what waits for it.
 pub struct Relay {
     writer: Writer,
-    inbox: Receiver<Message>,
-    tell: Sender<Message>,
+    inbox: Receiver<WriterMessage>,
+    tell: Sender<WriterMessage>,
     applier: Option<Applier>,
     hold: Option<Hold>,
     /// Jobs that came while something else was waited for.
@@ -68,7 +68,11 @@ pub struct Relay {
 
 impl Relay {
     /// `tell` is the other end of `inbox`.
-    pub fn new(writer: Writer, inbox: Receiver<Message>, tell: Sender<Message>) -> Self {
+    pub fn new(
+        writer: Writer,
+        inbox: Receiver<WriterMessage>,
+        tell: Sender<WriterMessage>,
+    ) -> Self {
         Relay {
             writer,
             inbox,
@@ -145,11 +149,11 @@ impl Relay {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: WriterMessage) {
         match message {
-            Message::Job(job) => self.waiting.push_back(job),
-            Message::Landed(landed) => self.landed(landed),
-            Message::Close => self.is_closing = true,
+            WriterMessage::Job(job) => self.waiting.push_back(job),
+            WriterMessage::Landed(landed) => self.landed(landed),
+            WriterMessage::Close => self.is_closing = true,
         }
     }
 
@@ -188,7 +192,7 @@ impl Relay {
             }
         }
         let committed = self.writer.commit(&mut jobs, now).and_then(|head| {
-            let passed = pass(&self.writer.watch, Step::AfterCommit);
+            let passed = pass(&self.writer.watch, Failpoint::AfterCommit);
             passed
                 .map(|()| head)
                 .map_err(|e| BatchFault::Unapplied(Arc::new(e)))
@@ -238,13 +242,13 @@ impl Relay {
         })
     }
 
-    fn landed(&mut self, landed: Landed) {
+    fn landed(&mut self, landed: BatchOutcome) {
         let Some(hold) = &mut self.hold else { return };
         hold.flying = hold.flying.saturating_sub(1);
         match landed {
-            Landed::Together => {}
-            Landed::Durable(mark) => hold.is_sound &= self.writer.mark(&mark).is_ok(),
-            Landed::Unsound => hold.is_sound = false,
+            BatchOutcome::Together => {}
+            BatchOutcome::Durable(mark) => hold.is_sound &= self.writer.mark(&mark).is_ok(),
+            BatchOutcome::Unsound => hold.is_sound = false,
         }
     }
 

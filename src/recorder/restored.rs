@@ -21,7 +21,7 @@ pub const MARKER: &str = "restored.toml";
 
 /// What a restored home remembers of its backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreRecord {
     /// When it was restored.
     pub restored_at: Seconds,
     /// When the backup was made.
@@ -32,7 +32,7 @@ pub struct Restored {
     pub head: Hash32,
 }
 
-impl Restored {
+impl RestoreRecord {
     /// The marker's text.
     pub fn text(&self) -> String {
         format!(

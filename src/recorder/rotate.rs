@@ -7,7 +7,7 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::draft::{Draft, Files, NewCommit, document, oid};
+use super::draft::{Draft, EntryFiles, NewCommit, document, oid};
 use super::{Recorder, RecorderError};
 
 impl Recorder {
@@ -45,7 +45,7 @@ fn rotate(draft: &mut Draft<'_>, new: PublicKey, now: Seconds) -> Result<(), Rec
     let height = draft.head.height;
     let line = draft.line_at(time, height, None, Event::KeyRotate { record })?;
     let segment = Some(draft.take_segment());
-    let files = Files::from([
+    let files = EntryFiles::from([
         ("allowed_signers", signers),
         ("checkpoint", draft.tree_head()?.into_bytes()),
         ("rotate.json", bytes),

@@ -9,9 +9,9 @@ use crate::record::entry::Event;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{Read, SessionRow};
+use crate::store::{ReadStore, SessionRow};
 
-use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
+use super::draft::{Draft, EntryFiles, NewCommit, NewLine, document, oid};
 use super::{RecorderError, blocks, kernel};
 
 /// What a session is opened under; a session is resumed only under the same.
@@ -44,7 +44,7 @@ impl SessionTerms {
 }
 
 /// The open session that fits, if there is one.
-pub fn resumable<R: Read + ?Sized>(
+pub fn resumable<R: ReadStore + ?Sized>(
     store: &R,
     terms: &SessionTerms,
 ) -> Result<Option<SessionRow>, RecorderError> {
@@ -56,7 +56,10 @@ pub fn resumable<R: Read + ?Sized>(
 }
 
 /// An open session by its ledger id.
-pub fn open_session<R: Read + ?Sized>(store: &R, id: Hash32) -> Result<SessionRow, RecorderError> {
+pub fn open_session<R: ReadStore + ?Sized>(
+    store: &R,
+    id: Hash32,
+) -> Result<SessionRow, RecorderError> {
     let row = store.session(id)?;
     row.filter(|s| s.ended_at.is_none())
         .ok_or(RecorderError::NotOpen { session: id })
@@ -110,7 +113,7 @@ pub fn open(
             auth: terms.auth_key_hash.short16(),
         },
     )?;
-    let mut files = Files::from([("session.json", bytes)]);
+    let mut files = EntryFiles::from([("session.json", bytes)]);
     if let Some(header) = anchor.header {
         files.insert("btc_header", format!("{header}\n").into_bytes());
     }
@@ -237,7 +240,7 @@ pub fn take_anchor(
 
 /// A session that was closed.
 #[derive(Clone, Debug)]
-pub struct Closed {
+pub struct SessionClose {
     /// The session as it ended.
     pub session: SessionRow,
     /// Its close hash.
@@ -257,7 +260,7 @@ pub fn close(
     mut session: SessionRow,
     anchor: &Anchor,
     now: Seconds,
-) -> Result<Closed, RecorderError> {
+) -> Result<SessionClose, RecorderError> {
     let anchor = if !anchor.block.is_local() && anchor.block.height < session.anchor.block.height {
         session.anchor.clone()
     } else {
@@ -294,7 +297,7 @@ pub fn close(
     session.last_at = time;
     draft.move_session(&session)?;
     let forgot = draft.tx.forget_placeholders(session.uuid)?;
-    Ok(Closed {
+    Ok(SessionClose {
         session,
         close_hash,
         commit,
@@ -309,10 +312,10 @@ fn end_commits(
     anchor: &Anchor,
     (bytes, record): (Vec<u8>, Hash32),
     close: Hash32,
-    line: Appended,
+    line: NewLine,
 ) -> Result<Oid, RecorderError> {
     let segment = Some(draft.take_segment());
-    let mut files = Files::from([
+    let mut files = EntryFiles::from([
         ("checkpoint", draft.tree_head()?.into_bytes()),
         ("close.json", bytes),
     ]);

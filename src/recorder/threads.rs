@@ -11,10 +11,11 @@ use crate::record::canon;
 use crate::record::commitment::{Role, Salt, commit};
 use crate::record::context::block::block_again;
 use crate::record::context::event::{
-    Boundary, Decision, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason,
 };
 use crate::record::context::json::JsonFault;
-use crate::record::context::spec::{Resolved, Transformation, left_out};
+use crate::record::context::spec::{ResolvedContext, Transformation, left_out};
 use crate::record::context::turn::{CHAT_MESSAGE, ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::documents::Format;
 use crate::record::exchange::{ArtifactDoc, row_id};
@@ -23,7 +24,7 @@ use crate::record::time::Seconds;
 use crate::store::{ContextRefRow, EventRow, ExchangeRow, SessionRow, ThreadRow, ThreadTurnRow};
 
 use super::RecorderError;
-use super::draft::{Appended, Draft};
+use super::draft::{Draft, NewLine};
 
 /// The kind of the artifact that a named thread is begun with.
 pub const KIND: &str = "thread";
@@ -51,7 +52,7 @@ fn printing(e: canon::CanonError) -> RecorderError {
 }
 
 /// What was decided about a turn, and on what.
-pub struct Decided<'a> {
+pub struct TurnDecision<'a> {
     /// What was declared, resolved.
     pub context: &'a TurnContext,
     /// What policy counted.
@@ -66,16 +67,16 @@ pub struct Decided<'a> {
 
 /// The normative fields of a turn's DECISION.
 fn normative(
-    decided: &Decided<'_>,
+    decided: &TurnDecision<'_>,
     kernel: Hash32,
     context_digest: Option<NamedHash>,
-) -> Normative {
-    Normative {
+) -> NormativeFields {
+    NormativeFields {
         boundary: Boundary {
             context_config_digest: decided.context.config().digest(),
         },
         context_digest,
-        policy: Policy {
+        policy: PolicyName {
             policy_id: POLICY.to_owned(),
             policy_version: NamedHash(kernel),
         },
@@ -85,9 +86,9 @@ fn normative(
             .map(|code| Reason { code: code.clone() })
             .collect(),
         result: if decided.allowed {
-            Verdict::Allow
+            PolicyVerdict::Allow
         } else {
-            Verdict::Deny
+            PolicyVerdict::Deny
         },
     }
 }
@@ -101,8 +102,8 @@ pub fn asked(
     session: &SessionRow,
     row: &ExchangeRow,
     text: Option<&str>,
-    decided: &Decided<'_>,
-    line: Appended,
+    decided: &TurnDecision<'_>,
+    line: NewLine,
 ) -> Result<(), RecorderError> {
     let context = decided.context;
     let thread = context.thread();
@@ -138,20 +139,20 @@ pub fn asked(
             .map(|digest| digest.0),
     })?;
     let index = draft.tx.next_index(thread)?;
-    let place = |offset, event: Uuid| Place {
+    let place = |offset, event: Uuid| EventPosition {
         index: index + offset,
         id: event.to_string(),
         turn_id: turn.to_string(),
         thread_id: thread.to_string(),
     };
     let intent = text
-        .map(|text| Intent::new(place(0, row.turn_user), text.to_owned()))
+        .map(|text| IntentPayload::new(place(0, row.turn_user), text.to_owned()))
         .transpose()
         .map_err(digesting)?;
     let id = row_id("decision", session.id, row.seq);
     let normative = normative(decided, session.kernel_hash, context_digest);
     let decision = text
-        .map(|_| Decision::new(place(1, id), &normative))
+        .map(|_| DecisionPayload::new(place(1, id), &normative))
         .transpose()
         .map_err(digesting)?;
     let bytes = text.and_then(|text| u64::try_from(unnumbered(text).len()).ok());
@@ -170,14 +171,14 @@ pub fn asked(
         event(
             0,
             row.turn_user,
-            Kind::Intent,
+            EventKind::Intent,
             bytes,
             intent.and_then(|i| i.digest()),
         ),
         event(
             1,
             id,
-            Kind::Decision,
+            EventKind::Decision,
             None,
             decision.and_then(|d| d.digest()),
         ),
@@ -187,7 +188,11 @@ pub fn asked(
 
 /// Writes what the declared references stand for.
 fn refer(draft: &mut Draft<'_>, turn: Uuid, context: &TurnContext) -> Result<(), RecorderError> {
-    for (reference, event) in context.resolved().into_iter().flat_map(Resolved::events) {
+    for (reference, event) in context
+        .resolved()
+        .into_iter()
+        .flat_map(ResolvedContext::events)
+    {
         let id =
             event
                 .place()
@@ -285,7 +290,7 @@ pub fn answered(
         return Ok(());
     };
     let index = draft.tx.next_index(turn.thread)?;
-    let place = Place {
+    let place = EventPosition {
         index,
         id: aurora.to_string(),
         turn_id: turn.turn.to_string(),
@@ -300,7 +305,7 @@ pub fn answered(
         event: aurora,
         thread: turn.thread,
         index,
-        kind: Kind::Execution,
+        kind: EventKind::Execution,
         turn: turn.turn,
         line: draft.head.lines,
         created_at: time,
@@ -370,7 +375,7 @@ pub fn block(draft: &Draft<'_>, exchange: Uuid) -> Result<Option<Option<String>>
     texts.retain(|one| !kept.contains(one.reference.ref_id.as_str()));
     if texts
         .iter()
-        .any(|one| one.text.is_none() && one.kind != Kind::Decision)
+        .any(|one| one.text.is_none() && one.kind != EventKind::Decision)
     {
         return Ok(None);
     }

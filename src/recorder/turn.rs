@@ -22,11 +22,11 @@ use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::record::params::{Cost, Params};
 use crate::record::time::Seconds;
-use crate::store::{Outcome, SessionRow};
+use crate::store::{ExchangeOutcome, SessionRow};
 
 use super::actions::Action;
 use super::in_flight::InFlight;
-use super::keeping::Keeping;
+use super::keeping::ContentPolicy;
 
 /// What is recorded before a model is called.
 #[derive(Debug)]
@@ -107,20 +107,20 @@ pub struct RefusedPrompt {
 }
 
 /// How a prompt ends that gets no answer.
-pub(super) struct Ending<'a> {
+pub(super) struct PromptEnding<'a> {
     /// Failed or denied.
-    pub outcome: Outcome,
+    pub outcome: ExchangeOutcome,
     /// The code.
     pub reason: &'a str,
     /// Where the end by itself is drift: a declared tool that shows nothing.
     pub judgement: Option<&'a Judgement>,
 }
 
-impl<'a> Ending<'a> {
+impl<'a> PromptEnding<'a> {
     /// The model's fault, or nobody waits any more.
     pub fn failed(reason: &'a str) -> Self {
-        Ending {
-            outcome: Outcome::Failed,
+        PromptEnding {
+            outcome: ExchangeOutcome::Failed,
             reason,
             judgement: None,
         }
@@ -176,7 +176,7 @@ pub struct RecordedPrompt {
     pub(super) actions: Vec<Action>,
     pub(super) action_salts: Vec<Salt>,
     pub(super) salt: Salt,
-    pub(super) keeping: Keeping,
+    pub(super) keeping: ContentPolicy,
     pub(super) numbers: Placeholders,
     pub(super) _in_flight: InFlight,
 }
@@ -269,7 +269,7 @@ impl Reply {
     }
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
-    pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
+    pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> JudgedReply {
         let shape = prompt.params.expect.as_deref().map(Shape::recorded);
         let judgement = judge(
             kernel,
@@ -280,7 +280,7 @@ impl Reply {
         );
         let mut numbers = prompt.numbers.clone();
         let stored = redact_with(&self.text, &mut numbers);
-        Judged {
+        JudgedReply {
             text: self.text,
             stored,
             numbers,
@@ -301,7 +301,7 @@ impl Reply {
 /// ```
 #[derive(Debug)]
 #[must_use = "a judged reply must be recorded"]
-pub struct Judged {
+pub struct JudgedReply {
     pub(super) text: String,
     pub(super) stored: Redaction,
     pub(super) numbers: Placeholders,

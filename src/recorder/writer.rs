@@ -9,15 +9,15 @@ use crate::record::entry::Event;
 use crate::record::time::Seconds;
 use crate::record::{canon, signature::PublicKey};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Applied, Head, Read, Store, StoreError};
+use crate::store::{AppliedMark, LedgerHead, ReadStore, Store, StoreError};
 
 use super::RecorderError;
-use super::apply::{self, From, Paths, Written};
+use super::apply::{self, From, Paths, UnsyncedWrites};
 use super::draft::{Draft, is_signed};
 use super::job::{BatchFault, Job, finish_all};
-use super::keeping::Told;
+use super::keeping::WriterContext;
 use super::lock::WriterLock;
-use super::step::{Step, Watch, pass};
+use super::step::{Failpoint, FailpointWatch, pass};
 
 /// Auth failures are gathered for this many seconds (format, section 3).
 const GATHER_SECONDS: u64 = 60;
@@ -29,9 +29,9 @@ pub struct Writer {
     pub(super) genesis: Genesis,
     /// The recorder's handle signs receipts with it.
     pub(super) key: Arc<Signer>,
-    pub(super) watch: Watch,
+    pub(super) watch: FailpointWatch,
     /// What is kept of texts.
-    pub(super) told: Told,
+    pub(super) told: WriterContext,
     /// How long another writer is waited for.
     pub(super) wait: Duration,
 }
@@ -41,8 +41,8 @@ impl Writer {
     pub fn open(
         paths: Paths,
         key: Arc<Signer>,
-        told: Told,
-        watch: Watch,
+        told: WriterContext,
+        watch: FailpointWatch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
         let store = Sqlite::open(&paths.database())?;
@@ -102,10 +102,10 @@ impl Writer {
     pub(super) fn begin(
         &mut self,
         now: Seconds,
-    ) -> Result<(WriterLock, Applied), (Option<WriterLock>, RecorderError)> {
+    ) -> Result<(WriterLock, AppliedMark), (Option<WriterLock>, RecorderError)> {
         let lock =
             WriterLock::acquire_within(&self.paths.lock(), self.wait).map_err(|e| (None, e))?;
-        match pass(&self.watch, Step::Lock).and_then(|()| self.catch_up(now)) {
+        match pass(&self.watch, Failpoint::Lock).and_then(|()| self.catch_up(now)) {
             Ok(applied) => Ok((lock, applied)),
             Err(e) => Err((Some(lock), e)),
         }
@@ -151,7 +151,7 @@ impl Writer {
         &mut self,
         jobs: &mut [Box<dyn Job>],
         now: Seconds,
-    ) -> Result<Head, BatchFault> {
+    ) -> Result<LedgerHead, BatchFault> {
         // Asked before a model is: an agent that has lost the key would have nothing to sign the
         // answer with.
         if jobs.iter().any(|job| !job.is_outcome()) {
@@ -172,7 +172,7 @@ impl Writer {
         jobs: &mut [Box<dyn Job>],
         now: Seconds,
         run: fn(&mut Draft<'_>, &mut dyn Job) -> Result<(), RecorderError>,
-    ) -> Result<Head, RecorderError> {
+    ) -> Result<LedgerHead, RecorderError> {
         let watch = self.watch.clone();
         self.transact(|draft| {
             for job in jobs.iter_mut() {
@@ -182,7 +182,7 @@ impl Writer {
             if jobs.iter().any(|job| !job.failed()) {
                 draft.checkpoint_if_due(now)?;
             }
-            pass(&watch, Step::BeforeCommit)
+            pass(&watch, Failpoint::BeforeCommit)
         })
     }
 
@@ -190,7 +190,7 @@ impl Writer {
     pub(super) fn transact(
         &mut self,
         mut fill: impl FnMut(&mut Draft<'_>) -> Result<(), RecorderError>,
-    ) -> Result<Head, RecorderError> {
+    ) -> Result<LedgerHead, RecorderError> {
         let (genesis, key, told) = (&self.genesis, &self.key, &self.told);
         let mut outcome = None;
         let committed = self.store.transact(&mut |tx| {
@@ -228,39 +228,43 @@ impl Writer {
         }
     }
 
-    fn apply(&mut self, head: &Head) -> Result<Written, BatchFault> {
+    fn apply(&mut self, head: &LedgerHead) -> Result<UnsyncedWrites, BatchFault> {
         let behind = |e: RecorderError| BatchFault::Unapplied(Arc::new(e));
-        pass(&self.watch, Step::AfterCommit).map_err(behind)?;
+        pass(&self.watch, Failpoint::AfterCommit).map_err(behind)?;
         let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Mark);
         self.store.reading(apply).map_err(behind)
     }
 
     /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies
     /// again.
-    fn settle(&mut self, mut written: Written, head: &Head) {
+    fn settle(&mut self, mut written: UnsyncedWrites, head: &LedgerHead) {
         if self.sync_and_mark(&mut written, head).is_ok() {
             written.tidy();
         }
     }
 
-    fn sync_and_mark(&mut self, written: &mut Written, head: &Head) -> Result<(), RecorderError> {
+    fn sync_and_mark(
+        &mut self,
+        written: &mut UnsyncedWrites,
+        head: &LedgerHead,
+    ) -> Result<(), RecorderError> {
         written.sync(&self.watch)?;
         self.mark(&apply::all_applied(head))
     }
 
     /// Moves the mark, after git and log are synced up to it.
-    pub(super) fn mark(&mut self, applied: &Applied) -> Result<(), RecorderError> {
+    pub(super) fn mark(&mut self, applied: &AppliedMark) -> Result<(), RecorderError> {
         let failed = |e: RecorderError| RecorderError::Unapplied {
             what: "syncing",
             reason: e.to_string(),
         };
-        pass(&self.watch, Step::AfterSync).map_err(failed)?;
+        pass(&self.watch, Failpoint::AfterSync).map_err(failed)?;
         self.store.mark_applied(applied)?;
-        pass(&self.watch, Step::AfterMark).map_err(failed)
+        pass(&self.watch, Failpoint::AfterMark).map_err(failed)
     }
 
     /// Applies everything up to a head, durably; returns how much was missing.
-    pub(super) fn finish(&mut self, head: &Head) -> Result<u64, RecorderError> {
+    pub(super) fn finish(&mut self, head: &LedgerHead) -> Result<u64, RecorderError> {
         let apply =
             |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Anywhere);
         let mut written = self.store.reading(apply)?;
@@ -271,7 +275,7 @@ impl Writer {
 
     /// Applies what is behind the head, and logs `recover` when something was missing; returns what
     /// is applied then.
-    fn catch_up(&mut self, now: Seconds) -> Result<Applied, RecorderError> {
+    fn catch_up(&mut self, now: Seconds) -> Result<AppliedMark, RecorderError> {
         let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
             let head = store.head()?;
             let applied = head.applied == apply::all_applied(&head);
@@ -291,7 +295,7 @@ impl Writer {
             // A clock that is behind stops new records, and must not stop the mending of old ones.
             let (time, height) = (draft.head.time.max(now), draft.head.height);
             draft.line_at(time, height, None, Event::Recover { applied: missing })?;
-            pass(&watch, Step::BeforeCommit)
+            pass(&watch, Failpoint::BeforeCommit)
         })?;
         self.finish(&head).map(|_| apply::all_applied(&head))
     }

@@ -11,7 +11,7 @@ use sysinfo::{DiskRefreshKind, Disks};
 use crate::record::bundle::SightEntry;
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool};
+use super::{Tool, ToolReadings};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "disk_usage";
@@ -57,9 +57,9 @@ impl Tool for DiskUsage {
     }
 }
 
-fn looked(disks: Vec<Disk>) -> Looked {
+fn looked(disks: Vec<Disk>) -> ToolReadings {
     let disks = distinct(disks);
-    let mut looked = Looked::default();
+    let mut looked = ToolReadings::default();
     for (n, disk) in (1..).zip(disks.iter().take(MAX_DISKS)) {
         looked.text(&format!("disk{n}_mount"), &plain(&disk.mount));
         looked.count(&format!("disk{n}_total_mb"), Some(disk.total / MEBIBYTE));

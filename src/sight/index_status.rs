@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::record::bundle::SightEntry;
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool};
+use super::{Tool, ToolReadings};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "index_status";
@@ -23,7 +23,7 @@ const MAX_FILES: usize = 20_000;
 
 /// What the database counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct IndexCounts {
     /// Sessions.
     pub sessions: u64,
     /// Of them, open.
@@ -43,13 +43,13 @@ pub struct Counted {
 }
 
 /// Asks the database; an error in words when it can't be read.
-pub type Count = Arc<dyn Fn() -> Result<Counted, String> + Send + Sync>;
+pub type CountQuery = Arc<dyn Fn() -> Result<IndexCounts, String> + Send + Sync>;
 
 /// The tool.
 #[derive(Clone)]
 pub struct IndexStatus {
     /// Asks the database.
-    pub count: Count,
+    pub count: CountQuery,
     /// The database's file.
     pub database: PathBuf,
     /// The ledger's folder.
@@ -64,9 +64,9 @@ impl Tool for IndexStatus {
     }
 
     fn observe(&self, now: Seconds) -> SightEntry {
-        let mut looked = Looked::default();
+        let mut looked = ToolReadings::default();
         let counted = (self.count)().ok();
-        let mut row = |name: &str, value: fn(&Counted) -> u64| {
+        let mut row = |name: &str, value: fn(&IndexCounts) -> u64| {
             looked.count(name, counted.as_ref().map(value))
         };
         row("sessions", |c| c.sessions);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::record::bundle::{NoSight, Reading};
 
-    fn tool(root: &Path, counted: Result<Counted, String>) -> IndexStatus {
+    fn tool(root: &Path, counted: Result<IndexCounts, String>) -> IndexStatus {
         IndexStatus {
             count: Arc::new(move || counted.clone()),
             database: root.join("db"),
@@ -139,9 +139,9 @@ mod tests {
         }
     }
 
-    fn counted() -> Counted {
+    fn counted() -> IndexCounts {
         let last_record_at = Seconds::new(1_767_830_400).unwrap();
-        Counted {
+        IndexCounts {
             sessions: 2,
             sessions_open: 1,
             exchanges: 3,

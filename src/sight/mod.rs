@@ -100,12 +100,12 @@ fn nothing(reason: NoSight, unknown: &str) -> SightEntry {
 
 /// What a tool has found so far: values, and the names of what it could not tell.
 #[derive(Default)]
-struct Looked {
+struct ToolReadings {
     values: BTreeMap<String, Reading>,
     unknowns: Vec<String>,
 }
 
-impl Looked {
+impl ToolReadings {
     fn count(&mut self, name: &str, value: Option<u64>) {
         self.put(name, value.map(Reading::Count));
     }
@@ -123,7 +123,7 @@ impl Looked {
 
     /// The entry, observed now; a tool error when there is no value at all.
     fn entry(self, now: Seconds) -> SightEntry {
-        let Looked { values, unknowns } = self;
+        let ToolReadings { values, unknowns } = self;
         if values.is_empty() {
             return SightEntry::Unavailable {
                 reason: NoSight::ToolError,
@@ -143,8 +143,8 @@ impl Looked {
 mod tests {
     use super::*;
 
-    struct Fixed;
-    impl Tool for Fixed {
+    struct FixedTool;
+    impl Tool for FixedTool {
         fn name(&self) -> &'static str {
             "fixed"
         }
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn values_or_a_reason() {
-        let tools: [Arc<dyn Tool>; 2] = [Arc::new(Fixed), Arc::new(Panics)];
+        let tools: [Arc<dyn Tool>; 2] = [Arc::new(FixedTool), Arc::new(Panics)];
         let allowed = ["fixed".to_owned(), "absent".to_owned()];
         let sight = observe_all(&tools, &allowed, Seconds::ZERO);
         assert_eq!(reason(&sight["fixed"]), None);
@@ -203,7 +203,7 @@ mod tests {
     fn a_tool_that_breaks_or_hangs_is_a_tool_error_and_holds_up_no_other() {
         let (release, gate) = mpsc::channel();
         let stuck: Arc<dyn Tool> = Arc::new(Stuck(std::sync::Mutex::new(gate)));
-        let tools: [Arc<dyn Tool>; 3] = [stuck, Arc::new(Panics), Arc::new(Fixed)];
+        let tools: [Arc<dyn Tool>; 3] = [stuck, Arc::new(Panics), Arc::new(FixedTool)];
         let allowed = ["stuck", "panics", "fixed"].map(str::to_owned);
         let sight = observe_within(&tools, &allowed, Seconds::ZERO, Duration::from_millis(300));
         assert_eq!(reason(&sight["stuck"]), Some(NoSight::ToolError));

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::record::bundle::{NoSight, SightEntry};
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool, nothing};
+use super::{Tool, ToolReadings, nothing};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "service_status";
@@ -122,8 +122,8 @@ fn show(program: &Path, units: &[String], deadline: Duration) -> Option<String> 
 }
 
 /// The answer, one block of `KEY=VALUE` lines a unit; a unit that it says nothing of is unknown.
-fn looked(text: &str, units: &[String]) -> Looked {
-    let mut looked = Looked::default();
+fn looked(text: &str, units: &[String]) -> ToolReadings {
+    let mut looked = ToolReadings::default();
     for unit in units {
         let block = text
             .split("\n\n")

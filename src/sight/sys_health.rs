@@ -16,7 +16,7 @@ use sysinfo::{DiskRefreshKind, Disks, MemoryRefreshKind, RefreshKind, System};
 use crate::record::bundle::{Reading, SightEntry};
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool};
+use super::{Tool, ToolReadings};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "sys_health";
@@ -45,7 +45,7 @@ impl Tool for SysHealth {
     }
 
     fn observe(&self, now: Seconds) -> SightEntry {
-        let mut looked = Looked::default();
+        let mut looked = ToolReadings::default();
         load(&mut looked);
         memory(&mut looked);
         disks(&mut looked, &self.home);
@@ -55,7 +55,7 @@ impl Tool for SysHealth {
     }
 }
 
-fn load(looked: &mut Looked) {
+fn load(looked: &mut ToolReadings) {
     let load = System::load_average().ok();
     for (name, value) in [
         ("cpu_load", load.as_ref().map(|l| l.one)),
@@ -70,7 +70,7 @@ fn load(looked: &mut Looked) {
     looked.count("cores", cores);
 }
 
-fn memory(looked: &mut Looked) {
+fn memory(looked: &mut ToolReadings) {
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::everything());
     // A machine without memory was not looked at.
     let system = System::new_with_specifics(kind)
@@ -90,7 +90,7 @@ struct Space {
     free: u64,
 }
 
-fn disks(looked: &mut Looked, home: &Path) {
+fn disks(looked: &mut ToolReadings, home: &Path) {
     let kind = DiskRefreshKind::nothing().with_storage();
     let spaces: Vec<Space> = Disks::new_with_refreshed_list_specifics(kind)
         .map(|disks| {

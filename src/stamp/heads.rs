@@ -2,40 +2,40 @@
 
 use crate::ledger::read::{ObjectFault, Repository};
 use crate::ledger::write::Ledger;
-use crate::ledger::{LedgerError, Notes, Oid};
+use crate::ledger::{LedgerError, NoteMap, Oid};
 use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 use crate::recorder::Paths;
-use crate::store::Read;
+use crate::store::ReadStore;
 
-use super::{Head, StampError, Stamper};
+use super::{CommittedTreeHead, StampError, Stamper};
 
 /// From this age on a pending proof is named: calendars need hours.
 pub(super) const LATE: u64 = 48 * 60 * 60;
 
 /// The ledger's notes, and the heads that they are on.
-pub(super) struct Stamped {
+pub(super) struct StampNotes {
     pub repository: Repository,
     /// Tip of the notes ref.
     pub tip: Option<Oid>,
-    pub notes: Notes,
+    pub notes: NoteMap,
     /// Oldest first.
-    pub heads: Vec<Head>,
+    pub heads: Vec<CommittedTreeHead>,
 }
 
 impl Stamper<'_> {
-    pub(super) fn stamped(&self) -> Result<Stamped, StampError> {
-        Stamped::read(self.paths, self.store)
+    pub(super) fn stamped(&self) -> Result<StampNotes, StampError> {
+        StampNotes::read(self.paths, self.store)
     }
 }
 
-impl Stamped {
+impl StampNotes {
     /// Reads heads from the database and notes from the ledger.
-    pub fn read(paths: &Paths, store: &dyn Read) -> Result<Stamped, StampError> {
+    pub fn read(paths: &Paths, store: &dyn ReadStore) -> Result<StampNotes, StampError> {
         let heads = store.heads()?.into_iter().map(|(id, file)| {
-            Ok(Head {
+            Ok(CommittedTreeHead {
                 commit: id.parse()?,
                 file,
             })
@@ -52,7 +52,7 @@ impl Stamped {
             .map(|tip| repository.notes(&tip))
             .transpose()
             .map_err(|fault| unreadable(&fault))?;
-        Ok(Stamped {
+        Ok(StampNotes {
             repository,
             tip,
             notes: notes.unwrap_or_default(),
@@ -61,7 +61,7 @@ impl Stamped {
     }
 
     /// The proof that a head's note is; none when it is no proof of this head.
-    pub fn proof(&self, head: &Head) -> Result<Option<Proof>, StampError> {
+    pub fn proof(&self, head: &CommittedTreeHead) -> Result<Option<Proof>, StampError> {
         let Some(blob) = self.notes.get(&head.commit) else {
             return Ok(None);
         };
@@ -73,9 +73,9 @@ impl Stamped {
     }
 
     /// Heads that had a note so long ago that a pending one is late by now.
-    pub fn noted_early(&self, now: Seconds) -> Result<Notes, StampError> {
+    pub fn noted_early(&self, now: Seconds) -> Result<NoteMap, StampError> {
         let Some(tip) = self.tip else {
-            return Ok(Notes::new());
+            return Ok(NoteMap::new());
         };
         let then = now.get().saturating_sub(LATE);
         self.repository
@@ -84,7 +84,7 @@ impl Stamped {
     }
 
     /// When a head's note first stood there.
-    pub fn noted_since(&self, head: &Head) -> Result<Option<Seconds>, StampError> {
+    pub fn noted_since(&self, head: &CommittedTreeHead) -> Result<Option<Seconds>, StampError> {
         let Some(tip) = self.tip else { return Ok(None) };
         let time = self
             .repository

@@ -27,11 +27,11 @@ use crate::record::block::Network;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{Paths, RecorderError};
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
-pub use stamping::Stamping;
-pub use standing::Standing;
-pub use upgrading::{Completed, Upgrading};
+pub use stamping::StampResult;
+pub use standing::ProofCounts;
+pub use upgrading::{CompleteHead, UpgradeResult};
 
 /// What everything at a session's close may take together.
 pub const AT_CLOSE: Duration = Duration::from_secs(2);
@@ -63,7 +63,7 @@ pub struct Stamper<'a> {
     /// Where the home's parts are.
     pub paths: &'a Paths,
     /// Queries.
-    pub store: &'a dyn Read,
+    pub store: &'a dyn ReadStore,
     /// Who is asked; nobody when empty.
     pub calendars: &'a [Calendar],
     /// How many of them have to accept a head.
@@ -78,7 +78,7 @@ pub struct Stamper<'a> {
 
 /// A tree head: a commit of `main`, and the file in it that states one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct CommittedTreeHead {
     /// The commit.
     pub commit: Oid,
     /// H of its `checkpoint`.
@@ -89,9 +89,9 @@ pub struct Head {
 #[derive(Debug)]
 pub struct AtClose {
     /// New heads.
-    pub stamping: Result<Stamping, StampError>,
+    pub stamping: Result<StampResult, StampError>,
     /// Earlier ones.
-    pub upgrading: Result<Upgrading, StampError>,
+    pub upgrading: Result<UpgradeResult, StampError>,
 }
 
 impl Stamper<'_> {

@@ -7,20 +7,20 @@ use futures_util::future::join_all;
 
 use crate::anchor::SourceFault;
 use crate::record::commit::NOTES_OTS;
-use crate::record::ots::{FileHash, Proof, Tree, together};
+use crate::record::ots::{FileHash, Proof, ProofNode, together};
 use crate::recorder::put_notes;
 
 use super::heads::merged;
-use super::{Head, StampError, Stamper};
+use super::{CommittedTreeHead, StampError, Stamper};
 
 /// Heads that one question stamps; the rest waits for the next.
 const AT_ONCE: usize = 256;
 
 /// What came of stamping.
 #[derive(Debug, Default)]
-pub struct Stamping {
+pub struct StampResult {
     /// Heads that have a proof now, oldest first.
-    pub stamped: Vec<Head>,
+    pub stamped: Vec<CommittedTreeHead>,
     /// Heads that still have none.
     pub left: usize,
     /// How many calendars had to accept.
@@ -29,7 +29,7 @@ pub struct Stamping {
     pub answers: Vec<(String, Option<SourceFault>)>,
 }
 
-impl Stamping {
+impl StampResult {
     /// Calendars that accepted.
     pub fn accepted(&self) -> impl Iterator<Item = &str> {
         self.answers
@@ -50,9 +50,9 @@ impl Stamper<'_> {
     ///
     /// A proof is written when `quorum` calendars have accepted within `deadline`; else nothing
     /// changes.
-    pub async fn stamp(&self, deadline: Duration) -> Result<Stamping, StampError> {
+    pub async fn stamp(&self, deadline: Duration) -> Result<StampResult, StampError> {
         let known = self.stamped()?;
-        let mut heads: Vec<Head> = known
+        let mut heads: Vec<CommittedTreeHead> = known
             .heads
             .iter()
             .filter(|head| !known.notes.contains_key(&head.commit))
@@ -60,10 +60,10 @@ impl Stamper<'_> {
             .collect();
         let unstamped = heads.len();
         heads.truncate(AT_ONCE);
-        let mut done = Stamping {
+        let mut done = StampResult {
             left: unstamped,
             quorum: self.quorum,
-            ..Stamping::default()
+            ..StampResult::default()
         };
         let files: Vec<_> = heads.iter().map(|head| head.file).collect();
         let Some((root, paths)) = together(&files) else {
@@ -82,7 +82,7 @@ impl Stamper<'_> {
                 answer.map_err(|_| late()).and_then(|answer| answer),
             )
         });
-        let mut promises = Tree::default();
+        let mut promises = ProofNode::default();
         for (name, answer) in join_all(asked).await {
             match answer {
                 Ok(tree) => {
@@ -100,9 +100,9 @@ impl Stamper<'_> {
             let tree = path
                 .into_iter()
                 .rev()
-                .fold(promises.clone(), |below, op| Tree {
+                .fold(promises.clone(), |below, op| ProofNode {
                     branches: BTreeMap::from([(op, below)]),
-                    ..Tree::default()
+                    ..ProofNode::default()
                 });
             let proof = Proof {
                 file_hash: FileHash::Sha256,

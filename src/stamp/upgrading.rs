@@ -12,34 +12,34 @@ use crate::anchor::headers_store::HeadersStore;
 use crate::record::block::{Anchor, Header, Network};
 use crate::record::commit::NOTES_OTS;
 use crate::record::epochs::is_cheap;
-use crate::record::ots::{Attestation, Op, Proof, Tree};
+use crate::record::ots::{Attestation, Op, Proof, ProofNode};
 use crate::recorder::put_notes;
 
-use super::heads::{Stamped, is_complete, merged};
+use super::heads::{StampNotes, is_complete, merged};
 use super::hitches::{Hitch, Hitches};
-use super::{Head, StampError, Stamper};
+use super::{CommittedTreeHead, StampError, Stamper};
 
 /// Promises that are asked for at once.
 const AT_ONCE: usize = 64;
 
 /// A head whose proof is complete now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completed {
+pub struct CompleteHead {
     /// It.
-    pub head: Head,
+    pub head: CommittedTreeHead,
     /// Height of the lowest block that attests it.
     pub height: u32,
 }
 
 /// What came of asking.
 #[derive(Debug, Default)]
-pub struct Upgrading {
+pub struct UpgradeResult {
     /// Newly complete, oldest first.
-    pub completed: Vec<Completed>,
+    pub completed: Vec<CompleteHead>,
     /// Still pending, oldest first.
-    pub pending: Vec<Head>,
+    pub pending: Vec<CommittedTreeHead>,
     /// Of those, the ones pending for more than 48 hours.
-    pub late: Vec<Head>,
+    pub late: Vec<CommittedTreeHead>,
     /// Calendars that did not answer, each once.
     pub unreached: Vec<SourceFault>,
     /// Lines for the person: answers that were refused, notes that are no proofs, headers that are
@@ -51,8 +51,8 @@ pub struct Upgrading {
 type Promise = (String, Vec<u8>);
 
 /// A head that waits, with its promises and where in its tree they stand.
-struct Waiting {
-    head: Head,
+struct PendingHead {
+    head: CommittedTreeHead,
     proof: Proof,
     promises: Vec<(Promise, Vec<Op>)>,
 }
@@ -65,7 +65,7 @@ struct Until {
 }
 
 /// What a header says of a message.
-enum Word {
+enum HeaderStatement {
     Confirms,
     Contradicts(String),
     /// Some sources confirm it, and these have another block there.
@@ -83,13 +83,13 @@ impl Stamper<'_> {
         &self,
         deadline: Duration,
         newest: Option<usize>,
-    ) -> Result<Upgrading, StampError> {
+    ) -> Result<UpgradeResult, StampError> {
         let until = Until {
             at: Instant::now() + deadline,
             after: deadline,
         };
         let known = self.stamped()?;
-        let mut done = Upgrading::default();
+        let mut done = UpgradeResult::default();
         let mut waiting = waiting(&known, newest, &self.configured(), &mut done)?;
         let wanted: BTreeSet<Promise> = waiting
             .iter()
@@ -116,9 +116,9 @@ impl Stamper<'_> {
             .collect();
         put_notes(self.paths, NOTES_OTS, &written, (self.clock)(), &merged)?;
         let early = known.noted_early((self.clock)())?;
-        for Waiting { head, .. } in waiting {
+        for PendingHead { head, .. } in waiting {
             match notes.get(&head.commit) {
-                Some((_, height)) => done.completed.push(Completed {
+                Some((_, height)) => done.completed.push(CompleteHead {
                     head,
                     height: *height,
                 }),
@@ -139,8 +139,8 @@ impl Stamper<'_> {
         &self,
         wanted: &BTreeSet<Promise>,
         until: Until,
-        done: &mut Upgrading,
-    ) -> BTreeMap<Promise, (Tree, u32)> {
+        done: &mut UpgradeResult,
+    ) -> BTreeMap<Promise, (ProofNode, u32)> {
         let wanted: Vec<&Promise> = wanted.iter().collect();
         let (mut confirmed, mut hitches) = (BTreeMap::new(), Hitches::default());
         for some in wanted.chunks(AT_ONCE) {
@@ -172,7 +172,7 @@ impl Stamper<'_> {
         &self,
         (uri, commitment): &Promise,
         until: Until,
-    ) -> Result<Option<(Tree, u32)>, Hitch> {
+    ) -> Result<Option<(ProofNode, u32)>, Hitch> {
         let calendar = Calendar::new(uri).map_err(Hitch::of)?;
         let answer = tokio::time::timeout_at(until.at, calendar.complete(commitment)).await;
         let late = |_| {
@@ -195,20 +195,22 @@ impl Stamper<'_> {
             let none = |_| Hitch::Refused(format!("{uri}: names block {height}, which is none"));
             let named = u32::try_from(*height).map_err(none)?;
             match self.word(named, &leaf.message, until).await {
-                Word::Confirms => lowest = Some(lowest.map_or(named, |low: u32| low.min(named))),
-                Word::Contradicts(who) => {
+                HeaderStatement::Confirms => {
+                    lowest = Some(lowest.map_or(named, |low: u32| low.min(named)))
+                }
+                HeaderStatement::Contradicts(who) => {
                     return Err(Hitch::Refused(format!(
                         "refused: {uri} answers with a proof that ends in another Merkle root than that of block \
                          {height}, as {who} has it; nothing was changed"
                     )));
                 }
-                Word::Disputed(who) => {
+                HeaderStatement::Disputed(who) => {
                     return Err(Hitch::NoHeader(format!(
                         "{uri} names block {height}, and {who} has another one there than the other sources: the proof \
                          stays pending (gently anchor sync)"
                     )));
                 }
-                Word::NotAtHand => {
+                HeaderStatement::NotAtHand => {
                     return Err(Hitch::NoHeader(format!(
                         "{uri} names block {height}, and no header of it is at hand: the proof stays pending (gently \
                          anchor sync, or a block source)"
@@ -221,16 +223,16 @@ impl Stamper<'_> {
 
     /// Whether a message is the Merkle root of the block at a height: of the home's own headers,
     /// else of the sources'.
-    async fn word(&self, height: u32, message: &[u8], until: Until) -> Word {
+    async fn word(&self, height: u32, message: &[u8], until: Until) -> HeaderStatement {
         let own = HeadersStore::peek(&self.paths.headers(), self.network, height)
             .ok()
             .flatten();
         if let Some(header) = own {
             let confirms = is_root(&header, message);
             return if confirms {
-                Word::Confirms
+                HeaderStatement::Confirms
             } else {
-                Word::Contradicts("the headers store".to_owned())
+                HeaderStatement::Contradicts("the headers store".to_owned())
             };
         }
         let asked = self.sources.iter().map(|source| async {
@@ -255,21 +257,21 @@ impl Stamper<'_> {
         }
         // Of several that answer, only what all of them have counts.
         match (confirm, others.is_empty()) {
-            (0, true) => Word::NotAtHand,
-            (_, true) => Word::Confirms,
-            (0, false) => Word::Contradicts(others.join(", ")),
-            (_, false) => Word::Disputed(others.join(", ")),
+            (0, true) => HeaderStatement::NotAtHand,
+            (_, true) => HeaderStatement::Confirms,
+            (0, false) => HeaderStatement::Contradicts(others.join(", ")),
+            (_, false) => HeaderStatement::Disputed(others.join(", ")),
         }
     }
 }
 
 /// The heads that wait, oldest first; notes that are no proofs are said.
 fn waiting(
-    known: &Stamped,
+    known: &StampNotes,
     newest: Option<usize>,
     configured: &[String],
-    done: &mut Upgrading,
-) -> Result<Vec<Waiting>, StampError> {
+    done: &mut UpgradeResult,
+) -> Result<Vec<PendingHead>, StampError> {
     let skipped = newest.map_or(0, |newest| known.heads.len().saturating_sub(newest));
     let mut waiting = Vec::new();
     for head in known
@@ -287,7 +289,7 @@ fn waiting(
         };
         if !is_complete(&proof) {
             let promises = promises(&proof, configured);
-            waiting.push(Waiting {
+            waiting.push(PendingHead {
                 head: *head,
                 proof,
                 promises,

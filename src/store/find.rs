@@ -2,13 +2,13 @@
 
 use uuid::Uuid;
 
-use super::{ArtifactRow, CommitRow, DriftState, ExchangeRow, Read, SessionRow, StoreError};
+use super::{ArtifactRow, CommitRow, DriftState, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 /// Queries for the commands of a person at hand; each is proportional to what it returns.
 ///
 /// A prefix is lower-case hexadecimal digits, for a UUID with its hyphens; anything else finds
 /// nothing.
-pub trait Find: Read {
+pub trait Find: ReadStore {
     /// Up to `most` sessions whose ledger id or UUID begins with a prefix, oldest first.
     fn sessions_like(&self, prefix: &str, most: u32) -> Result<Vec<SessionRow>, StoreError>;
     /// The session that was opened last.

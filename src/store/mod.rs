@@ -1,7 +1,7 @@
 //! The relationship database: rows, queries, and the commit point.
 //!
 //! Tables are those of AEGIS 5.2 with what commitments and recovery need beside them;
-//! `docs/schema.md` lists them column by column. [`Read`] is all that a verifier gets; [`Write`]
+//! `docs/schema.md` lists them column by column. [`ReadStore`] is all that a verifier gets; [`Write`]
 //! exists only inside [`Store::transact`], which is *the* commit point of a turn.
 
 mod drift_rows;
@@ -16,9 +16,9 @@ pub use drift_rows::{AssertionRow, DriftRow, DriftState};
 pub use find::Find;
 pub use recall::{OpenDrift, Recall};
 pub use rows::{
-    Applied, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, ExchangeRow, Head, HomeFile,
-    Outcome, OutcomeUpdate, PlaceholderRow, PlaceholderRows, RowCounts, SessionProgress,
-    SessionRow, TurnRow, Unkept,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AuthKeyRow, CommitRow, ExchangeOutcome, ExchangeRow,
+    HomeFile, LedgerHead, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
+    RowCounts, SessionProgress, SessionRow, TurnRow,
 };
 
 pub use threads::{
@@ -120,9 +120,9 @@ pub enum StoreError {
 ///
 /// Every method sees one consistent state only inside [`Store::transact`]; outside, two calls may
 /// see two states. All are proportional to what they return, never to the history.
-pub trait Read: Threads {
+pub trait ReadStore: Threads {
     /// The head row.
-    fn head(&self) -> Result<Head, StoreError>;
+    fn head(&self) -> Result<LedgerHead, StoreError>;
     /// `genesis.json` as the genesis commit carries it.
     fn genesis(&self) -> Result<String, StoreError>;
     /// Calls `each` for every session, oldest first.
@@ -240,7 +240,7 @@ pub trait Read: Threads {
 ///
 /// Nothing written here is visible or durable before [`Store::transact`] returns. An error leaves
 /// the rest of the transaction usable only behind [`Write::rollback_to_mark`].
-pub trait Write: Read + PutThreads {
+pub trait Write: ReadStore + PutThreads {
     /// A number that is another one as soon as anything was written; fails when the transaction is
     /// over.
     fn written(&self) -> Result<u64, StoreError>;
@@ -252,9 +252,9 @@ pub trait Write: Read + PutThreads {
     /// Takes the mark away: every mark that stays makes each later write dearer.
     fn take_mark(&mut self) -> Result<(), StoreError>;
     /// Writes the first head; fails when there is one.
-    fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError>;
+    fn create_head(&mut self, head: &LedgerHead, genesis: &str) -> Result<(), StoreError>;
     /// Moves the head by compare-and-swap from the state that `from` describes.
-    fn move_head(&mut self, from: &Head, to: &Head) -> Result<(), StoreError>;
+    fn move_head(&mut self, from: &LedgerHead, to: &LedgerHead) -> Result<(), StoreError>;
     /// Appends a line.
     fn put_line(&mut self, n: u64, hash: Hash32, line: &str) -> Result<(), StoreError>;
     /// Appends a commit with its files.
@@ -334,7 +334,7 @@ pub trait Write: Read + PutThreads {
 /// One writer at a time: callers hold the home's writer lock. `transact` is durable when it returns
 /// `Ok` (one fsync); when it returns an error nothing was written, except after an error *of the
 /// commit itself*, where the next open shows which it was.
-pub trait Store: Read {
+pub trait Store: ReadStore {
     /// Runs `work` in one transaction that no other writer can interleave with.
     fn transact(
         &mut self,
@@ -342,5 +342,5 @@ pub trait Store: Read {
     ) -> Result<(), StoreError>;
     /// Moves the mark of what is known to be durable in log and git. Not durable by itself: a lost
     /// mark only makes the next open apply again.
-    fn mark_applied(&mut self, applied: &Applied) -> Result<(), StoreError>;
+    fn mark_applied(&mut self, applied: &AppliedMark) -> Result<(), StoreError>;
 }

@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -64,7 +64,7 @@ pub struct EventRow {
     /// From 0, in the order of recording.
     pub index: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// Its turn.
     pub turn: Uuid,
     /// Number of its log line.
@@ -138,7 +138,7 @@ pub struct ReferredText {
     /// The reference.
     pub reference: ContextRefRow,
     /// What the event is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The text; none for a DECISION, and for what is erased.
     pub text: Option<String>,
 }

@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Budget, ObjectFault, Repository, TreeEntry};
+use crate::ledger::read::{ObjectFault, ReadBudget, Repository, TreeEntry};
 
 use crate::record::commit::CommitKind;
 use crate::record::limits;
 
-use super::answered::{Answered, Answers};
+use super::answered::{InteractionCommit, InteractionReader};
 use super::history::History;
 
 /// Commits of one portion.
@@ -26,9 +26,9 @@ const WINDOW: usize = 32;
 pub(super) const MAX_FILES: usize = 16;
 
 /// What a commit's tree holds.
-pub(super) enum Fetched {
+pub(super) enum TreeContent {
     /// An answer that is right in itself.
-    Answer(Box<Answered>),
+    Answer(Box<InteractionCommit>),
     /// Anything else, and what nobody has looked at yet.
     Files(FetchedFiles),
 }
@@ -82,11 +82,11 @@ fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> Fetched
     FetchedFiles { entries, files }
 }
 
-impl Fetched {
+impl TreeContent {
     /// About how much memory it takes.
     fn size(&self) -> usize {
-        let Fetched::Files(FetchedFiles { entries, files }) = self else {
-            return size_of::<Answered>();
+        let TreeContent::Files(FetchedFiles { entries, files }) = self else {
+            return size_of::<InteractionCommit>();
         };
         let read = files
             .iter()
@@ -98,18 +98,18 @@ impl Fetched {
     }
 }
 
-fn size_of_all(portion: &VecDeque<Fetched>) -> usize {
-    portion.iter().map(Fetched::size).sum()
+fn size_of_all(portion: &VecDeque<TreeContent>) -> usize {
+    portion.iter().map(TreeContent::size).sum()
 }
 
 /// What both threads see.
 #[derive(Default)]
-struct State {
+struct PipelineState {
     /// The next portion that nobody has begun.
     next: usize,
     /// How many portions were handed out.
     taken: usize,
-    ready: BTreeMap<usize, VecDeque<Fetched>>,
+    ready: BTreeMap<usize, VecDeque<TreeContent>>,
     /// What those take in memory.
     size: usize,
     /// One of the two has ended.
@@ -121,7 +121,7 @@ pub(super) struct Ahead<'a> {
     history: &'a History,
     checked: &'a HashSet<Oid>,
     portions: Vec<&'a [u32]>,
-    state: Mutex<State>,
+    state: Mutex<PipelineState>,
     changed: Condvar,
 }
 
@@ -145,12 +145,12 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PipelineState> {
         // What it guards is whole at every moment: a panic of the other thread is told by its join.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<Fetched> {
+    fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<TreeContent> {
         let commits = self.portions.get(portion).copied().unwrap_or_default();
         commits
             .iter()
@@ -158,19 +158,19 @@ impl<'a> Ahead<'a> {
             .collect()
     }
 
-    fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<Fetched> {
+    fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<TreeContent> {
         let tree = self.history.nodes.tree(at)?;
         let claimed = self.history.nodes.answer(at);
         let answer = claimed.and_then(|(log, message)| eyes.answers.read(&tree, log, message));
         Some(match answer {
-            Some(answer) => Fetched::Answer(Box::new(answer)),
-            None => Fetched::Files(fetch(eyes.repository, &tree, self.checked)),
+            Some(answer) => TreeContent::Answer(Box::new(answer)),
+            None => TreeContent::Files(fetch(eyes.repository, &tree, self.checked)),
         })
     }
 
     /// Reads ahead until everything is begun; the second thread.
-    pub fn run(&self, path: &Path, budget: &Budget) {
-        let _end = End(self);
+    pub fn run(&self, path: &Path, budget: &ReadBudget) {
+        let _end = WakeOnDrop(self);
         // Whoever checks reads by himself when this thread can't.
         let Ok(repository) = Repository::open_again(path, budget) else {
             return;
@@ -192,14 +192,14 @@ impl<'a> Ahead<'a> {
     }
 
     /// Whether there is a portion to read, and room for it.
-    fn may_begin(&self, state: &State) -> bool {
+    fn may_begin(&self, state: &PipelineState) -> bool {
         state.next < self.portions.len()
             && state.next < state.taken + WINDOW
             && state.size < limits::READ_AHEAD
     }
 
     /// Reads the next portion that nobody has begun, for whoever checks.
-    fn begin(&self, mut state: MutexGuard<'_, State>, eyes: &mut Eyes<'_>) {
+    fn begin(&self, mut state: MutexGuard<'_, PipelineState>, eyes: &mut Eyes<'_>) {
         let portion = state.next;
         state.next += 1;
         drop(state);
@@ -213,7 +213,7 @@ impl<'a> Ahead<'a> {
 
     /// The next portion: as it was read ahead, or read here; while another thread reads it, those
     /// after it are read.
-    fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<Fetched> {
+    fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<TreeContent> {
         let mut state = self.state();
         let portion = state.taken;
         state.taken += 1;
@@ -246,7 +246,7 @@ impl<'a> Ahead<'a> {
             ahead: self,
             eyes: Eyes::of(repository),
             current: VecDeque::new(),
-            _end: End(self),
+            _end: WakeOnDrop(self),
         }
     }
 }
@@ -254,22 +254,22 @@ impl<'a> Ahead<'a> {
 /// What one thread reads with.
 struct Eyes<'a> {
     repository: &'a Repository,
-    answers: Answers<'a>,
+    answers: InteractionReader<'a>,
 }
 
 impl<'a> Eyes<'a> {
     fn of(repository: &'a Repository) -> Self {
         Eyes {
             repository,
-            answers: Answers::new(repository),
+            answers: InteractionReader::new(repository),
         }
     }
 }
 
 /// Wakes the other thread when one ends, however it ends.
-struct End<'a, 'b>(&'b Ahead<'a>);
+struct WakeOnDrop<'a, 'b>(&'b Ahead<'a>);
 
-impl Drop for End<'_, '_> {
+impl Drop for WakeOnDrop<'_, '_> {
     fn drop(&mut self) {
         self.0.state().over = true;
         self.0.changed.notify_all();
@@ -280,13 +280,13 @@ impl Drop for End<'_, '_> {
 pub(super) struct Taker<'a, 'b> {
     ahead: &'b Ahead<'a>,
     eyes: Eyes<'b>,
-    current: VecDeque<Fetched>,
-    _end: End<'a, 'b>,
+    current: VecDeque<TreeContent>,
+    _end: WakeOnDrop<'a, 'b>,
 }
 
 impl Taker<'_, '_> {
     /// The files of the next commit.
-    pub fn next(&mut self) -> Option<Fetched> {
+    pub fn next(&mut self) -> Option<TreeContent> {
         if self.current.is_empty() {
             self.current = self.ahead.take(&mut self.eyes);
         }

@@ -5,12 +5,12 @@ use crate::ledger::Oid;
 use crate::ledger::read::Repository;
 use crate::record::canon;
 use crate::record::chain::chain_entry;
-use crate::record::commit::{Message, Subject, is_hash_file};
+use crate::record::commit::{CommitMessage, Subject, is_hash_file};
 use crate::record::documents::Record;
 use crate::record::hash::Hash32;
 
 use super::nodes::{Half, half};
-use super::records::Said;
+use super::records::DocumentDigest;
 
 /// The files of an answer's tree.
 const FILES: [&str; 5] = [
@@ -28,15 +28,15 @@ const SESSIONS: usize = 8;
 /// message that it asks for.
 ///
 /// Of its line, its session and its parents nothing is known yet.
-pub(super) struct Answered {
+pub(super) struct InteractionCommit {
     pub document: Record,
     /// H of the document's bytes.
     pub record: Hash32,
-    pub said: Said,
+    pub said: DocumentDigest,
 }
 
 /// Reads such commits, each into the same memory.
-pub(super) struct Answers<'a> {
+pub(super) struct InteractionReader<'a> {
     repository: &'a Repository,
     buffer: Vec<u8>,
     /// The sessions whose file was read last: all answers of a session have one and the same.
@@ -44,9 +44,9 @@ pub(super) struct Answers<'a> {
     next: usize,
 }
 
-impl<'a> Answers<'a> {
+impl<'a> InteractionReader<'a> {
     pub fn new(repository: &'a Repository) -> Self {
-        Answers {
+        InteractionReader {
             repository,
             buffer: Vec::new(),
             sessions: [None; SESSIONS],
@@ -56,7 +56,7 @@ impl<'a> Answers<'a> {
 
     /// The answer of a commit with this tree, `Log` and half of H of its message; none when
     /// anything is not right, and whoever checks it finds out what.
-    pub fn read(&mut self, tree: &Oid, log: Hash32, message: Half) -> Option<Answered> {
+    pub fn read(&mut self, tree: &Oid, log: Hash32, message: Half) -> Option<InteractionCommit> {
         let [entry, prompt, document, response, session] = self
             .repository
             .files(tree, &FILES, &mut self.buffer)
@@ -82,7 +82,7 @@ impl<'a> Answers<'a> {
             return None;
         }
         let (session, seq, chain) = (document.session_id, document.seq, document.chain_entry);
-        let asked_for = Message {
+        let asked_for = CommitMessage {
             subject: Subject::Interaction {
                 session,
                 seq,
@@ -92,8 +92,8 @@ impl<'a> Answers<'a> {
             log,
         }
         .render();
-        let said = Said::by(&document, record);
-        (half(Hash32::digest(asked_for.as_bytes())) == message).then_some(Answered {
+        let said = DocumentDigest::by(&document, record);
+        (half(Hash32::digest(asked_for.as_bytes())) == message).then_some(InteractionCommit {
             document,
             record,
             said,

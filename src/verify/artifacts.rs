@@ -8,19 +8,19 @@ use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::item::Items;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 use super::VerifyError;
 use super::checker::Checker;
 use super::database::DatabaseCounts;
 use super::exchanges::describe;
-use super::report::Question;
+use super::report::AuditQuestion;
 
 impl Checker<'_> {
     /// Every artifact against its line and its commitment.
     pub(super) fn check_artifacts(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         level: bool,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
@@ -87,7 +87,7 @@ impl Checker<'_> {
                 _ => {
                     let expected = "its document and salt, or a tombstone on record";
                     self.findings.add(
-                        Question::Consistent,
+                        AuditQuestion::Consistent,
                         None,
                         format!("database, {place}"),
                         expected,
@@ -100,7 +100,7 @@ impl Checker<'_> {
     }
 
     /// Reads every tombstone that opens its commitment.
-    pub(super) fn read_tombstones(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+    pub(super) fn read_tombstones(&mut self, store: &dyn ReadStore) -> Result<(), VerifyError> {
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
             return Ok(());
         };

@@ -11,18 +11,18 @@ use serde_json::Value;
 use crate::govern::drift::{DriftClass, checks_told, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::exchange::{assertion_label, row_id};
-use crate::store::{AssertionRow, Read};
+use crate::store::{AssertionRow, ReadStore};
 
 use super::VerifyError;
 use super::checker::Checker;
-use super::exchange_rows::Rows;
+use super::exchange_rows::ExchangeRows;
 
 impl Checker<'_> {
     /// Checks the assertions of one exchange; none are expected where there was no judgement.
     pub(super) fn check_assertions(
         &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
+        store: &dyn ReadStore,
+        rows: &ExchangeRows<'_>,
     ) -> Result<(), VerifyError> {
         let Some(found) = self.rows(store.assertions(rows.exchange.exchange_id))? else {
             return Ok(());

@@ -17,9 +17,9 @@ use super::VerifyError;
 use super::checker::Checker;
 use super::file::LogFile;
 use super::history::History;
-use super::lines::Place;
+use super::lines::LinePosition;
 use super::nodes::half;
-use super::report::{Question, counted};
+use super::report::{AuditQuestion, counted};
 
 /// What a finding calls it.
 const PLACE: &str = "audit.checkpoint";
@@ -126,7 +126,7 @@ impl Checker<'_> {
             if let Some((number, actual)) = torn {
                 let place = format!("audit.log line {number}");
                 self.findings
-                    .add(Question::Complete, None, place, "a whole line", actual);
+                    .add(AuditQuestion::Complete, None, place, "a whole line", actual);
             }
         }
         file.back_to(start)?;
@@ -134,7 +134,7 @@ impl Checker<'_> {
             let Some(line) = file.newer()? else { break };
             self.lines.take(
                 &line.bytes,
-                Place::File {
+                LinePosition::File {
                     number: line.number,
                 },
                 &mut self.findings,
@@ -175,9 +175,13 @@ impl Checker<'_> {
         let note = match std::mem::replace(&mut self.beside, Beside::None) {
             Beside::None => return,
             Beside::Wrong(actual) => {
-                return self
-                    .findings
-                    .add(Question::Consistent, None, PLACE, "a tree head", actual);
+                return self.findings.add(
+                    AuditQuestion::Consistent,
+                    None,
+                    PLACE,
+                    "a tree head",
+                    actual,
+                );
             }
             Beside::Note(note) => note,
         };
@@ -190,7 +194,7 @@ impl Checker<'_> {
             &note.origin,
         );
         if let Some(key) = self.key_of_size(note.size).filter(|key| !note.verify(key)) {
-            for question in [Question::Consistent, Question::SignedBy] {
+            for question in [AuditQuestion::Consistent, AuditQuestion::SignedBy] {
                 let expected = format!("a signature by the key in force, {key}");
                 self.findings
                     .add(question, None, PLACE, expected, "a signature that is not");
@@ -200,7 +204,7 @@ impl Checker<'_> {
         if note.size > last {
             let expected = format!("a log of {}", counted(note.size, "line"));
             return self.findings.add(
-                Question::Complete,
+                AuditQuestion::Complete,
                 None,
                 PLACE,
                 expected,
@@ -216,7 +220,7 @@ impl Checker<'_> {
                 counted(note.size, "line")
             );
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 PLACE,
                 expected,

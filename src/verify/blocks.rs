@@ -6,13 +6,13 @@ use crate::record::epochs::is_cheap;
 use crate::record::fit::{check_height, line_fits};
 use crate::record::hash::Hash32;
 
-use super::checker::{Checker, Files};
-use super::history::Node;
-use super::report::Question;
+use super::checker::{Checker, CommitFiles};
+use super::history::CommitNode;
+use super::report::AuditQuestion;
 
 /// Who first named a block whose header was accepted.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
+pub(super) struct FirstMention {
     /// The block before it.
     pub prev: Hash32,
     /// The target that its header claims.
@@ -24,7 +24,13 @@ pub(super) struct Named {
 
 impl Checker<'_> {
     /// Holds a document's block against the header beside it; an accepted header is an anchor.
-    pub fn check_block(&mut self, node: &Node, session: Hash32, block: &Block, files: &Files) {
+    pub fn check_block(
+        &mut self,
+        node: &CommitNode,
+        session: Hash32,
+        block: &Block,
+        files: &CommitFiles,
+    ) {
         let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else {
             return;
         };
@@ -53,7 +59,7 @@ impl Checker<'_> {
                     if is_cheap(network, fields.bits) {
                         self.lines.cheap.insert(session);
                     }
-                    let named = || Named {
+                    let named = || FirstMention {
                         prev: fields.prev,
                         bits: fields.bits,
                         session: Some(session),
@@ -74,7 +80,7 @@ impl Checker<'_> {
                 let actual = fault.to_string();
                 if contradicts(&fault) {
                     self.findings.add(
-                        Question::Consistent,
+                        AuditQuestion::Consistent,
                         Some(session),
                         place.clone(),
                         expected.clone(),
@@ -83,8 +89,13 @@ impl Checker<'_> {
                 }
                 // A local block claims no work, so nothing is wrong with its work.
                 if !matches!(fault, HeaderFault::OfLocal { .. }) {
-                    self.findings
-                        .add(Question::NotBefore, Some(session), place, expected, actual);
+                    self.findings.add(
+                        AuditQuestion::NotBefore,
+                        Some(session),
+                        place,
+                        expected,
+                        actual,
+                    );
                 }
             }
         }
@@ -94,11 +105,11 @@ impl Checker<'_> {
 impl Checker<'_> {
     /// Whether time and place of a named block belong together: its height and its time, its time
     /// and the line's, and one height to one block.
-    fn check_fit(&mut self, node: &Node, session: Hash32, block: &Block, header: &Header) {
+    fn check_fit(&mut self, node: &CommitNode, session: Hash32, block: &Block, header: &Header) {
         let time = header.fields().time;
         let mut find = |expected: String, actual: String| {
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(session),
                 node.file("btc_header"),
                 expected,

@@ -6,12 +6,12 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
 use super::checker::Checker;
-use super::proofs::{AttestedLine, Placed};
-use super::report::{Answer, Question, Verdict, counted};
+use super::proofs::{AttestedLine, BlockStanding};
+use super::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, counted};
 
 /// One end of a session's bracket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum SessionBound {
     /// A block.
     Block {
         /// Its height.
@@ -39,7 +39,7 @@ pub struct Bracket {
     /// Lines after the last head that a block attests.
     pub tail: u64,
     /// The widest bracket around any line that has both ends.
-    pub longest: Option<Span>,
+    pub longest: Option<TimeBounds>,
     /// Lines that are attested and before which no block is named.
     pub unbounded: u64,
     /// Of the blocks that the ledger names, those at their height in the kept chain.
@@ -71,7 +71,7 @@ impl Waits {
 
 /// The blocks between which a line came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeBounds {
     /// The first line with this bracket.
     pub line: u64,
     /// The highest block named up to it.
@@ -80,7 +80,7 @@ pub struct Span {
     pub before: u32,
 }
 
-impl Span {
+impl TimeBounds {
     /// How many blocks wide it is.
     pub const fn blocks(&self) -> u32 {
         self.before.saturating_sub(self.after)
@@ -100,7 +100,7 @@ impl Checker<'_> {
 
     /// The bracket of the whole ledger.
     pub(super) fn bracket(&self) -> Bracket {
-        let count = |placed: Placed| {
+        let count = |placed: BlockStanding| {
             self.proofs
                 .placed
                 .values()
@@ -118,13 +118,13 @@ impl Checker<'_> {
                 .state
                 .count()
                 .saturating_sub(last.max(self.witnessed_lines())),
-            placed: count(Placed::There),
-            orphaned: count(Placed::Orphaned),
-            claimed: count(Placed::NotReached),
+            placed: count(BlockStanding::There),
+            orphaned: count(BlockStanding::Orphaned),
+            claimed: count(BlockStanding::NotReached),
             ..Bracket::default()
         };
         // Blocks that don't hold bound nothing.
-        if self.findings.count(Question::NotBefore) == 0 {
+        if self.findings.count(AuditQuestion::NotBefore) == 0 {
             self.longest(&mut bracket);
         }
         bracket
@@ -143,7 +143,7 @@ impl Checker<'_> {
             if let (Some((_, after)), Some(before)) =
                 (named, self.attested(line).filter(|_| line <= proof.line))
             {
-                let span = Span {
+                let span = TimeBounds {
                     line,
                     after: *after,
                     before: before.height,
@@ -185,42 +185,45 @@ impl Checker<'_> {
     }
 
     /// After which block a session began.
-    pub(super) fn not_before_of(&self, id: Hash32) -> Bound {
+    pub(super) fn not_before_of(&self, id: Hash32) -> SessionBound {
         let Some(document) = self
             .sessions
             .get(&id)
             .and_then(|session| session.document.as_ref())
         else {
-            return Bound::None("its start was not looked at".to_owned());
+            return SessionBound::None("its start was not looked at".to_owned());
         };
         let block = &document.block;
         if block.is_local() {
-            return Bound::None("it starts on no block".to_owned());
+            return SessionBound::None("it starts on no block".to_owned());
         }
         if self.proves_nothing() {
-            return Bound::None(format!(
+            return SessionBound::None(format!(
                 "not checked: block {} of a test network",
                 block.height
             ));
         }
-        if self.findings.touching(id, Question::NotBefore)
-            + self.findings.touching(id, Question::Consistent)
+        if self.findings.touching(id, AuditQuestion::NotBefore)
+            + self.findings.touching(id, AuditQuestion::Consistent)
             > 0
         {
-            return Bound::None("something is wrong with it".to_owned());
+            return SessionBound::None("something is wrong with it".to_owned());
         }
         let placed = self.proofs.placed.get(&(block.height, block.hash));
-        let proven = matches!(placed, Some(Placed::There | Placed::Orphaned));
+        let proven = matches!(placed, Some(BlockStanding::There | BlockStanding::Orphaned));
         if !proven && self.proofs.kept && block.network == Network::Bitcoin {
-            return Bound::None(format!(
+            return SessionBound::None(format!(
                 "not checked: the kept headers end below block {}",
                 block.height
             ));
         }
         if !self.proofs.kept && self.lines.cheap.contains(&id) {
-            return Bound::None(format!("not checked: cheap work at block {}", block.height));
+            return SessionBound::None(format!(
+                "not checked: cheap work at block {}",
+                block.height
+            ));
         }
-        Bound::Block {
+        SessionBound::Block {
             height: block.height,
             time: block.time,
             proven,
@@ -228,8 +231,8 @@ impl Checker<'_> {
     }
 
     /// Before which block a session had ended.
-    pub(super) fn not_after_of(&self, id: Hash32) -> Bound {
-        let none = |words: &str| Bound::None(words.to_owned());
+    pub(super) fn not_after_of(&self, id: Hash32) -> SessionBound {
+        let none = |words: &str| SessionBound::None(words.to_owned());
         let Some(end) = self
             .lines
             .state
@@ -238,21 +241,21 @@ impl Checker<'_> {
         else {
             return none("it is open");
         };
-        if self.findings.count(Question::NotAfter) > 0 {
+        if self.findings.count(AuditQuestion::NotAfter) > 0 {
             return none("something is wrong with the proofs");
         }
         if self.proves_nothing() {
             return none("not checked: a test network");
         }
         if let Some(proof) = self.attested(end.line) {
-            return Bound::Block {
+            return SessionBound::Block {
                 height: proof.height,
                 time: proof.time,
                 proven: self.chained.contains(&proof.height),
             };
         }
         if let Some((_, time)) = self.witnessed_by().filter(|(lines, _)| *lines >= end.line) {
-            return Bound::None(format!(
+            return SessionBound::None(format!(
                 "no block attests it; witnesses had seen it by {time}"
             ));
         }
@@ -263,7 +266,7 @@ impl Checker<'_> {
             .map(|(_, height)| *height)
             .min()
         {
-            Some(height) => Bound::None(format!(
+            Some(height) => SessionBound::None(format!(
                 "not checked: no header of block {height}, which attests it, is at hand"
             )),
             None if self.proofs.pending > 0 => none("not proven: proofs wait for a block"),
@@ -281,15 +284,15 @@ impl Checker<'_> {
     }
 
     /// The answer to *not after*.
-    pub(super) fn not_after(&self, bracket: &Bracket) -> Verdict {
+    pub(super) fn not_after(&self, bracket: &Bracket) -> QuestionVerdict {
         if let Some(verdict) = self.on_test_network() {
             return verdict;
         }
-        let count = self.findings.count(Question::NotAfter);
+        let count = self.findings.count(AuditQuestion::NotAfter);
         if count > 0 {
-            return Verdict::new(Answer::No, counted(count, "finding"));
+            return QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding"));
         }
-        let not_checked = |reason: String| Verdict::new(Answer::NotChecked, reason);
+        let not_checked = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
         let pending = match self.proofs.pending {
             0 => String::new(),
             n => format!(
@@ -304,9 +307,9 @@ impl Checker<'_> {
         let through = self.not_after_line();
         if through > 0 {
             let answer = if through >= self.lines.state.count() {
-                Answer::Yes
+                QuestionAnswer::Yes
             } else {
-                Answer::Partly
+                QuestionAnswer::Partly
             };
             let mut reasons = Vec::new();
             if let Some(last) = self.proofs.attested.last() {
@@ -323,7 +326,7 @@ impl Checker<'_> {
                     counted(lines, "line")
                 ));
             }
-            return Verdict::new(
+            return QuestionVerdict::new(
                 answer,
                 format!("through line {through}: {}{pending}", reasons.join("; ")),
             );

@@ -14,33 +14,33 @@ use crate::record::signature::PublicKey;
 use super::ahead::{Ahead, FetchedFiles, Taker};
 use super::artifacts::Tombstones;
 use super::beside::Beside;
-use super::blocks::Named;
+use super::blocks::FirstMention;
 use super::database::DatabaseCounts;
 use super::file::LogFile;
-use super::ground::Ground;
-use super::history::{History, Node, Unread};
+use super::ground::ResumePoint;
+use super::history::{CommitNode, History, PendingParents};
 use super::in_force::InForce;
 use super::lines::Lines;
-use super::marks::Compared;
+use super::marks::RowComparison;
 use super::nodes::half;
 use super::notes;
-use super::position::Misfit;
-use super::progress::{Progress, Stage};
+use super::position::PositionMismatch;
+use super::progress::{CheckStage, Progress};
 use super::proofs::Proofs;
 use super::receipts::Receipts;
-use super::report::{Findings, Question, TreeHead};
+use super::report::{AuditQuestion, Findings, TreeHead};
 use super::sessions::SessionCheck;
-use super::signatures::{Closing, Queue};
-use super::since::{Mark, Scope, Start};
-use super::unkept::Policies;
-use super::witnessed::Outside;
-use super::{Evidence, Terms, VerifyError};
+use super::signatures::{CloseOnDrop, Queue};
+use super::since::{ResumeStart, Scope, SegmentEnd};
+use super::unkept::ContentPolicies;
+use super::witnessed::ForeignTreeHeads;
+use super::{Evidence, VerifyError, VerifyOptions};
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
 #[derive(Default)]
-pub(super) struct Files(Vec<(String, Vec<u8>)>);
+pub(super) struct CommitFiles(Vec<(String, Vec<u8>)>);
 
-impl Files {
+impl CommitFiles {
     /// A file; of two with one name the last.
     pub fn get(&self, name: &str) -> Option<&Vec<u8>> {
         self.0
@@ -89,20 +89,20 @@ pub(super) struct Checker<'a> {
     pub lines_in_segments: u64,
     pub log_file: bool,
     /// Rows of stored lines, as far as they were held against the log.
-    pub stored_lines: Compared,
+    pub stored_lines: RowComparison,
     pub tombstones: Tombstones,
     /// What was kept of texts, by line.
-    pub policies: Policies,
+    pub policies: ContentPolicies,
     pub database: Option<DatabaseCounts>,
     pub scope: Scope,
     /// The commits that brought the keys: the root of `main`, then rotations.
     pub key_commits: Vec<Oid>,
     /// The log at the end of the last segment.
-    pub mark: Option<Mark>,
+    pub mark: Option<SegmentEnd>,
     /// Place on `main` of the commit that the caller named.
     pub named_base: Option<usize>,
     /// Blocks that commits name, each with who named it first.
-    pub named: BTreeMap<(u32, Hash32), Named>,
+    pub named: BTreeMap<(u32, Hash32), FirstMention>,
     /// Heights whose headers are in the kept chain.
     pub chained: BTreeSet<u32>,
     pub proofs: Proofs,
@@ -111,7 +111,7 @@ pub(super) struct Checker<'a> {
     /// Lines before the saved position that were read again.
     pub replayed: u64,
     /// Tree heads of others.
-    pub outside: Outside<'a>,
+    pub outside: ForeignTreeHeads<'a>,
     /// Receipts that were held against the log.
     pub receipts: u64,
 }
@@ -124,8 +124,8 @@ impl<'a> Checker<'a> {
     pub fn read(
         evidence: &Evidence<'_>,
         repository: &'a Repository,
-        start: Start<'_>,
-        (terms, progress): (Terms<'a>, &'a Progress),
+        start: ResumeStart<'_>,
+        (terms, progress): (VerifyOptions<'a>, &'a Progress),
     ) -> Result<Self, VerifyError> {
         // The tree head beside the log is read before the log, and the log's length is noted before
         // the refs are read.
@@ -133,7 +133,7 @@ impl<'a> Checker<'a> {
         let limit = beside.size().filter(|_| terms.covered_only);
         let file = open_log(evidence, start)?;
         let (queue, mut findings) = (Queue::default(), Findings::default());
-        let until = if let Start::Saved(position) = start {
+        let until = if let ResumeStart::Saved(position) = start {
             Some(position.0.commit)
         } else {
             None
@@ -144,11 +144,11 @@ impl<'a> Checker<'a> {
         (checker.beside, checker.limit, checker.named_network) = (beside, limit, terms.network);
         checker.lines.receipts = Receipts::new(terms.receipts);
         checker.begin(start, &mut history, &mut unread)?;
-        checker.outside = Outside::of(terms.policy, terms.heads);
+        checker.outside = ForeignTreeHeads::of(terms.policy, terms.heads);
         checker.read_outside(&history);
         // Only now: that `main` has left the position says more than that the log is shorter.
         let mut file = file.transpose()?;
-        let main: Vec<Node> = history.on_main().collect();
+        let main: Vec<CommitNode> = history.on_main().collect();
         // Which commits are behind the one that the caller named is known when the log is.
         let early = (checker.named_base.is_some() || limit.is_some())
             .then(|| checker.take_segments(&main, file.as_mut()));
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
         let (history, of_walk, log) = std::thread::scope(|scope| {
             let (queue, place, budget) = (&queue, repository.path(), repository.budget().clone());
             let walker = scope.spawn(move || -> Result<_, OpenError> {
-                let _closing = Closing(queue);
+                let _closing = CloseOnDrop(queue);
                 let (repository, mut findings) =
                     (Repository::open_again(place, &budget)?, Findings::default());
                 history.read_rest(&repository, unread, &old, queue, progress, &mut findings);
@@ -229,9 +229,9 @@ impl<'a> Checker<'a> {
             anchored: HashSet::new(),
             lines_in_segments: 0,
             log_file: evidence.log.is_some(),
-            stored_lines: Compared::default(),
+            stored_lines: RowComparison::default(),
             tombstones: Tombstones::default(),
-            policies: Policies::default(),
+            policies: ContentPolicies::default(),
             database: None,
             scope: Scope::Whole { misfit: None },
             key_commits: history
@@ -247,7 +247,7 @@ impl<'a> Checker<'a> {
             proofs: Proofs::default(),
             saved_tips: BTreeMap::new(),
             replayed: 0,
-            outside: Outside::default(),
+            outside: ForeignTreeHeads::default(),
             receipts: 0,
         }
     }
@@ -255,18 +255,18 @@ impl<'a> Checker<'a> {
     /// Begins where the caller wants it, if the ledger goes through there.
     fn begin(
         &mut self,
-        start: Start<'_>,
+        start: ResumeStart<'_>,
         history: &mut History,
-        unread: &mut Unread,
+        unread: &mut PendingParents,
     ) -> Result<(), VerifyError> {
         match start {
-            Start::Genesis(misfit) => {
+            ResumeStart::Genesis(misfit) => {
                 self.scope = Scope::Whole {
                     misfit: misfit.cloned(),
                 };
                 self.note_rewritten(misfit);
             }
-            Start::Commit(digits, misfit) => {
+            ResumeStart::Commit(digits, misfit) => {
                 if !history.begin_behind(digits, unread) {
                     return Err(VerifyError::NotOnMain {
                         commit: digits.to_owned(),
@@ -285,24 +285,29 @@ impl<'a> Checker<'a> {
                 };
                 self.note_rewritten(misfit);
             }
-            Start::Saved(position) => {
+            ResumeStart::Saved(position) => {
                 if history.base.is_none() {
                     return Err(position
                         .missed(history.on_main().next().map(|root| root.id))
                         .into());
                 }
-                self.stand_on(Ground::of(position, self.repository)?, position);
+                self.stand_on(ResumePoint::of(position, self.repository)?, position);
             }
         }
         Ok(())
     }
 
     /// A position that `main` does not go through any more: there is another history.
-    fn note_rewritten(&mut self, misfit: Option<&Misfit>) {
-        if let Some(misfit @ Misfit::Rewritten { commit, .. }) = misfit {
+    fn note_rewritten(&mut self, misfit: Option<&PositionMismatch>) {
+        if let Some(misfit @ PositionMismatch::Rewritten { commit, .. }) = misfit {
             let expected = format!("commit {commit} among the first parents");
-            self.findings
-                .add(Question::Unique, None, MAIN, expected, misfit.to_string());
+            self.findings.add(
+                AuditQuestion::Unique,
+                None,
+                MAIN,
+                expected,
+                misfit.to_string(),
+            );
             self.findings
                 .contradicted("the position of an earlier check");
         }
@@ -355,8 +360,10 @@ impl<'a> Checker<'a> {
             .map(Vec::len)
             .sum::<usize>();
         let commits = history.new_on_main().len() + branches;
-        self.progress
-            .begin(Stage::Commits, u64::try_from(commits).unwrap_or(u64::MAX));
+        self.progress.begin(
+            CheckStage::Commits,
+            u64::try_from(commits).unwrap_or(u64::MAX),
+        );
         if self.named_base == Some(0)
             && let Some(log) = history.on_main().next().and_then(|root| root.log)
         {
@@ -378,7 +385,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn check_root(&mut self, root: &Node) {
+    fn check_root(&mut self, root: &CommitNode) {
         let place = root.file("genesis.json");
         let Some(genesis) = &self.genesis else {
             let expected = format!(
@@ -386,7 +393,7 @@ impl<'a> Checker<'a> {
                 crate::record::documents::FORMAT
             );
             return self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 place,
                 expected,
@@ -396,7 +403,7 @@ impl<'a> Checker<'a> {
         if root.kind != Some(CommitKind::Genesis) || !root.parents.is_empty() {
             let actual = format!("{} with {} parents", root.place(), root.parents.len());
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 MAIN,
                 "a history that begins with genesis",
@@ -413,7 +420,7 @@ impl<'a> Checker<'a> {
         if !origin_is_valid(&genesis.origin) {
             let actual = format!("'{}'", genesis.origin.escape_debug());
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 place.clone(),
                 "an origin without white space or '+'",
@@ -425,9 +432,9 @@ impl<'a> Checker<'a> {
     /// The entries and files of a commit; what could not be read is a finding.
     pub fn take_files(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         fetched: FetchedFiles,
-    ) -> Option<(Vec<TreeEntry>, Files)> {
+    ) -> Option<(Vec<TreeEntry>, CommitFiles)> {
         let FetchedFiles {
             entries,
             files: read,
@@ -443,7 +450,7 @@ impl<'a> Checker<'a> {
                 return None;
             }
         };
-        let mut files = Files::default();
+        let mut files = CommitFiles::default();
         for (at, content) in read {
             let Some(entry) = entries.get(at) else {
                 continue;
@@ -463,12 +470,12 @@ impl<'a> Checker<'a> {
 /// The log file: from its beginning, or behind the lines of a saved position.
 fn open_log(
     evidence: &Evidence<'_>,
-    start: Start<'_>,
-) -> Result<Option<Result<LogFile, Misfit>>, VerifyError> {
+    start: ResumeStart<'_>,
+) -> Result<Option<Result<LogFile, PositionMismatch>>, VerifyError> {
     let Some(path) = evidence.log else {
         return Ok(None);
     };
-    let Start::Saved(position) = start else {
+    let ResumeStart::Saved(position) = start else {
         return Ok(Some(Ok(LogFile::open(path)?)));
     };
     let (lines, bytes, head) = (position.lines(), position.0.bytes, position.0.head);

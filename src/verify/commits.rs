@@ -2,25 +2,25 @@
 //! 5 and 11.2).
 
 use crate::ledger::read::TreeEntry;
-use crate::record::commit::{CommitKind, Message, Subject};
+use crate::record::commit::{CommitKind, CommitMessage, Subject};
 use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 
-use super::ahead::{Fetched, MAX_FILES, Taker};
-use super::checker::{Checker, Files};
-use super::history::{Chain, History, Node, branch_name};
+use super::ahead::{MAX_FILES, Taker, TreeContent};
+use super::checker::{Checker, CommitFiles};
+use super::history::{CommitChain, CommitNode, History, branch_name};
 use super::nodes::half;
-use super::records::Claimed;
-use super::report::Question;
+use super::records::ExpectedCommit;
+use super::report::AuditQuestion;
 
 impl Checker<'_> {
     /// Checks one commit of `main` or of a branch; `position` counts from the chain's oldest.
     pub fn check_commit(
         &mut self,
         history: &History,
-        node: &Node,
+        node: &CommitNode,
         position: usize,
-        fetched: Option<Fetched>,
+        fetched: Option<TreeContent>,
     ) {
         self.progress.step();
         if !node
@@ -29,7 +29,7 @@ impl Checker<'_> {
         {
             let actual = node.kind.map_or("another subject", CommitKind::name);
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 node.session,
                 node.place(),
                 "a commit of this place",
@@ -41,7 +41,7 @@ impl Checker<'_> {
         };
         *self.commits.entry(kind).or_default() += 1;
         let line = self.claim_line(node, kind);
-        let number = line.as_ref().map(Claimed::number);
+        let number = line.as_ref().map(ExpectedCommit::number);
         if node.misspelt {
             return self.not_looked_at(kind);
         }
@@ -49,10 +49,10 @@ impl Checker<'_> {
         self.check_parents(history, node, kind, number);
         let fetched = match fetched {
             // Names, files, message: all that is left is what it has to agree with.
-            Some(Fetched::Answer(answered)) if kind == CommitKind::Interaction => {
+            Some(TreeContent::Answer(answered)) if kind == CommitKind::Interaction => {
                 return self.check_answered(node, *answered, line.as_ref());
             }
-            Some(Fetched::Files(files)) => Some(files),
+            Some(TreeContent::Files(files)) => Some(files),
             _ => None,
         };
         let files = fetched.and_then(|fetched| self.take_files(node, fetched));
@@ -69,27 +69,29 @@ impl Checker<'_> {
     /// A start or end that can't be read is a block that nobody has looked at.
     fn not_looked_at(&mut self, kind: CommitKind) {
         if matches!(kind, CommitKind::SessionStart | CommitKind::SessionEnd) {
-            self.findings.unlooked(Question::NotBefore);
+            self.findings.unlooked(AuditQuestion::NotBefore);
         }
     }
 
     /// The line that the commit names: of its kind, and of its time.
-    fn claim_line(&mut self, node: &Node, kind: CommitKind) -> Option<Claimed> {
+    fn claim_line(&mut self, node: &CommitNode, kind: CommitKind) -> Option<ExpectedCommit> {
         let log = node.log?;
         let line = self.lines.records.get(&log)?;
         let (fits, name, time) = match &line {
-            Claimed::Whole(line) => (
+            ExpectedCommit::Whole(line) => (
                 names_kind(&line.line.event, kind),
                 line.line.event.name(),
                 line.line.time,
             ),
-            Claimed::Packed(answer) => (kind == CommitKind::Interaction, "response", answer.time),
+            ExpectedCommit::Packed(answer) => {
+                (kind == CommitKind::Interaction, "response", answer.time)
+            }
         };
         if !fits {
             let actual = format!("Log of a {name} line (log line {})", line.number());
             let expected = format!("Log of the line of this {}", kind.name());
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 node.session,
                 node.place(),
                 expected,
@@ -108,7 +110,7 @@ impl Checker<'_> {
         Some(line)
     }
 
-    fn check_signature(&mut self, node: &Node) {
+    fn check_signature(&mut self, node: &CommitNode) {
         let line = node.log.and_then(|log| self.lines.records.number(&log));
         let Some(key) = self.key_at(line, node).filter(|_| !node.misspelt) else {
             return;
@@ -123,8 +125,8 @@ impl Checker<'_> {
         // Behind the last segment, without a log, a commit covers no line that *signed by* speaks
         // of.
         let apart = self.is_apart(node);
-        for question in [Question::Consistent, Question::SignedBy] {
-            if !apart || question == Question::Consistent {
+        for question in [AuditQuestion::Consistent, AuditQuestion::SignedBy] {
+            if !apart || question == AuditQuestion::Consistent {
                 let expected = format!("a signature by the key in force, {key}");
                 self.findings.add(
                     question,
@@ -140,7 +142,7 @@ impl Checker<'_> {
     fn check_parents(
         &mut self,
         history: &History,
-        node: &Node,
+        node: &CommitNode,
         kind: CommitKind,
         line: Option<u64>,
     ) {
@@ -154,7 +156,7 @@ impl Checker<'_> {
                 actual.join(", ")
             };
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 node.session,
                 format!("{}, parents", node.place()),
                 expected,
@@ -168,7 +170,7 @@ impl Checker<'_> {
             (CommitKind::Checkpoint | CommitKind::KeyRotate, [_], Some(_)) => {}
             (CommitKind::Close, [_, end], Some(_)) => {
                 let end = history.node(end);
-                let same = |end: &Node| {
+                let same = |end: &CommitNode| {
                     end.tree == node.tree && end.log == node.log && end.session == node.session
                 };
                 if !end.is_some_and(|end| end.kind == Some(CommitKind::SessionEnd) && same(&end)) {
@@ -216,7 +218,7 @@ impl Checker<'_> {
     /// Exactly the files of the table, mode 100644.
     fn check_names(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         kind: CommitKind,
         entries: &[TreeEntry],
         anchored: Option<bool>,
@@ -247,7 +249,7 @@ impl Checker<'_> {
         let place = format!("{}, tree {}", node.place(), node.tree);
         let expected = spelled(anchored.unwrap_or(true)).join(", ");
         self.findings.add(
-            Question::Consistent,
+            AuditQuestion::Consistent,
             node.session,
             place,
             expected,
@@ -256,8 +258,8 @@ impl Checker<'_> {
     }
 
     /// The message that document and line ask for, to the byte.
-    pub fn check_message(&mut self, node: &Node, subject: Subject, record: Hash32) {
-        let message = Message {
+    pub fn check_message(&mut self, node: &CommitNode, subject: Subject, record: Hash32) {
+        let message = CommitMessage {
             subject,
             record,
             log: node.log.unwrap_or(Hash32::ZERO),
@@ -278,7 +280,7 @@ impl Checker<'_> {
         let (expected, actual) =
             differs.unwrap_or(("subject, empty line and trailers only", "another ending"));
         self.findings.add(
-            Question::Consistent,
+            AuditQuestion::Consistent,
             node.session,
             format!("{}, message", node.place()),
             expected,
@@ -290,11 +292,11 @@ impl Checker<'_> {
     pub fn check_branch(
         &mut self,
         history: &History,
-        commits: impl Iterator<Item = Node>,
+        commits: impl Iterator<Item = CommitNode>,
         files: &mut Taker<'_, '_>,
     ) {
         let mut last = None;
-        let mut unknown: Vec<Node> = Vec::new();
+        let mut unknown: Vec<CommitNode> = Vec::new();
         for (position, node) in commits.enumerate() {
             self.check_commit(history, &node, position, files.next());
             last = self.check_order(&node, last);
@@ -322,7 +324,7 @@ impl Checker<'_> {
 
     /// Commits of a chain stand in the order of their lines; one of `main` has its line in its own
     /// segment.
-    pub fn check_order(&mut self, node: &Node, last: Option<u64>) -> Option<u64> {
+    pub fn check_order(&mut self, node: &CommitNode, last: Option<u64>) -> Option<u64> {
         let number = node.log.and_then(|log| self.lines.records.number(&log));
         if let (Some(last), Some(number)) = (last, number)
             && number <= last
@@ -332,14 +334,14 @@ impl Checker<'_> {
                 format!("log line {number}"),
             );
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 node.session,
                 node.place(),
                 expected,
                 actual,
             );
         }
-        if number.is_none() && matches!(node.chain, Some(Chain::Main(_))) {
+        if number.is_none() && matches!(node.chain, Some(CommitChain::Main(_))) {
             self.report_unknown(node, !node.parents.is_empty(), "a line of the log");
         }
         number.or(last)
@@ -347,13 +349,13 @@ impl Checker<'_> {
 
     /// Whether a commit stands behind the last segment of a ledger whose log is not at hand: it
     /// counts for *consistent* alone.
-    pub fn is_apart(&self, node: &Node) -> bool {
+    pub fn is_apart(&self, node: &CommitNode) -> bool {
         !self.log_file
             && matches!(
                 node.kind,
                 Some(CommitKind::SessionStart | CommitKind::Interaction)
             )
-            && matches!(node.chain, Some(Chain::Branch(..)))
+            && matches!(node.chain, Some(CommitChain::Branch(..)))
             && node
                 .log
                 .is_some_and(|log| self.lines.records.number(&log).is_none())
@@ -361,7 +363,7 @@ impl Checker<'_> {
 
     /// A commit without its line: the log is shorter than it says; and contradicts it, where a
     /// longer log can't help.
-    fn report_unknown(&mut self, node: &Node, contradicts: bool, expected: &str) {
+    fn report_unknown(&mut self, node: &CommitNode, contradicts: bool, expected: &str) {
         let log = node
             .log
             .map_or("no Log trailer".to_owned(), |log| format!("Log {log}"));
@@ -371,7 +373,7 @@ impl Checker<'_> {
         );
         if contradicts {
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 node.session,
                 node.place(),
                 expected,
@@ -379,7 +381,7 @@ impl Checker<'_> {
             );
         }
         self.findings.add(
-            Question::Complete,
+            AuditQuestion::Complete,
             node.session,
             node.place(),
             expected,
@@ -388,13 +390,13 @@ impl Checker<'_> {
     }
 
     /// A session's branch is the one its commits stand on.
-    pub fn check_on_branch(&mut self, node: &Node, branch: &str) {
-        if let Some(Chain::Branch(n, _)) = node.chain {
+    pub fn check_on_branch(&mut self, node: &CommitNode, branch: &str) {
+        if let Some(CommitChain::Branch(n, _)) = node.chain {
             let here = format!("branch-{n}");
             if here != branch {
                 let actual = format!("on {}", branch_name(n));
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     node.session,
                     node.place(),
                     format!("on {branch}"),
@@ -402,13 +404,13 @@ impl Checker<'_> {
                 );
             }
         }
-        if let Some(Chain::Lost(..)) = node.chain {
+        if let Some(CommitChain::Lost(..)) = node.chain {
             let (place, expected) = (
                 format!("refs/heads/{branch}"),
                 format!("a ref that leads to {}", node.place()),
             );
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 node.session,
                 place,
                 expected,
@@ -418,7 +420,13 @@ impl Checker<'_> {
     }
 
     /// A file of one hash and a newline.
-    pub fn check_hash_file(&mut self, node: &Node, files: &Files, name: &str, hash: Hash32) {
+    pub fn check_hash_file(
+        &mut self,
+        node: &CommitNode,
+        files: &CommitFiles,
+        name: &str,
+        hash: Hash32,
+    ) {
         let Some(bytes) = files.get(name) else { return };
         if !crate::record::commit::is_hash_file(bytes, hash) {
             let actual = String::from_utf8_lossy(bytes)
@@ -430,7 +438,7 @@ impl Checker<'_> {
                 format!("'{}'", actual.escape_debug()),
             );
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 node.session,
                 node.file(name),
                 expected,
@@ -442,22 +450,22 @@ impl Checker<'_> {
 
 /// Whether commits of a kind stand at a place: genesis first on `main`, closes and the like after
 /// it, a session's commits on branches.
-fn stands_on(kind: CommitKind, chain: Option<Chain>, position: usize) -> bool {
+fn stands_on(kind: CommitKind, chain: Option<CommitChain>, position: usize) -> bool {
     match kind {
-        CommitKind::Genesis => chain == Some(Chain::Main(0)),
+        CommitKind::Genesis => chain == Some(CommitChain::Main(0)),
         CommitKind::Close | CommitKind::Checkpoint | CommitKind::KeyRotate => {
-            matches!(chain, Some(Chain::Main(_))) && position > 0
+            matches!(chain, Some(CommitChain::Main(_))) && position > 0
         }
         CommitKind::SessionStart | CommitKind::Interaction | CommitKind::SessionEnd => {
-            matches!(chain, Some(Chain::Branch(..) | Chain::Lost(..)))
+            matches!(chain, Some(CommitChain::Branch(..) | CommitChain::Lost(..)))
         }
     }
 }
 
-fn same_branch(node: &Node, parent: &Node) -> bool {
+fn same_branch(node: &CommitNode, parent: &CommitNode) -> bool {
     match (node.chain, parent.chain) {
-        (Some(Chain::Branch(own, _)), Some(Chain::Branch(other, _))) => own == other,
-        (Some(Chain::Lost(own, _)), Some(Chain::Lost(other, _))) => own == other,
+        (Some(CommitChain::Branch(own, _)), Some(CommitChain::Branch(other, _))) => own == other,
+        (Some(CommitChain::Lost(own, _)), Some(CommitChain::Lost(other, _))) => own == other,
         _ => false,
     }
 }

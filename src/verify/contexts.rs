@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::continuity::gates::Kept;
+use crate::continuity::gates::ExclusionReason;
 use crate::continuity::refs::CODES;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
@@ -16,16 +16,17 @@ use crate::record::commitment::{Role, Salt, Scheme, commit};
 use crate::record::context::block::block_again;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::{
-    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason, ThreadEvent,
 };
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef,
-    Transformation, context_digest, left_out,
+    AssembledContext, ContextForm, ContextSpec, DeclaredRef, Identity, RefType, ResolvedContext,
+    ResolvedRef, Transformation, context_digest, left_out,
 };
 use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::hash::Hash32;
 use crate::store::{
-    ContextRefRow, EventRow, ExchangeRow, Read, ReferredText, SessionRow, StoreError,
+    ContextRefRow, EventRow, ExchangeRow, ReadStore, ReferredText, SessionRow, StoreError,
     ThreadTurnRow, TurnRow,
 };
 
@@ -78,13 +79,13 @@ impl Documents {
 
 impl Context {
     /// Reads it; none for an exchange from before threads.
-    pub fn read(store: &dyn Read, exchange: Uuid) -> Result<Option<Context>, StoreError> {
+    pub fn read(store: &dyn ReadStore, exchange: Uuid) -> Result<Option<Context>, StoreError> {
         Self::read_by(store, exchange, || store.referred_texts(exchange))
     }
 
     /// The same where `referred` gives what it refers to.
     pub(super) fn read_by(
-        store: &dyn Read,
+        store: &dyn ReadStore,
         exchange: Uuid,
         referred: impl FnOnce() -> Result<Vec<ReferredText>, StoreError>,
     ) -> Result<Option<Context>, StoreError> {
@@ -96,12 +97,12 @@ impl Context {
     }
 
     /// Its event of a kind.
-    pub fn event(&self, kind: Kind) -> Option<&EventRow> {
+    pub fn event(&self, kind: EventKind) -> Option<&EventRow> {
         self.events.iter().find(|event| event.kind == kind)
     }
 
     /// The configuration that it was resolved with, by its own digest.
-    pub fn config(&self, store: &dyn Read) -> Result<ContextConfig, ContextFault> {
+    pub fn config(&self, store: &dyn ReadStore) -> Result<ContextConfig, ContextFault> {
         let text = store.context_config(self.row.config_digest)?;
         let text = text.ok_or_else(|| {
             wrong(format!(
@@ -149,7 +150,7 @@ impl Context {
         let shown = self.shown()?;
         if shown
             .iter()
-            .any(|one| one.text.is_none() && one.kind != Kind::Decision)
+            .any(|one| one.text.is_none() && one.kind != EventKind::Decision)
         {
             return Err(ContextFault::Gone);
         }
@@ -161,7 +162,7 @@ impl Context {
     }
 
     /// The references as they stand in the rows, with events that are digested again.
-    fn resolved(&self, store: &dyn Read) -> Result<Resolved, ContextFault> {
+    fn resolved(&self, store: &dyn ReadStore) -> Result<ResolvedContext, ContextFault> {
         let (declared, transformations) = (self.declared()?, self.transformations()?);
         let mut refs = Vec::new();
         for ReferredText {
@@ -174,13 +175,13 @@ impl Context {
                 Err(ContextFault::Gone)
                     if was_gone(store, &transformations, reference, row.turn)? =>
                 {
-                    Event::without_text(*kind, place_of(&row))
+                    ThreadEvent::without_text(*kind, place_of(&row))
                 }
                 event => event?,
             };
             let (own, turn) = (reference.event.to_string(), row.turn.to_string());
             let names = |id: &str| {
-                id == reference.ref_id || id == own || (*kind == Kind::Intent && id == turn)
+                id == reference.ref_id || id == own || (*kind == EventKind::Intent && id == turn)
             };
             for one in declared.iter().filter(|one| names(&one.ref_id)) {
                 let reference = ContextRefRow {
@@ -191,7 +192,7 @@ impl Context {
             }
         }
         refs.sort_by(|(a, _), (b, _)| (a.event_index, &a.ref_id).cmp(&(b.event_index, &b.ref_id)));
-        Ok(Resolved {
+        Ok(ResolvedContext {
             declared,
             refs,
             transformations,
@@ -202,7 +203,7 @@ impl Context {
     /// resolved.
     pub fn documents(
         &self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         text: &str,
     ) -> Result<Option<Documents>, ContextFault> {
         if self
@@ -221,7 +222,7 @@ impl Context {
         &self,
         config: &ContextConfig,
         text: &str,
-        resolved: &Resolved,
+        resolved: &ResolvedContext,
     ) -> Result<Documents, ContextFault> {
         let identity = Identity {
             parent_turn_id: self.row.parent.map(|parent| parent.to_string()),
@@ -230,8 +231,8 @@ impl Context {
         };
         Ok(Documents {
             spec: ContextSpec::new(config, identity, &self.row.intent_type, text, resolved),
-            hashed: AssembledContext::new(text, resolved, Form::Hashed),
-            sent: AssembledContext::new(text, resolved, Form::Sent),
+            hashed: AssembledContext::new(text, resolved, ContextForm::Hashed),
+            sent: AssembledContext::new(text, resolved, ContextForm::Sent),
         })
     }
 
@@ -241,26 +242,26 @@ impl Context {
         session: &SessionRow,
         exchange: &ExchangeRow,
         context_digest: Option<NamedHash>,
-    ) -> Result<Normative, ContextFault> {
+    ) -> Result<NormativeFields, ContextFault> {
         let reasons = self
             .reasons()?
             .into_iter()
             .map(|code| Reason { code })
             .collect();
-        Ok(Normative {
+        Ok(NormativeFields {
             boundary: Boundary {
                 context_config_digest: NamedHash(self.row.config_digest),
             },
             context_digest,
-            policy: Policy {
+            policy: PolicyName {
                 policy_id: "kernel".to_owned(),
                 policy_version: NamedHash(session.kernel_hash),
             },
             reasons,
             result: if exchange.decision == "deny" {
-                Verdict::Deny
+                PolicyVerdict::Deny
             } else {
-                Verdict::Allow
+                PolicyVerdict::Allow
             },
         })
     }
@@ -309,20 +310,21 @@ impl Context {
 
 /// Whether the text of a reference was not here when it was resolved: erased before, or never kept.
 fn was_gone(
-    store: &dyn Read,
+    store: &dyn ReadStore,
     made: &[Transformation],
     reference: &ContextRefRow,
     turn: Uuid,
 ) -> Result<bool, ContextFault> {
-    let said =
-        |one: &Transformation| one.ref_id == reference.ref_id && one.rule == Kept::Erased.code();
+    let said = |one: &Transformation| {
+        one.ref_id == reference.ref_id && one.rule == ExclusionReason::Erased.code()
+    };
     let unkept = store
         .exchange(turn)?
         .is_some_and(|exchange| exchange.unkept.is_some());
     Ok(reference.digest.is_none() && (unkept || made.iter().any(said)))
 }
 
-fn resolved_ref(reference: &ContextRefRow, event: &Event) -> ResolvedRef {
+fn resolved_ref(reference: &ContextRefRow, event: &ThreadEvent) -> ResolvedRef {
     ResolvedRef {
         admitted_for: reference.admitted_for,
         event_digest: event.digest(),
@@ -337,8 +339,8 @@ fn parsed<T: Serialize + DeserializeOwned>(text: &str) -> Result<T, ContextFault
 }
 
 /// Where an event's row says that it stands.
-pub(super) fn place_of(row: &EventRow) -> Place {
-    Place {
+pub(super) fn place_of(row: &EventRow) -> EventPosition {
+    EventPosition {
         index: row.index,
         id: row.event.to_string(),
         turn_id: row.turn.to_string(),
@@ -347,13 +349,13 @@ pub(super) fn place_of(row: &EventRow) -> Place {
 }
 
 /// An event from its texts, not from its stored digest.
-pub fn event_again(store: &dyn Read, row: &EventRow) -> Result<Event, ContextFault> {
-    if row.kind == Kind::Decision {
+pub fn event_again(store: &dyn ReadStore, row: &EventRow) -> Result<ThreadEvent, ContextFault> {
+    if row.kind == EventKind::Decision {
         return decision_again(store, row, place_of(row));
     }
     let turn = store.turn(row.event)?;
     let exchange = match (&turn, row.kind) {
-        (Some(_), Kind::Execution) => store.exchange(row.turn)?,
+        (Some(_), EventKind::Execution) => store.exchange(row.turn)?,
         _ => None,
     };
     event_of(row, turn.as_ref(), exchange.as_ref())
@@ -364,10 +366,10 @@ pub(super) fn event_of(
     row: &EventRow,
     turn: Option<&TurnRow>,
     exchange: Option<&ExchangeRow>,
-) -> Result<Event, ContextFault> {
+) -> Result<ThreadEvent, ContextFault> {
     let missing = |what: &str| wrong(format!("{what} of event {} is not here", row.event));
     let turn = turn.ok_or_else(|| missing("the turn"))?;
-    if turn.by_user != (row.kind == Kind::Intent) {
+    if turn.by_user != (row.kind == EventKind::Intent) {
         return Err(wrong(format!(
             "event {} is {}, and its turn is the other speaker's",
             row.event,
@@ -379,16 +381,20 @@ pub(super) fn event_of(
         turn.content.clone().ok_or(ContextFault::Gone)?,
     );
     Ok(match row.kind {
-        Kind::Execution => {
+        EventKind::Execution => {
             let exchange = exchange.ok_or_else(|| missing("the exchange"))?;
-            Event::Execution(Execution::new(place, text, &exchange.model).map_err(wrong)?)
+            ThreadEvent::Execution(Execution::new(place, text, &exchange.model).map_err(wrong)?)
         }
-        _ => Event::Intent(Intent::new(place, text).map_err(wrong)?),
+        _ => ThreadEvent::Intent(IntentPayload::new(place, text).map_err(wrong)?),
     })
 }
 
 /// A DECISION; its context digest is the stored one, which its own turn's check computes again.
-fn decision_again(store: &dyn Read, row: &EventRow, place: Place) -> Result<Event, ContextFault> {
+fn decision_again(
+    store: &dyn ReadStore,
+    row: &EventRow,
+    place: EventPosition,
+) -> Result<ThreadEvent, ContextFault> {
     if row.digest.is_none() {
         return Err(ContextFault::Gone);
     }
@@ -403,7 +409,7 @@ fn decision_again(store: &dyn Read, row: &EventRow, place: Place) -> Result<Even
         refs: Vec::new(),
     };
     let normative = context.normative(&session, &exchange, digest)?;
-    Ok(Event::Decision(
-        Decision::new(place, &normative).map_err(wrong)?,
+    Ok(ThreadEvent::Decision(
+        DecisionPayload::new(place, &normative).map_err(wrong)?,
     ))
 }

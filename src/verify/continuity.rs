@@ -8,14 +8,14 @@ use crate::record::bundle::{Bundle, OpenItem};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::item::{Item, ItemState};
-use crate::store::{ArtifactRefRow, ExchangeRow, Read, SessionRow};
+use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, SessionRow};
 
 use super::VerifyError;
 use super::checker::Checker;
-use super::report::Question;
+use super::report::AuditQuestion;
 
 /// What an exchange's references are held against.
-pub(super) struct Injected<'a> {
+pub(super) struct ReferenceFacts<'a> {
     /// Its session.
     pub session: &'a SessionRow,
     /// It.
@@ -31,7 +31,7 @@ impl Checker<'_> {
     /// not here is a finding, one that is erased is none.
     pub(super) fn prior_turns(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         session: &SessionRow,
         refs: &[ArtifactRefRow],
         has_context: bool,
@@ -62,7 +62,7 @@ impl Checker<'_> {
                     let place = format!("database, context_artifact_ref {}", row.ref_id);
                     let expected = "the id of a turn that is here";
                     self.findings.add(
-                        Question::Consistent,
+                        AuditQuestion::Consistent,
                         Some(session.id),
                         place,
                         expected,
@@ -78,8 +78,8 @@ impl Checker<'_> {
     /// its line commits to.
     pub(super) fn check_injected(
         &mut self,
-        store: &dyn Read,
-        injected: &Injected<'_>,
+        store: &dyn ReadStore,
+        injected: &ReferenceFacts<'_>,
     ) -> Result<(), VerifyError> {
         let Some(Ok(bundle)) = injected.exchange.bundle_json.as_deref().map(Bundle::parse) else {
             return Ok(());
@@ -120,7 +120,7 @@ impl Checker<'_> {
     /// The ledger's commitment to a turn.
     fn turn_hash(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         row: &ArtifactRefRow,
     ) -> Result<Option<Hash32>, VerifyError> {
         let Ok(turn) = row.artifact_id.parse() else {
@@ -140,7 +140,7 @@ impl Checker<'_> {
     /// Every item is what the artifacts give.
     pub(super) fn check_items(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         mut expected: BTreeMap<String, Item>,
     ) -> Result<(), VerifyError> {
         let mut found = Vec::new();

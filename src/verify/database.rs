@@ -15,16 +15,16 @@ use crate::record::commit::CommitKind;
 use crate::record::entry::Line;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
-use crate::record::rules::Outcome;
+use crate::record::rules::PromptOutcome;
 use crate::record::tree::parse_note;
-use crate::store::{CommitRow, Head, Read, SessionRow, StoreError};
+use crate::store::{CommitRow, LedgerHead, ReadStore, SessionRow, StoreError};
 
 use super::VerifyError;
 use super::checker::Checker;
-use super::history::{Chain, branch_name};
+use super::history::{CommitChain, branch_name};
 use super::marks;
-use super::progress::Stage;
-use super::report::{Question, counted};
+use super::progress::CheckStage;
+use super::report::{AuditQuestion, counted};
 
 /// Commits are read in portions of this many rows.
 const PORTION: u64 = 500;
@@ -89,13 +89,13 @@ impl std::fmt::Display for DatabaseCounts {
 
 impl Checker<'_> {
     /// Checks every row that is evidence against what ledger and log say of it.
-    pub fn check_database(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+    pub fn check_database(&mut self, store: &dyn ReadStore) -> Result<(), VerifyError> {
         let exchanges = self
             .commits
             .get(&CommitKind::Interaction)
             .copied()
             .unwrap_or_default();
-        self.progress.begin(Stage::Database, exchanges);
+        self.progress.begin(CheckStage::Database, exchanges);
         let mut counts = DatabaseCounts::default();
         let Some(head) = self.rows(store.head())? else {
             return Ok(());
@@ -160,7 +160,7 @@ impl Checker<'_> {
                 actual,
             }) => {
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     format!("database, {place}"),
                     expected,
@@ -170,7 +170,7 @@ impl Checker<'_> {
             }
             Err(error) => {
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     "database",
                     "readable rows",
@@ -227,7 +227,7 @@ impl Checker<'_> {
     }
 
     /// Whether the database stands where the log does; only then running totals can be compared.
-    fn check_head(&mut self, head: &Head) -> bool {
+    fn check_head(&mut self, head: &LedgerHead) -> bool {
         let lines = self.lines.state.count();
         if head.lines > lines {
             let expected = format!("{} lines, as the database has", head.lines);
@@ -235,7 +235,7 @@ impl Checker<'_> {
                 "{lines} lines; the newer ones are applied when the home is next written to"
             );
             self.findings.add(
-                Question::Complete,
+                AuditQuestion::Complete,
                 None,
                 "database, head, ahead of audit.log",
                 expected,
@@ -301,7 +301,7 @@ impl Checker<'_> {
         if !behind || head.applied.bytes > head.bytes {
             let actual = format!("{:?}", head.applied);
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 "database, head",
                 "applied marks behind the head",
@@ -313,18 +313,18 @@ impl Checker<'_> {
 
     /// The tree head that the database would put beside the log is over all its lines, and of this
     /// ledger.
-    fn check_stored_tree_head(&mut self, head: &Head) {
+    fn check_stored_tree_head(&mut self, head: &LedgerHead) {
         let (size, root) = (self.lines.tree.size(), self.lines.tree.root());
         let note = head.checkpoint.as_deref().map(parse_note);
         let expected = format!("a signed tree head of {size} lines, root {root}");
         let (question, actual) = match note {
             None => (
-                Question::Complete,
+                AuditQuestion::Complete,
                 "none; the next writer signs it".to_owned(),
             ),
-            Some(Err(fault)) => (Question::Consistent, fault.to_string()),
+            Some(Err(fault)) => (AuditQuestion::Consistent, fault.to_string()),
             Some(Ok(note)) if note.size < size => (
-                Question::Complete,
+                AuditQuestion::Complete,
                 format!(
                     "one of {} lines; the next writer signs the others",
                     note.size
@@ -343,7 +343,7 @@ impl Checker<'_> {
                 return;
             }
             Some(Ok(note)) => (
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 format!(
                     "one of {} lines, root {}, or another signer",
                     note.size, note.root
@@ -360,7 +360,11 @@ impl Checker<'_> {
     }
 
     /// Every stored line is the log's line of its number.
-    fn check_log_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
+    fn check_log_rows(
+        &mut self,
+        store: &dyn ReadStore,
+        head: &LedgerHead,
+    ) -> Result<(), VerifyError> {
         let count = self.lines.state.count().min(head.lines);
         for from in (0..count).step_by(usize::try_from(marks::PORTION).unwrap_or(1)) {
             let Some(rows) = self.rows(store.lines(from, (from + marks::PORTION).min(count)))?
@@ -391,7 +395,7 @@ impl Checker<'_> {
                 );
                 let actual = row.map_or(String::new(), |row| row.chars().take(100).collect());
                 self.findings
-                    .add(Question::Consistent, None, place, expected, actual);
+                    .add(AuditQuestion::Consistent, None, place, expected, actual);
             }
         }
         Ok(())
@@ -400,7 +404,7 @@ impl Checker<'_> {
     /// The line of a row, counted from 0, if the log has it and the database agrees.
     pub(super) fn line_of(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         n: u64,
     ) -> Result<Option<Line>, VerifyError> {
         if !self.stored_lines.is_same(n) {
@@ -414,7 +418,11 @@ impl Checker<'_> {
             .and_then(|row| Line::parse(row.as_bytes()).ok()))
     }
 
-    fn check_commit_rows(&mut self, store: &dyn Read, head: &Head) -> Result<(), VerifyError> {
+    fn check_commit_rows(
+        &mut self,
+        store: &dyn ReadStore,
+        head: &LedgerHead,
+    ) -> Result<(), VerifyError> {
         let mut found = 0;
         for from in (0..head.commits).step_by(usize::try_from(PORTION).unwrap_or(1)) {
             let Some(rows) = self.rows(store.commits(from, (from + PORTION).min(head.commits)))?
@@ -430,7 +438,11 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_commit_row(&mut self, store: &dyn Read, row: &CommitRow) -> Result<(), VerifyError> {
+    fn check_commit_row(
+        &mut self,
+        store: &dyn ReadStore,
+        row: &CommitRow,
+    ) -> Result<(), VerifyError> {
         let place = format!("ledger_commit {}", row.n);
         let id = row
             .id
@@ -441,9 +453,9 @@ impl Checker<'_> {
             // Committed and not applied yet, or not this ledger's.
             let applied = row.line < self.lines.state.count();
             let question = if applied {
-                Question::Consistent
+                AuditQuestion::Consistent
             } else {
-                Question::Complete
+                AuditQuestion::Complete
             };
             let place = format!("database, {place}");
             self.findings.add(
@@ -460,7 +472,7 @@ impl Checker<'_> {
         {
             let place = format!("database, {place}, raw");
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 place,
                 format!("the bytes of commit {id}"),
@@ -472,7 +484,7 @@ impl Checker<'_> {
         };
         let (tree, kind) = (node.tree, node.kind.map_or("none", |kind| kind.name()));
         let reference = match node.chain {
-            Some(Chain::Branch(n, _)) => branch_name(n),
+            Some(CommitChain::Branch(n, _)) => branch_name(n),
             _ => crate::record::commit::MAIN.to_owned(),
         };
         let line = node
@@ -487,7 +499,7 @@ impl Checker<'_> {
         if let Some(shared) = row.tree_of.filter(|shared| *shared >= row.n) {
             let place = format!("database, {place}, tree_of");
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 place,
                 "an earlier commit, or none",
@@ -500,7 +512,7 @@ impl Checker<'_> {
     /// The stored files of a commit are those of its tree; `audit.log` stands in lines.
     fn check_file_rows(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         row: &CommitRow,
         tree: &Oid,
     ) -> Result<(), VerifyError> {
@@ -544,7 +556,7 @@ impl Checker<'_> {
 
     fn check_session_row(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         row: &SessionRow,
         level: bool,
     ) -> Result<(), VerifyError> {
@@ -565,7 +577,7 @@ impl Checker<'_> {
         {
             let expected = format!("auth_key_hash {} of session {}", row.auth_key_hash, row.id);
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 id,
                 "database, auth_key",
                 expected,
@@ -597,9 +609,9 @@ impl Checker<'_> {
         }
         let Some(logged) = self.lines.state.session(row.id).cloned() else {
             let question = if level {
-                Question::Consistent
+                AuditQuestion::Consistent
             } else {
-                Question::Complete
+                AuditQuestion::Complete
             };
             self.findings.add(
                 question,
@@ -667,7 +679,7 @@ impl Checker<'_> {
     fn check_last_line(
         &mut self,
         place: &str,
-        logged: &crate::record::rules::Session,
+        logged: &crate::record::rules::SessionState,
         row: &SessionRow,
     ) {
         let earliest = logged.start.time.min(logged.last_time);
@@ -675,7 +687,7 @@ impl Checker<'_> {
             let expected = format!("{earliest} to {}", logged.last_time);
             let place = format!("database, {place}, last_at");
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(row.id),
                 place,
                 expected,
@@ -703,7 +715,7 @@ impl Checker<'_> {
             let actual = format!("block {} of height {}", block.hash, block.height);
             let place = format!("database, {place}, block");
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(row.id),
                 place,
                 "the last block the session has seen",
@@ -722,15 +734,21 @@ impl Checker<'_> {
             .state
             .session(session)
             .and_then(|session| session.turn(seq));
-        if let Some(logged @ (Outcome::Answered | Outcome::Failed | Outcome::Denied)) =
-            turn.map(|turn| turn.outcome)
+        if let Some(
+            logged @ (PromptOutcome::Answered | PromptOutcome::Failed | PromptOutcome::Denied),
+        ) = turn.map(|turn| turn.outcome)
         {
             let (expected, place) = (
                 format!("{logged:?}, as the log says"),
                 format!("database, {place}, outcome"),
             );
-            self.findings
-                .add(Question::Consistent, Some(session), place, expected, "none");
+            self.findings.add(
+                AuditQuestion::Consistent,
+                Some(session),
+                place,
+                expected,
+                "none",
+            );
         }
     }
 }

@@ -13,21 +13,21 @@ use crate::record::entry::Event;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
-use super::answered::Answered;
-use super::checker::{Checker, Files};
-use super::history::Node;
-use super::records::{Claimed, RecordLine, Said};
-use super::report::Question;
+use super::answered::InteractionCommit;
+use super::checker::{Checker, CommitFiles};
+use super::history::CommitNode;
+use super::records::{DocumentDigest, ExpectedCommit, RecordLine};
+use super::report::AuditQuestion;
 
 impl Checker<'_> {
     /// Checks the commit's document; whether its block is a real one is given back, none when that
     /// can't be told.
     pub fn check_document(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         kind: CommitKind,
-        files: &Files,
-        claimed: Option<&Claimed>,
+        files: &CommitFiles,
+        claimed: Option<&ExpectedCommit>,
     ) -> Option<bool> {
         let bytes = files.get(kind.document())?;
         let record = Hash32::digest(bytes);
@@ -37,7 +37,7 @@ impl Checker<'_> {
             return Some(true);
         }
         let line = match claimed {
-            Some(Claimed::Whole(line)) => Some(&**line),
+            Some(ExpectedCommit::Whole(line)) => Some(&**line),
             _ => None,
         };
         if let Some(named) = line.and_then(|line| line.line.event.record()) {
@@ -64,7 +64,7 @@ impl Checker<'_> {
 
     fn parse<T: Serialize + DeserializeOwned>(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         kind: CommitKind,
         bytes: &[u8],
     ) -> Option<T> {
@@ -77,11 +77,11 @@ impl Checker<'_> {
         }
     }
 
-    fn not_canonical(&mut self, node: &Node, kind: CommitKind, error: &CanonError) {
+    fn not_canonical(&mut self, node: &CommitNode, kind: CommitKind, error: &CanonError) {
         let expected = format!("a canonical {}", kind.document());
         let place = node.file(kind.document());
         self.findings.add(
-            Question::Consistent,
+            AuditQuestion::Consistent,
             node.session,
             place,
             expected,
@@ -90,7 +90,7 @@ impl Checker<'_> {
     }
 
     /// Reports every pair of unequal texts: what, as the line says it, as the document says it.
-    fn agree(&mut self, node: &Node, kind: CommitKind, pairs: &[(&str, String, String)]) {
+    fn agree(&mut self, node: &CommitNode, kind: CommitKind, pairs: &[(&str, String, String)]) {
         for (what, expected, actual) in pairs {
             self.findings.same(
                 node.session,
@@ -104,9 +104,9 @@ impl Checker<'_> {
 
     fn genesis_document(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         bytes: &[u8],
-        files: &Files,
+        files: &CommitFiles,
         line: Option<&RecordLine>,
     ) -> Option<Subject> {
         let kind = CommitKind::Genesis;
@@ -128,9 +128,9 @@ impl Checker<'_> {
 
     fn session_document(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         bytes: &[u8],
-        files: &Files,
+        files: &CommitFiles,
         line: Option<&RecordLine>,
     ) -> Option<(Subject, bool)> {
         let kind = CommitKind::SessionStart;
@@ -194,11 +194,11 @@ impl Checker<'_> {
     /// A record with its files, against its line and its session.
     fn record_document(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         bytes: &[u8],
         record: Hash32,
-        files: &Files,
-        claimed: Option<&Claimed>,
+        files: &CommitFiles,
+        claimed: Option<&ExpectedCommit>,
     ) -> Option<Subject> {
         let kind = CommitKind::Interaction;
         let document = match canon::parse_in_order::<Record>(bytes) {
@@ -214,7 +214,7 @@ impl Checker<'_> {
             node,
             &document,
             record,
-            Said::by(&document, record),
+            DocumentDigest::by(&document, record),
             claimed,
         );
         self.check_hash_file(node, files, "prompt_hash", document.prompt_hash);
@@ -237,8 +237,13 @@ impl Checker<'_> {
     }
 
     /// An answer that is right in itself, against its line and its session.
-    pub fn check_answered(&mut self, node: &Node, answered: Answered, claimed: Option<&Claimed>) {
-        let Answered {
+    pub fn check_answered(
+        &mut self,
+        node: &CommitNode,
+        answered: InteractionCommit,
+        claimed: Option<&ExpectedCommit>,
+    ) {
+        let InteractionCommit {
             document,
             record,
             said,
@@ -248,46 +253,51 @@ impl Checker<'_> {
     }
 
     /// The line that a commit claims; of a packed one read again.
-    fn whole_line(&self, claimed: &Claimed) -> Option<RecordLine> {
+    fn whole_line(&self, claimed: &ExpectedCommit) -> Option<RecordLine> {
         match claimed {
-            Claimed::Whole(line) => Some((**line).clone()),
-            Claimed::Packed(answer) => self.lines.records.unpack(self.repository, answer),
+            ExpectedCommit::Whole(line) => Some((**line).clone()),
+            ExpectedCommit::Packed(answer) => self.lines.records.unpack(self.repository, answer),
         }
     }
 
     /// A record against its line; of a packed line the digest tells whether they agree.
     fn check_against_line(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         document: &Record,
         record: Hash32,
-        said: Said,
-        claimed: Option<&Claimed>,
+        said: DocumentDigest,
+        claimed: Option<&ExpectedCommit>,
     ) {
         let Some(claimed) = claimed else { return };
-        let agrees = if let Claimed::Packed(answer) = claimed {
+        let agrees = if let ExpectedCommit::Packed(answer) = claimed {
             Some(answer.agrees(said))
         } else {
             None
         };
-        let before = self.findings.count(Question::Consistent);
+        let before = self.findings.count(AuditQuestion::Consistent);
         if agrees != Some(true)
             && let Some(line) = self.whole_line(claimed)
         {
             self.check_named(node, Some(&line), record);
             self.record_against_line(node, document, &line);
         }
-        if agrees == Some(false) && self.findings.count(Question::Consistent) == before {
+        if agrees == Some(false) && self.findings.count(AuditQuestion::Consistent) == before {
             let place = node.file(CommitKind::Interaction.document());
             let (expected, actual) = ("what its response line says", "something else");
-            self.findings
-                .add(Question::Consistent, node.session, place, expected, actual);
+            self.findings.add(
+                AuditQuestion::Consistent,
+                node.session,
+                place,
+                expected,
+                actual,
+            );
         }
         self.check_drift(node, document);
     }
 
     /// The document is the one that its line names.
-    fn check_named(&mut self, node: &Node, line: Option<&RecordLine>, record: Hash32) {
+    fn check_named(&mut self, node: &CommitNode, line: Option<&RecordLine>, record: Hash32) {
         let place = || node.file(CommitKind::Interaction.document());
         if let Some(named) = line.and_then(|line| line.line.event.record()) {
             self.findings
@@ -295,7 +305,7 @@ impl Checker<'_> {
         }
     }
 
-    fn record_against_line(&mut self, node: &Node, document: &Record, line: &RecordLine) {
+    fn record_against_line(&mut self, node: &CommitNode, document: &Record, line: &RecordLine) {
         let kind = CommitKind::Interaction;
         if let Event::Response {
             hash,
@@ -351,9 +361,9 @@ impl Checker<'_> {
 
     fn close_document(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         bytes: &[u8],
-        files: &Files,
+        files: &CommitFiles,
         line: Option<&RecordLine>,
     ) -> Option<(Subject, bool)> {
         let kind = CommitKind::SessionEnd;
@@ -416,7 +426,7 @@ impl Checker<'_> {
     }
 
     /// The close on `main` has its session end's tree; what the tree says is checked there.
-    fn close_on_main(&mut self, node: &Node, bytes: &[u8]) -> Option<(Subject, bool)> {
+    fn close_on_main(&mut self, node: &CommitNode, bytes: &[u8]) -> Option<(Subject, bool)> {
         let document: Close = self.parse(node, CommitKind::Close, bytes)?;
         let subject = Subject::Close {
             session: document.session_id,
@@ -427,7 +437,7 @@ impl Checker<'_> {
 
     fn checkpoint_document(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         bytes: &[u8],
         line: Option<&RecordLine>,
     ) -> Option<Subject> {
@@ -468,7 +478,7 @@ impl Checker<'_> {
     }
 
     /// A checkpoint's block is a claim; still it is the one that the lines name at its height.
-    fn check_claimed_block(&mut self, node: &Node, block: &Block) {
+    fn check_claimed_block(&mut self, node: &CommitNode, block: &Block) {
         let known = self
             .lines
             .blocks
@@ -495,15 +505,15 @@ impl Checker<'_> {
             );
             let place = node.file(CommitKind::Checkpoint.document());
             self.findings
-                .add(Question::Consistent, None, place, expected, actual);
+                .add(AuditQuestion::Consistent, None, place, expected, actual);
         }
     }
 
     fn rotate_document(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         bytes: &[u8],
-        files: &Files,
+        files: &CommitFiles,
         line: Option<&RecordLine>,
     ) -> Option<Subject> {
         let kind = CommitKind::KeyRotate;
@@ -545,7 +555,7 @@ impl Checker<'_> {
 
     /// A key comes into force once: with a key twice, nobody could say from it when a commit was
     /// signed.
-    fn check_is_new(&mut self, node: &Node, number: u64, key: &PublicKey) {
+    fn check_is_new(&mut self, node: &CommitNode, number: u64, key: &PublicKey) {
         let mut before = self
             .keys
             .iter()
@@ -553,13 +563,18 @@ impl Checker<'_> {
         if before.any(|known| known.key == *key) {
             let expected = "a new signer that was not in force before";
             let place = node.file(CommitKind::KeyRotate.document());
-            self.findings
-                .add(Question::Consistent, None, place, expected, key.to_string());
+            self.findings.add(
+                AuditQuestion::Consistent,
+                None,
+                place,
+                expected,
+                key.to_string(),
+            );
         }
     }
 
     /// `allowed_signers`: a line for each key, in the order in which they came into force.
-    fn check_signers(&mut self, node: &Node, files: &Files, keys: &[PublicKey]) {
+    fn check_signers(&mut self, node: &CommitNode, files: &CommitFiles, keys: &[PublicKey]) {
         let expected: String = keys.iter().map(PublicKey::allowed_signers_line).collect();
         let Some(bytes) = files.get("allowed_signers") else {
             return;
@@ -574,7 +589,7 @@ impl Checker<'_> {
                 actual.escape_debug().to_string(),
             );
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 node.file("allowed_signers"),
                 expected,

@@ -14,13 +14,14 @@ use crate::record::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc};
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::store::{
-    ArtifactRefRow, DriftRow, ExchangeRow, Read, SessionRow, StoreError, TurnRow, Unkept,
+    ArtifactRefRow, DriftRow, ExchangeRow, MissingCommitments, ReadStore, SessionRow, StoreError,
+    TurnRow,
 };
 
 use super::contexts::Context;
 
 /// All rows of one exchange.
-pub(super) struct Rows<'a> {
+pub(super) struct ExchangeRows<'a> {
     pub session: &'a SessionRow,
     pub exchange: &'a ExchangeRow,
     pub user: Option<TurnRow>,
@@ -38,7 +39,7 @@ pub(super) struct Rows<'a> {
     pub read: OnceCell<Result<Bundle, CanonError>>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ExchangeRows<'a> {
     pub fn place(&self) -> String {
         format!(
             "llm_exchange {} (prompt {} of session {})",
@@ -122,23 +123,23 @@ impl<'a> Rows<'a> {
 
     /// Reads them; a turn that is named and not here counts as erased.
     pub fn read(
-        store: &dyn Read,
+        store: &dyn ReadStore,
         session: &'a SessionRow,
         exchange: &'a ExchangeRow,
         kernel: &'a Option<Result<Kernel, String>>,
-    ) -> Result<Rows<'a>, StoreError> {
+    ) -> Result<ExchangeRows<'a>, StoreError> {
         let context = Context::read(store, exchange.exchange_id)?;
         Self::read_with(store, session, exchange, kernel, context)
     }
 
     /// The same where the context was read.
     pub fn read_with(
-        store: &dyn Read,
+        store: &dyn ReadStore,
         session: &'a SessionRow,
         exchange: &'a ExchangeRow,
         kernel: &'a Option<Result<Kernel, String>>,
         context: Option<Context>,
-    ) -> Result<Rows<'a>, StoreError> {
+    ) -> Result<ExchangeRows<'a>, StoreError> {
         let refs = store.artifact_refs(exchange.exchange_id)?;
         let mut turns = Vec::new();
         let apart =
@@ -168,7 +169,7 @@ impl<'a> Rows<'a> {
             .outcome
             .as_ref()
             .and_then(|outcome| outcome.turn_aurora);
-        Ok(Rows {
+        Ok(ExchangeRows {
             session,
             exchange,
             user: store.turn(exchange.turn_user)?,
@@ -208,14 +209,14 @@ impl<'a> Rows<'a> {
         &self,
         commit_to: &dyn Fn(Role, &str) -> Hash32,
         compiled: Option<&str>,
-    ) -> Result<Texts, String> {
+    ) -> Result<TextCommitments, String> {
         if let Some(asked) = self.exchange.unkept {
             let aurora_text = self
                 .exchange
                 .outcome
                 .as_ref()
                 .and_then(|outcome| outcome.aurora_text);
-            return Ok(Texts { asked, aurora_text });
+            return Ok(TextCommitments { asked, aurora_text });
         }
         let user = self
             .user
@@ -226,7 +227,7 @@ impl<'a> Rows<'a> {
             .aurora
             .as_ref()
             .map(|turn| turn.content.as_deref().ok_or("the answer's text is gone"));
-        let asked = Unkept {
+        let asked = MissingCommitments {
             user_text: commit_to(Role::UserText, user),
             bundle: self
                 .exchange
@@ -240,7 +241,7 @@ impl<'a> Rows<'a> {
                     .map(|text| commit_to(Role::CompiledPrompt, &text)),
             },
         };
-        Ok(Texts {
+        Ok(TextCommitments {
             asked,
             aurora_text: aurora
                 .transpose()?
@@ -331,7 +332,7 @@ fn named_drift(row: DriftRow) -> DriftNamed {
 }
 
 /// Commitments to the texts of an exchange.
-struct Texts {
-    asked: Unkept,
+struct TextCommitments {
+    asked: MissingCommitments,
     aurora_text: Option<Hash32>,
 }

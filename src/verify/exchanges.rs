@@ -13,21 +13,21 @@ use crate::record::documents::Record;
 use crate::record::entry::Event;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
-use crate::store::{ExchangeRow, Outcome, Read, SessionRow, TurnRow};
+use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, TurnRow};
 
 use super::VerifyError;
 use super::checker::Checker;
 use super::contexts::Context;
-use super::continuity::Injected;
+use super::continuity::ReferenceFacts;
 use super::database::{DatabaseCounts, stop};
-use super::exchange_rows::Rows;
-use super::report::Question;
+use super::exchange_rows::ExchangeRows;
+use super::report::AuditQuestion;
 
 impl Checker<'_> {
     /// Checks the exchanges of one session: each against its lines, texts and commitments.
     pub(super) fn check_exchanges(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         session: &SessionRow,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
@@ -60,7 +60,7 @@ impl Checker<'_> {
 
     fn check_exchange(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         (session, kernel): (&SessionRow, &Option<Result<Kernel, String>>),
         exchange: &ExchangeRow,
         counts: &mut DatabaseCounts,
@@ -73,7 +73,7 @@ impl Checker<'_> {
         let context = self
             .rows(Context::read(store, exchange.exchange_id))?
             .flatten();
-        let rows = Rows {
+        let rows = ExchangeRows {
             session,
             exchange,
             user: self.rows(store.turn(exchange.turn_user))?.flatten(),
@@ -98,7 +98,7 @@ impl Checker<'_> {
         let place = rows.place();
         self.check_injected(
             store,
-            &Injected {
+            &ReferenceFacts {
                 session,
                 exchange,
                 refs: &rows.refs,
@@ -113,7 +113,7 @@ impl Checker<'_> {
     }
 
     /// Ids are derived from session and number, so they can't be moved to another row.
-    fn check_ids(&mut self, rows: &Rows<'_>) {
+    fn check_ids(&mut self, rows: &ExchangeRows<'_>) {
         let (session, seq, place) = (rows.session.id, rows.exchange.seq, rows.place());
         let id = Some(session);
         let derived = |label: &str| row_id(label, session, seq);
@@ -135,7 +135,7 @@ impl Checker<'_> {
             .exchange
             .outcome
             .as_ref()
-            .filter(|outcome| outcome.outcome == Outcome::Answered);
+            .filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
         let turn = rows
             .exchange
             .outcome
@@ -168,7 +168,11 @@ impl Checker<'_> {
         }
     }
 
-    fn check_prompt(&mut self, store: &dyn Read, rows: &Rows<'_>) -> Result<(), VerifyError> {
+    fn check_prompt(
+        &mut self,
+        store: &dyn ReadStore,
+        rows: &ExchangeRows<'_>,
+    ) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(line) = self.line_of(store, row.prompt_line)? else {
             self.no_line(rows, "prompt_line", row.prompt_line);
@@ -206,12 +210,12 @@ impl Checker<'_> {
     }
 
     /// A row whose line the log lacks: newer than the log, or of another ledger.
-    fn no_line(&mut self, rows: &Rows<'_>, what: &str, n: u64) {
+    fn no_line(&mut self, rows: &ExchangeRows<'_>, what: &str, n: u64) {
         let newer = n >= self.lines.state.count();
         let question = if newer {
-            Question::Complete
+            AuditQuestion::Complete
         } else {
-            Question::Consistent
+            AuditQuestion::Consistent
         };
         let place = format!("database, {}", rows.place());
         let actual = format!("{what} {n}, which is no line of the log");
@@ -227,13 +231,13 @@ impl Checker<'_> {
     /// Texts against their digests and commitments.
     fn check_texts(
         &mut self,
-        rows: &Rows<'_>,
+        rows: &ExchangeRows<'_>,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(user) = &rows.user else {
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 id,
                 format!("database, {place}"),
                 "a user turn",
@@ -324,7 +328,7 @@ impl Checker<'_> {
             Err(reason) => {
                 let place = format!("database, {place}");
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     id,
                     place,
                     "a prompt that can be rendered again",
@@ -335,7 +339,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    pub(super) fn check_erased(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {
+    pub(super) fn check_erased(&mut self, rows: &ExchangeRows<'_>, counts: &mut DatabaseCounts) {
         let texts = [&rows.user, &rows.aurora]
             .into_iter()
             .flatten()
@@ -349,7 +353,7 @@ impl Checker<'_> {
                     format!("database, {}", rows.place()),
                 );
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     Some(rows.session.id),
                     place,
                     expected,
@@ -360,7 +364,7 @@ impl Checker<'_> {
             let expected = "its text and salt, or a tombstone on record";
             let place = format!("database, {}", rows.place());
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(rows.session.id),
                 place,
                 expected,
@@ -371,8 +375,8 @@ impl Checker<'_> {
 
     fn check_outcome(
         &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
+        store: &dyn ReadStore,
+        rows: &ExchangeRows<'_>,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
@@ -459,8 +463,8 @@ impl Checker<'_> {
     /// of commits.
     fn check_record(
         &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
+        store: &dyn ReadStore,
+        rows: &ExchangeRows<'_>,
         line: u64,
         record: Hash32,
     ) -> Result<(), VerifyError> {
@@ -486,7 +490,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_exchange_document(&mut self, rows: &Rows<'_>, counts: &mut DatabaseCounts) {
+    fn check_exchange_document(&mut self, rows: &ExchangeRows<'_>, counts: &mut DatabaseCounts) {
         let Some(outcome) = &rows.exchange.outcome else {
             return;
         };
@@ -521,7 +525,7 @@ impl Checker<'_> {
             Err(reason) => {
                 let place = format!("database, {place}");
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     id,
                     place,
                     "rows that give the exchange document",
@@ -554,20 +558,20 @@ fn outcome_event(row: &ExchangeRow, line: &Event) -> Option<Event> {
     let (seq, reason) = (row.seq, outcome.reason.clone().unwrap_or_default());
     let (model, exchange) = (row.model.clone(), outcome.exchange_commitment);
     Some(match outcome.outcome {
-        Outcome::Answered => Event::Response {
+        ExchangeOutcome::Answered => Event::Response {
             hash: outcome.response_commitment.unwrap_or(Hash32::ZERO),
             seq,
             model,
             chain: outcome.chain_entry.unwrap_or(Hash32::ZERO),
             record: line.record().unwrap_or(Hash32::ZERO),
         },
-        Outcome::Failed => Event::ResponseFail {
+        ExchangeOutcome::Failed => Event::ResponseFail {
             seq,
             model,
             reason,
             exchange,
         },
-        Outcome::Denied => Event::Denied {
+        ExchangeOutcome::Denied => Event::Denied {
             seq,
             reason,
             exchange,

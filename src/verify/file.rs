@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::log::read::{LogReader, Piece, ReadError};
+use crate::log::read::{LogPiece, LogReader, ReadError};
 use crate::os;
 use crate::record::entry::MAX_LINE;
 use crate::record::hash::Hash32;
 
-use super::position::Misfit;
-use super::report::{Findings, Question};
+use super::position::PositionMismatch;
+use super::report::{AuditQuestion, Findings};
 
 /// One line of the file, of whatever bytes.
 pub(super) struct FileLine {
@@ -25,7 +25,7 @@ pub(super) struct FileLine {
     pub noted: bool,
 }
 
-enum State {
+enum FileState {
     /// So far the file holds what the segments hold.
     Same,
     /// The last line compared differed.
@@ -39,7 +39,7 @@ pub(super) struct LogFile {
     reader: LogReader<BufReader<File>>,
     noted: u64,
     last: u64,
-    state: State,
+    state: FileState,
     /// Some line that was compared differed.
     differed: bool,
     path: PathBuf,
@@ -66,7 +66,7 @@ impl LogFile {
             reader,
             noted,
             last: 0,
-            state: State::Same,
+            state: FileState::Same,
             differed: false,
             path,
             torn: None,
@@ -80,14 +80,14 @@ impl LogFile {
         lines: u64,
         bytes: u64,
         head: Hash32,
-    ) -> Result<Result<Self, Misfit>, ReadError> {
+    ) -> Result<Result<Self, PositionMismatch>, ReadError> {
         let io = |source| ReadError::Io {
             place: path.display().to_string(),
             source,
         };
         let mut file = os::open_regular(path).map_err(io)?;
         let noted = file.metadata().map_err(io)?.len();
-        let differs = |expected, actual| Misfit::Differs {
+        let differs = |expected, actual| PositionMismatch::Differs {
             what: "bytes of audit.log",
             expected,
             actual,
@@ -119,7 +119,7 @@ impl LogFile {
             reader,
             noted,
             last: lines,
-            state: State::Same,
+            state: FileState::Same,
             differed: false,
             path,
             torn: None,
@@ -129,12 +129,12 @@ impl LogFile {
     fn next(&mut self) -> Result<Option<FileLine>, ReadError> {
         let line = match self.reader.next() {
             None => return Ok(None),
-            Some(Ok(Piece::Line(line))) => FileLine {
+            Some(Ok(LogPiece::Line(line))) => FileLine {
                 noted: line.end() <= self.noted,
                 number: line.number,
                 bytes: line.text.into_bytes(),
             },
-            Some(Ok(Piece::Torn(torn))) => {
+            Some(Ok(LogPiece::Torn(torn))) => {
                 self.torn = Some((torn.number, torn.bytes));
                 return Ok(None);
             }
@@ -154,7 +154,7 @@ impl LogFile {
     /// Whether the file goes on with exactly these bytes, which are so many whole lines; if not,
     /// nothing is passed over.
     pub fn compare_whole(&mut self, lines: &[u8], count: u64) -> Result<bool, ReadError> {
-        let same = matches!(self.state, State::Same) && self.reader.pass_same(lines, count)?;
+        let same = matches!(self.state, FileState::Same) && self.reader.pass_same(lines, count)?;
         if same {
             self.last += count;
         }
@@ -168,27 +168,31 @@ impl LogFile {
         number: u64,
         findings: &mut Findings,
     ) -> Result<(), ReadError> {
-        if matches!(self.state, State::Ended) {
+        if matches!(self.state, FileState::Ended) {
             return Ok(());
         }
         let Some(line) = self.next()? else {
-            self.state = State::Ended;
+            self.state = FileState::Ended;
             self.check_torn(segment_line, findings);
             return Ok(());
         };
         let same = line.bytes == segment_line;
         self.differed |= !same;
-        if !same && matches!(self.state, State::Same) {
+        if !same && matches!(self.state, FileState::Same) {
             let (expected, actual) = difference(segment_line, &line.bytes);
             findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 format!("audit.log line {number}"),
                 expected,
                 actual,
             );
         }
-        self.state = if same { State::Same } else { State::Differs };
+        self.state = if same {
+            FileState::Same
+        } else {
+            FileState::Differs
+        };
         Ok(())
     }
 
@@ -201,7 +205,7 @@ impl LogFile {
         {
             let (expected, actual) = difference(segment_line, bytes);
             findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 format!("audit.log line {number}"),
                 expected,
@@ -220,13 +224,13 @@ impl LogFile {
         findings: &mut Findings,
     ) -> Result<(), ReadError> {
         if self.differed && self.pass_to(head)? {
-            self.state = State::Same;
-        } else if self.differed || matches!(self.state, State::Ended) {
-            self.state = State::Ended;
+            self.state = FileState::Same;
+        } else if self.differed || matches!(self.state, FileState::Ended) {
+            self.state = FileState::Ended;
             let place = format!("audit.log line {}", self.last.saturating_add(1));
             let expected = format!("the {count} lines that main holds, and newer ones");
             findings.add(
-                Question::Complete,
+                AuditQuestion::Complete,
                 None,
                 place,
                 expected,
@@ -250,7 +254,7 @@ impl LogFile {
 
     /// The next line behind the segments that was there when the check began.
     pub fn newer(&mut self) -> Result<Option<FileLine>, ReadError> {
-        if matches!(self.state, State::Ended) {
+        if matches!(self.state, FileState::Ended) {
             Ok(None)
         } else {
             Ok(self.next()?.filter(|line| line.noted))
@@ -310,7 +314,7 @@ fn difference(expected: &[u8], actual: &[u8]) -> (String, String) {
 mod tests {
     use std::io::Write as _;
 
-    use super::super::lines::{Lines, Place};
+    use super::super::lines::{LinePosition, Lines};
     use super::*;
 
     const LOG: &[u8] = include_bytes!("../../tests/vectors/ledgers/honest/audit.log");
@@ -328,7 +332,11 @@ mod tests {
             .collect();
         let mut taken = Lines::new(None);
         for line in &lines[..SEGMENTS] {
-            taken.take(line, Place::File { number: 0 }, &mut Findings::default());
+            taken.take(
+                line,
+                LinePosition::File { number: 0 },
+                &mut Findings::default(),
+            );
         }
         let head = taken.state.head();
         let (mut file, mut line) = (tempfile::NamedTempFile::new().unwrap(), 1);
@@ -348,7 +356,7 @@ mod tests {
             while let Some(newer) = log.newer().unwrap() {
                 rest.take(
                     &newer.bytes,
-                    Place::File {
+                    LinePosition::File {
                         number: newer.number,
                     },
                     &mut findings,
@@ -356,7 +364,7 @@ mod tests {
             }
             if let Some((number, actual)) = log.report_torn() {
                 findings.add(
-                    Question::Complete,
+                    AuditQuestion::Complete,
                     None,
                     format!("audit.log line {number}"),
                     "a whole line",

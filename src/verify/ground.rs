@@ -15,15 +15,15 @@ use crate::record::canon;
 use crate::record::commit::{CommitKind, trailer};
 use crate::record::documents::{CheckpointDoc, Genesis, Rotate};
 use crate::record::hash::Hash32;
-use crate::record::resume::{Replay, Resume};
+use crate::record::resume::{LogScan, Resume};
 use crate::record::rules::LogState;
 use crate::record::signature::PublicKey;
 use crate::record::tree::{Frontier, parse_note};
 
-use super::position::{Body, KeyAt, Misfit, Position};
+use super::position::{KeyAt, Position, PositionContent, PositionMismatch};
 
 /// A position that fits its ledger, as far as it can be told before the newer commits are read.
-pub(super) struct Ground {
+pub(super) struct ResumePoint {
     pub genesis: Genesis,
     pub state: LogState,
     pub tree: Frontier,
@@ -32,15 +32,19 @@ pub(super) struct Ground {
     pub replayed: u64,
 }
 
-fn differs<T: ToString>(what: &'static str, expected: T, actual: T) -> Misfit {
-    Misfit::Differs {
+fn differs<T: ToString>(what: &'static str, expected: T, actual: T) -> PositionMismatch {
+    PositionMismatch::Differs {
         what,
         expected: expected.to_string(),
         actual: actual.to_string(),
     }
 }
 
-fn same<T: ToString + PartialEq>(what: &'static str, expected: T, actual: T) -> Result<(), Misfit> {
+fn same<T: ToString + PartialEq>(
+    what: &'static str,
+    expected: T,
+    actual: T,
+) -> Result<(), PositionMismatch> {
     if expected == actual {
         Ok(())
     } else {
@@ -48,16 +52,16 @@ fn same<T: ToString + PartialEq>(what: &'static str, expected: T, actual: T) -> 
     }
 }
 
-fn unreadable(place: impl ToString, reason: impl ToString) -> Misfit {
-    Misfit::Unreadable {
+fn unreadable(place: impl ToString, reason: impl ToString) -> PositionMismatch {
+    PositionMismatch::Unreadable {
         place: place.to_string(),
         reason: reason.to_string(),
     }
 }
 
-impl Ground {
+impl ResumePoint {
     /// Holds a position against the objects that it names.
-    pub fn of(position: &Position, repository: &Repository) -> Result<Self, Misfit> {
+    pub fn of(position: &Position, repository: &Repository) -> Result<Self, PositionMismatch> {
         let (body, objects) = (&position.0, Objects(repository));
         let genesis = objects.genesis(&body.keys)?;
         objects.rotations(body)?;
@@ -77,7 +81,7 @@ impl Ground {
         let (replay, before) = objects.replay(body, &commit)?;
         let replayed = replay.count - before;
         let state = LogState::resume(resumed(body, replay)?);
-        Ok(Ground {
+        Ok(ResumePoint {
             genesis,
             state,
             tree,
@@ -88,7 +92,7 @@ impl Ground {
 }
 
 /// Compares what the lines that were read again say with the position.
-fn resumed(body: &Body, replay: Replay) -> Result<Resume, Misfit> {
+fn resumed(body: &PositionContent, replay: LogScan) -> Result<Resume, PositionMismatch> {
     same("lines", replay.count, body.lines)?;
     same("head", replay.head, body.head)?;
     let last_time = replay
@@ -149,13 +153,13 @@ fn resumed(body: &Body, replay: Replay) -> Result<Resume, Misfit> {
 struct Objects<'a>(&'a Repository);
 
 impl Objects<'_> {
-    fn commit(&self, id: &Oid) -> Result<Commit, Misfit> {
+    fn commit(&self, id: &Oid) -> Result<Commit, PositionMismatch> {
         self.0
             .commit(id)
             .map_err(|fault| unreadable(format!("commit {id}"), fault))
     }
 
-    fn signed(&self, id: &Oid, key: &PublicKey) -> Result<Commit, Misfit> {
+    fn signed(&self, id: &Oid, key: &PublicKey) -> Result<Commit, PositionMismatch> {
         let commit = self.commit(id)?;
         if commit.is_signed_by(key) {
             return Ok(commit);
@@ -166,7 +170,7 @@ impl Objects<'_> {
         ))
     }
 
-    fn file(&self, id: &Oid, commit: &Commit, name: &str) -> Result<Vec<u8>, Misfit> {
+    fn file(&self, id: &Oid, commit: &Commit, name: &str) -> Result<Vec<u8>, PositionMismatch> {
         let place = || format!("commit {id}, file {name}");
         let read = |fault: ObjectFault| unreadable(place(), fault);
         let entries: Vec<TreeEntry> = self.0.tree(&commit.tree).map_err(read)?;
@@ -176,7 +180,7 @@ impl Objects<'_> {
     }
 
     /// The root of `main` is signed by the first key, which its `genesis.json` names.
-    fn genesis(&self, keys: &[KeyAt]) -> Result<Genesis, Misfit> {
+    fn genesis(&self, keys: &[KeyAt]) -> Result<Genesis, PositionMismatch> {
         let first = keys
             .first()
             .ok_or_else(|| differs("keys", "at least one", "none"))?;
@@ -191,7 +195,7 @@ impl Objects<'_> {
     }
 
     /// Each further key is brought by a rotation that the key before it has signed.
-    fn rotations(&self, body: &Body) -> Result<(), Misfit> {
+    fn rotations(&self, body: &PositionContent) -> Result<(), PositionMismatch> {
         for (before, next) in body.keys.iter().zip(body.keys.iter().skip(1)) {
             let commit = self.signed(&next.commit, &before.key)?;
             let bytes = self.file(&next.commit, &commit, CommitKind::KeyRotate.document())?;
@@ -211,11 +215,11 @@ impl Objects<'_> {
     /// and signed.
     fn tree_head(
         &self,
-        body: &Body,
+        body: &PositionContent,
         commit: &Commit,
         genesis: &Genesis,
         key: &PublicKey,
-    ) -> Result<Frontier, Misfit> {
+    ) -> Result<Frontier, PositionMismatch> {
         let bytes = self.file(&body.commit, commit, "checkpoint")?;
         let place = || format!("commit {}, file checkpoint", body.commit);
         let note =
@@ -238,7 +242,11 @@ impl Objects<'_> {
     /// Goes again through the segments from the one with the first line of the oldest open session
     /// on, at least through the last, and checks what a document on the way says of the open
     /// sessions. Gives the number of the line before the first, too.
-    fn replay(&self, body: &Body, newest: &Commit) -> Result<(Replay, u64), Misfit> {
+    fn replay(
+        &self,
+        body: &PositionContent,
+        newest: &Commit,
+    ) -> Result<(LogScan, u64), PositionMismatch> {
         let wanted = body.open.values().min().copied().unwrap_or(body.lines);
         let (mut id, mut commit, mut first) = (body.commit, newest.clone(), body.lines);
         let mut segments = Vec::new();
@@ -265,7 +273,7 @@ impl Objects<'_> {
             log.parse()
                 .map_err(|e| unreadable(format!("commit {id}, Log"), e))?
         };
-        let mut replay = Replay::behind(first, before);
+        let mut replay = LogScan::behind(first, before);
         for bytes in segments.iter().rev() {
             let whole = bytes
                 .strip_suffix(b"\n")
@@ -280,7 +288,7 @@ impl Objects<'_> {
 
     /// A checkpoint says how many sessions are open; at a close or rotation the page says nothing
     /// of it, but that a rotation ends them all.
-    fn counted(&self, body: &Body, commit: &Commit) -> Result<(), Misfit> {
+    fn counted(&self, body: &PositionContent, commit: &Commit) -> Result<(), PositionMismatch> {
         let kind = CommitKind::of_subject(commit.message.lines().next().unwrap_or_default());
         let open = u64::try_from(body.open.len()).unwrap_or(u64::MAX);
         match kind {

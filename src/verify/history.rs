@@ -20,8 +20,8 @@ use crate::record::time::Seconds;
 
 use super::nodes::{Half, Nodes, half, number};
 use super::progress::Progress;
-use super::report::{Findings, Question};
-use super::signatures::{Claim, Outbox, Queue};
+use super::report::{AuditQuestion, Findings};
+use super::signatures::{Outbox, Queue, SignatureClaim};
 use super::tips::Tips;
 
 /// About what is kept of a commit that is no answer's, with its session.
@@ -29,7 +29,7 @@ pub(super) const COMMIT: u64 = 300;
 
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chain {
+pub(super) enum CommitChain {
     /// First parents of `main`, counted from genesis.
     Main(u32),
     /// First parents of `branch-N`, counted from where it leaves `main`.
@@ -39,7 +39,7 @@ pub(super) enum Chain {
 }
 
 /// What is known of one commit.
-pub(super) struct Node {
+pub(super) struct CommitNode {
     pub id: Oid,
     pub tree: Oid,
     pub parents: Vec<Oid>,
@@ -56,19 +56,19 @@ pub(super) struct Node {
     pub session: Option<Hash32>,
     /// Of H of its message, which is compared with the one that its document asks for.
     pub message: Half,
-    pub chain: Option<Chain>,
+    pub chain: Option<CommitChain>,
     /// The highest position on `main` among its ancestors and itself.
     pub main_reached: Option<u32>,
 }
 
-impl Node {
+impl CommitNode {
     /// How findings name this commit.
     pub fn place(&self) -> String {
         let kind = self.kind.map_or("of no known kind", CommitKind::name);
         match self.chain {
-            Some(Chain::Main(_)) => format!("commit {} ({kind}, main)", self.id),
-            Some(Chain::Branch(n, _)) => format!("commit {} ({kind}, branch-{n})", self.id),
-            Some(Chain::Lost(..)) | None => format!("commit {} ({kind})", self.id),
+            Some(CommitChain::Main(_)) => format!("commit {} ({kind}, main)", self.id),
+            Some(CommitChain::Branch(n, _)) => format!("commit {} ({kind}, branch-{n})", self.id),
+            Some(CommitChain::Lost(..)) | None => format!("commit {} ({kind})", self.id),
         }
     }
 
@@ -128,7 +128,7 @@ impl History {
         (until, limit): (Option<Oid>, Option<u64>),
         queue: &Queue,
         findings: &mut Findings,
-    ) -> Result<(Self, Unread), OpenError> {
+    ) -> Result<(Self, PendingParents), OpenError> {
         let mut tips = Tips::read(repository, findings)?;
         let mut history = History {
             notes: std::mem::take(&mut tips.notes),
@@ -139,7 +139,7 @@ impl History {
         if let (Some(limit), Some(tip)) = (limit, tips.main) {
             tips.main = Some(history.pass_newer(repository, tip, limit));
         }
-        let mut unread = Unread {
+        let mut unread = PendingParents {
             tips,
             open: Vec::new(),
         };
@@ -177,8 +177,8 @@ impl History {
     }
 
     /// Begins behind the commit of `main` whose id begins so; whether there is exactly one.
-    pub fn begin_behind(&mut self, digits: &str, unread: &mut Unread) -> bool {
-        let named = |node: &Node| node.id.to_string().starts_with(digits);
+    pub fn begin_behind(&mut self, digits: &str, unread: &mut PendingParents) -> bool {
+        let named = |node: &CommitNode| node.id.to_string().starts_with(digits);
         let mut found = self
             .on_main()
             .enumerate()
@@ -208,7 +208,7 @@ impl History {
     pub fn read_rest(
         &mut self,
         repository: &Repository,
-        unread: Unread,
+        unread: PendingParents,
         old: &Old,
         queue: &Queue,
         progress: &Progress,
@@ -248,7 +248,7 @@ impl History {
     }
 
     /// A commit by its id, if it could be read.
-    pub fn node(&self, id: &Oid) -> Option<Node> {
+    pub fn node(&self, id: &Oid) -> Option<CommitNode> {
         self.nodes.get(self.nodes.find(id)?)
     }
 
@@ -256,7 +256,7 @@ impl History {
     pub fn is_old_on(&self, id: &Oid, n: u8) -> bool {
         self.nodes.find(id).is_some_and(|at| {
             self.old.contains(&number(at))
-                && matches!(self.nodes.chain(at), Some(Chain::Branch(on, _)) if on == n)
+                && matches!(self.nodes.chain(at), Some(CommitChain::Branch(on, _)) if on == n)
         })
     }
 
@@ -268,14 +268,14 @@ impl History {
     }
 
     /// The commits of `main`, from genesis or from the one that the check begins behind.
-    pub fn on_main(&self) -> impl DoubleEndedIterator<Item = Node> {
+    pub fn on_main(&self) -> impl DoubleEndedIterator<Item = CommitNode> {
         self.main
             .iter()
             .filter_map(|at| self.nodes.get(*at as usize))
     }
 
     /// The commits of one branch, oldest first.
-    pub fn on_branch(&self, n: u8) -> impl Iterator<Item = Node> {
+    pub fn on_branch(&self, n: u8) -> impl Iterator<Item = CommitNode> {
         self.branches
             .get(&n)
             .into_iter()
@@ -328,7 +328,7 @@ impl History {
                     repository.budget().keep(|| format!("commit {id}"), COMMIT);
                 }
                 let (key, signature) = (commit.key, commit.signature);
-                out.put(Claim {
+                out.put(SignatureClaim {
                     of: number(at),
                     key,
                     signature,
@@ -358,7 +358,8 @@ impl History {
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
-            self.nodes.set_chain(*at as usize, Chain::Main(position));
+            self.nodes
+                .set_chain(*at as usize, CommitChain::Main(position));
         }
         self.main = chain;
     }
@@ -375,11 +376,11 @@ impl History {
         }
         let old = next.filter(|at| self.old.contains(&number(*at)));
         if let Some(old) = old {
-            self.nodes.set_chain(old, Chain::Branch(n, 0));
+            self.nodes.set_chain(old, CommitChain::Branch(n, 0));
         } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
             findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 branch_name(n),
                 expected,
@@ -389,7 +390,7 @@ impl History {
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
             self.nodes
-                .set_chain(*at as usize, Chain::Branch(n, position));
+                .set_chain(*at as usize, CommitChain::Branch(n, position));
         }
         self.branches.insert(n, chain);
     }
@@ -415,7 +416,7 @@ impl History {
                 }
                 open.pop();
                 let own = match self.nodes.chain(at) {
-                    Some(Chain::Main(position)) => Some(position),
+                    Some(CommitChain::Main(position)) => Some(position),
                     _ => None,
                 };
                 let above = parents
@@ -437,14 +438,14 @@ impl History {
             let first = node.parents.first();
             match tips.iter().find(|(_, tip)| Some(*tip) == first) {
                 Some((n, tip)) => findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     node.session,
                     branch_name(*n),
                     format!("{}, which follows, or a later one", node.place()),
                     format!("commit {tip}"),
                 ),
                 None => findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     node.session,
                     node.place(),
                     "a commit on the first parents of main or of its session's branch",
@@ -459,7 +460,7 @@ impl History {
 type Asked = (Oid, Option<usize>);
 
 /// What is left to be read when the first parents of `main` are.
-pub(super) struct Unread {
+pub(super) struct PendingParents {
     pub(super) tips: Tips,
     open: Vec<Asked>,
 }

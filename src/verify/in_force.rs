@@ -8,8 +8,8 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
 use super::checker::Checker;
-use super::history::{Chain, History, Node};
-use super::report::Question;
+use super::history::{CommitChain, CommitNode, History};
+use super::report::AuditQuestion;
 
 /// A signing key, and from where on it is in force.
 pub(super) struct InForce {
@@ -25,10 +25,10 @@ pub(super) struct InForce {
 impl Checker<'_> {
     /// The key in force at a commit's line; when that is not known, the newest in `main`, and for a
     /// commit of `main` the newest before it.
-    pub fn key_at(&self, line: Option<u64>, node: &Node) -> Option<PublicKey> {
+    pub fn key_at(&self, line: Option<u64>, node: &CommitNode) -> Option<PublicKey> {
         self.genesis.as_ref()?;
         let reached = match node.chain {
-            Some(Chain::Main(position)) => position.saturating_sub(1),
+            Some(CommitChain::Main(position)) => position.saturating_sub(1),
             _ => u32::MAX,
         };
         let in_force = self.keys.iter().rev().find(|known| match line {
@@ -39,7 +39,7 @@ impl Checker<'_> {
     }
 
     /// The key that a rotation names.
-    pub fn rotated_to(&self, node: &Node) -> Option<PublicKey> {
+    pub fn rotated_to(&self, node: &CommitNode) -> Option<PublicKey> {
         let entries = match node.kind.filter(|_| !node.misspelt)? {
             CommitKind::KeyRotate => self.repository.tree(&node.tree).ok()?,
             _ => return None,
@@ -85,7 +85,7 @@ impl Checker<'_> {
                 continue;
             };
             if *btc != 0 && !self.anchored.contains(&line.hash) {
-                self.findings.unlooked(Question::NotBefore);
+                self.findings.unlooked(AuditQuestion::NotBefore);
             }
         }
     }

@@ -9,34 +9,34 @@ use crate::record::entry::{Event, Line};
 use crate::record::epochs::is_cheap;
 use crate::record::fit::check_height;
 use crate::record::hash::Hash32;
-use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
+use crate::record::rules::{LogRule, LogState, OpenPrompt, Violation};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
-use super::blocks::Named;
+use super::blocks::FirstMention;
 use super::marks::Marks;
 use super::nodes::{Half, half};
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
-use super::report::{ClockSet, Findings, MAX_FINDINGS, Question};
+use super::report::{AuditQuestion, ClockSet, Findings, MAX_FINDINGS};
 use super::witnessed::Sizes;
 
 /// Where a line stands; spelled only for a finding.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum LinePosition<'a> {
     /// In a segment of `main`.
     Segment { number: u64, commit: &'a Oid },
     /// In the file, behind the segments.
     File { number: u64 },
 }
 
-impl Place<'_> {
+impl LinePosition<'_> {
     fn words(&self) -> String {
         match self {
-            Place::Segment { number, commit } => {
+            LinePosition::Segment { number, commit } => {
                 format!("log line {number} (segment of commit {commit})")
             }
-            Place::File { number } => format!("audit.log line {number}"),
+            LinePosition::File { number } => format!("audit.log line {number}"),
         }
     }
 }
@@ -53,7 +53,7 @@ pub(super) struct Lines {
     /// `btc_anchor` lines whose header was accepted.
     pub accepted_anchors: u64,
     /// The blocks that those name, each with who named it first.
-    pub anchors: BTreeMap<(u32, Hash32), Named>,
+    pub anchors: BTreeMap<(u32, Hash32), FirstMention>,
     /// At which height a block was named first.
     heights: HashMap<Hash32, u32>,
     /// Sessions of `btc_anchor` lines whose header shows next to no work.
@@ -128,8 +128,8 @@ impl Lines {
     }
 
     /// Takes the next line, given without its newline.
-    pub fn take(&mut self, bytes: &[u8], place: Place<'_>, findings: &mut Findings) {
-        let in_segment = matches!(place, Place::Segment { .. });
+    pub fn take(&mut self, bytes: &[u8], place: LinePosition<'_>, findings: &mut Findings) {
+        let in_segment = matches!(place, LinePosition::Segment { .. });
         self.tree.push(bytes);
         self.bytes = self
             .bytes
@@ -139,14 +139,14 @@ impl Lines {
             Ok(line) => line,
             Err(error) => {
                 findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     place.words(),
                     "a line of the log",
                     error.to_string(),
                 );
                 // Nobody can tell that it is no anchor.
-                findings.unlooked(Question::NotBefore);
+                findings.unlooked(AuditQuestion::NotBefore);
                 self.last_record = None;
                 self.state.skip(bytes);
                 self.kept += NO_LINE;
@@ -238,7 +238,7 @@ impl Lines {
             .copied()
     }
 
-    fn take_block(&mut self, line: &Line, place: Place<'_>, findings: &mut Findings) {
+    fn take_block(&mut self, line: &Line, place: LinePosition<'_>, findings: &mut Findings) {
         match &line.event {
             Event::SessionStart { btc, block, .. } | Event::SessionEnd { btc, block, .. } => {
                 self.name_block(*btc, *block, line.session, &|| place.words(), findings);
@@ -259,7 +259,7 @@ impl Lines {
                     let (expected, actual) =
                         ("height and time that belong together", fault.to_string());
                     findings.add(
-                        Question::Consistent,
+                        AuditQuestion::Consistent,
                         line.session,
                         place.words(),
                         expected,
@@ -273,7 +273,7 @@ impl Lines {
                         if is_cheap(network, fields.bits) {
                             self.cheap.extend(line.session);
                         }
-                        let named = || Named {
+                        let named = || FirstMention {
                             prev: fields.prev,
                             bits: fields.bits,
                             session: line.session,
@@ -284,7 +284,7 @@ impl Lines {
                     Err(fault) => {
                         let expected = format!("a header that shows the work of block {btc}");
                         findings.add(
-                            Question::NotBefore,
+                            AuditQuestion::NotBefore,
                             line.session,
                             place.words(),
                             expected,
@@ -316,7 +316,13 @@ impl Lines {
                 format!("block {block} at height {first}, as before"),
                 format!("height {height}"),
             );
-            findings.add(Question::Consistent, session, place(), expected, actual);
+            findings.add(
+                AuditQuestion::Consistent,
+                session,
+                place(),
+                expected,
+                actual,
+            );
         }
     }
 
@@ -325,7 +331,7 @@ impl Lines {
         if let Some(due) = self.state.opening().next() {
             let place = format!("log line {}", self.state.count() + 1);
             findings.add(
-                Question::Complete,
+                AuditQuestion::Complete,
                 None,
                 place,
                 format!("a '{}' line", due.name()),
@@ -339,7 +345,7 @@ impl Lines {
             .filter(|(session, seq, _)| !apart.contains(&(session.id, *seq)));
         for (session, seq, prompt) in open {
             findings.add(
-                Question::Complete,
+                AuditQuestion::Complete,
                 Some(session.id),
                 format!(
                     "log line {} (prompt {seq} of session {})",
@@ -365,22 +371,28 @@ fn kept_of(event: &Event) -> u64 {
 
 fn report(violation: &Violation, line: &Line, place: &str, findings: &mut Findings) {
     let session = match violation.rule {
-        Rule::Genesis | Rule::Chain | Rule::Time | Rule::ClockSet | Rule::Record | Rule::Height => {
-            None
-        }
+        LogRule::Genesis
+        | LogRule::Chain
+        | LogRule::Time
+        | LogRule::ClockSet
+        | LogRule::Record
+        | LogRule::Height => None,
         _ => line.session,
     };
     let actual = format!("{}: {}", violation.rule.words(), violation.actual);
     findings.add(
-        Question::Consistent,
+        AuditQuestion::Consistent,
         session,
         place,
         violation.expected.clone(),
         actual.clone(),
     );
-    if matches!(violation.rule, Rule::PromptSeq | Rule::OutcomeWithoutPrompt) {
+    if matches!(
+        violation.rule,
+        LogRule::PromptSeq | LogRule::OutcomeWithoutPrompt
+    ) {
         findings.add(
-            Question::Complete,
+            AuditQuestion::Complete,
             session,
             place,
             violation.expected.clone(),

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, Repository};
 
-use super::history::{COMMIT, Chain, History, Node};
+use super::history::{COMMIT, CommitChain, CommitNode, History};
 use super::nodes::number;
-use super::report::{Findings, Question};
+use super::report::{AuditQuestion, Findings};
 
 impl History {
     /// Takes in a commit that can't be read as one of ours, and gives its parents.
@@ -26,16 +26,16 @@ impl History {
         let Some(commit) = found else {
             // Whatever it was, a start perhaps, nobody has looked at it, nor at what only it leads
             // to.
-            findings.unlooked(Question::NotBefore);
-            findings.unlooked(Question::SignedBy);
+            findings.unlooked(AuditQuestion::NotBefore);
+            findings.unlooked(AuditQuestion::SignedBy);
             return None;
         };
         if commit.has_signature {
-            findings.unlooked(Question::SignedBy);
+            findings.unlooked(AuditQuestion::SignedBy);
         } else {
             let place = format!("commit {id}");
             findings.add(
-                Question::SignedBy,
+                AuditQuestion::SignedBy,
                 None,
                 place,
                 "a signature by the key in force",
@@ -65,12 +65,13 @@ impl History {
             let mut next = Some(*tip);
             while let Some(at) = next.filter(|at| self.is_unplaced(*at)) {
                 chain.push(number(at));
-                self.nodes.set_chain(at, Chain::Lost(n, 0));
+                self.nodes.set_chain(at, CommitChain::Lost(n, 0));
                 next = self.nodes.first_parent(at);
             }
             chain.reverse();
             for (position, at) in (0..).zip(&chain) {
-                self.nodes.set_chain(*at as usize, Chain::Lost(n, position));
+                self.nodes
+                    .set_chain(*at as usize, CommitChain::Lost(n, position));
             }
             self.lost.push(chain);
         }
@@ -82,7 +83,7 @@ impl History {
     }
 
     /// The commits of one chain that no ref leads to, oldest first.
-    pub fn on_lost(&self, n: usize) -> impl Iterator<Item = Node> {
+    pub fn on_lost(&self, n: usize) -> impl Iterator<Item = CommitNode> {
         self.lost
             .get(n)
             .into_iter()

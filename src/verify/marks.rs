@@ -106,7 +106,7 @@ fn digits(line: &[u8]) -> Option<Hash32> {
 
 /// Rows of stored lines against the log's, in the order of their numbers.
 #[derive(Default)]
-pub(super) struct Compared {
+pub(super) struct RowComparison {
     read: ReadSegment,
     /// Which are not as in the log, a bit each.
     unlike: Vec<u64>,
@@ -114,7 +114,7 @@ pub(super) struct Compared {
     count: u64,
 }
 
-impl Compared {
+impl RowComparison {
     /// Compares the rows from number `from` on, which is a multiple of [`PORTION`]; returns the
     /// numbers of those that are not the log's lines, with HASH of the line that belongs there.
     pub fn take(

@@ -59,37 +59,37 @@ mod witnessed;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::ledger::read::{OpenError, Ref, Refusal, Repository};
+use crate::ledger::read::{BudgetExceeded, OpenError, Ref, Repository};
 use crate::log::read::ReadError;
 use crate::record::block::Network;
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::signature::PublicKey;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
-use since::{Lies, Start};
+use since::{PositionRelation, ResumeStart};
 
-pub use bracket::{Bound, Bracket, Span, Waits};
+pub use bracket::{Bracket, SessionBound, TimeBounds, Waits};
 pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening, wanted_headers};
-pub use position::{Misfit, Position};
-pub use progress::{Progress, Stage};
-pub use proofs::{FindHeaders, Headers, Wanted};
+pub use position::{Position, PositionMismatch};
+pub use progress::{CheckStage, Progress};
+pub use proofs::{FindHeaders, HeaderRequests, Headers};
 pub use rebuilt::exchange_document;
 pub use receipts::KeptReceipt;
 pub use report::{
-    Answer, Answers, ClockSet, Extents, Finding, Question, Report, SessionBlock, SessionReport,
-    TreeHead, Verdict,
+    AuditQuestion, ClockSet, Extents, Finding, QuestionAnswer, QuestionAnswers, QuestionVerdict,
+    Report, SessionBlock, SessionReport, TreeHead,
 };
-pub use since::{Saved, Scope};
+pub use since::{PositionSummary, Scope};
 pub use witnessed::OutsideHead;
 
 /// Opens the database, hands it to the check inside one read transaction, and closes it.
 ///
 /// The transaction begins after git and log were read: the database is written before them, so it
 /// holds all that they held.
-pub type Database<'a> = dyn Fn(&mut Look<'_>) -> Result<(), VerifyError> + 'a;
+pub type Database<'a> = dyn Fn(&mut WithDatabase<'_>) -> Result<(), VerifyError> + 'a;
 
 /// What the check does with the database.
-pub type Look<'a> = dyn FnMut(&dyn Read) -> Result<(), VerifyError> + 'a;
+pub type WithDatabase<'a> = dyn FnMut(&dyn ReadStore) -> Result<(), VerifyError> + 'a;
 
 /// What is to be checked.
 #[derive(Clone, Copy)]
@@ -136,10 +136,10 @@ pub enum VerifyError {
     },
     /// A saved position is not this ledger's; [`verify_as`] then checks everything.
     #[error("the saved position does not fit: {0}")]
-    Position(#[from] Misfit),
+    Position(#[from] PositionMismatch),
     /// It would take more than a ledger may.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] BudgetExceeded),
     /// A repository without any commit, or without one that could be read.
     #[error("nothing to check: no commit of a ledger can be read at {place}")]
     Nothing {
@@ -154,13 +154,13 @@ pub enum VerifyError {
 /// bytes a commit and the summary of each session. A second thread checks signatures and reads
 /// files ahead.
 pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
-    verify_as(evidence, Terms::default())
+    verify_as(evidence, VerifyOptions::default())
 }
 
 /// How a check is done: of everything, and without telling how far it is, when nothing else is
 /// said.
 #[derive(Clone, Copy, Default)]
-pub struct Terms<'a> {
+pub struct VerifyOptions<'a> {
     /// Behind what it begins.
     pub since: Option<Since<'a>>,
     /// Where it tells how far it is.
@@ -168,7 +168,7 @@ pub struct Terms<'a> {
     /// Where headers of Bitcoin blocks are found; without it no proof and no height is checked.
     pub headers: Option<&'a FindHeaders<'a>>,
     /// Whom the caller believes that there is one history.
-    pub policy: Option<&'a Policy>,
+    pub policy: Option<&'a WitnessPolicy>,
     /// Tree heads that the caller has from elsewhere.
     pub heads: &'a [OutsideHead],
     /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so
@@ -189,7 +189,7 @@ pub enum Since<'a> {
     /// and the log before it is not read.
     Commit(&'a str, Option<&'a Position>),
     /// Where an earlier check ended, or why that can't be read.
-    Position(Result<&'a Position, &'a Misfit>),
+    Position(Result<&'a Position, &'a PositionMismatch>),
 }
 
 /// Checks a ledger that nobody writes to: all of it, or what is new since a commit or a saved
@@ -200,7 +200,7 @@ pub enum Since<'a> {
 /// position that does not fit the ledger, or behind which something is inconsistent, is named in
 /// the report, and everything is checked; one whose commit `main` does not go through any more is a
 /// finding: there is another history.
-pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
+pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Report, VerifyError> {
     let new = Evidence {
         database: None,
         ..*evidence
@@ -208,16 +208,20 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, Ve
     // Of lines before a beginning nothing is known, and a receipt may be about them.
     let since = terms.since.filter(|_| terms.receipts.is_empty());
     let misfit = match since {
-        None => return check(evidence, Start::Genesis(None), terms),
+        None => return check(evidence, ResumeStart::Genesis(None), terms),
         Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
-        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms) {
-            Err(VerifyError::Position(misfit)) => misfit,
-            Ok(report) if report.answers.consistent.answer == Answer::No => found(&report),
-            checked => return checked,
-        },
+        Some(Since::Position(Ok(position))) => {
+            match check(&new, ResumeStart::Saved(position), terms) {
+                Err(VerifyError::Position(misfit)) => misfit,
+                Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
+                    found(&report)
+                }
+                checked => return checked,
+            }
+        }
     };
-    check(evidence, Start::Genesis(Some(&misfit)), terms)
+    check(evidence, ResumeStart::Genesis(Some(&misfit)), terms)
 }
 
 /// Checks what is new since a commit that the caller names: from a saved position on that lies
@@ -226,36 +230,40 @@ fn since_commit(
     evidence: &Evidence<'_>,
     digits: &str,
     saved: Option<&Position>,
-    terms: Terms<'_>,
+    terms: VerifyOptions<'_>,
 ) -> Result<Report, VerifyError> {
     let lies = saved
         .map(|position| position.lies(digits, &Repository::open(evidence.repository)?))
         .transpose()?;
     let misfit = match (saved, lies) {
-        (Some(position), Some(Lies::Before)) => {
-            match check(evidence, Start::Saved(position), terms) {
+        (Some(position), Some(PositionRelation::Before)) => {
+            match check(evidence, ResumeStart::Saved(position), terms) {
                 Err(VerifyError::Position(misfit)) => Some(misfit),
-                Ok(report) if report.answers.consistent.answer == Answer::No => {
+                Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
                     Some(found(&report))
                 }
                 checked => return checked,
             }
         }
-        (_, Some(Lies::Missed(misfit))) => Some(misfit),
+        (_, Some(PositionRelation::Missed(misfit))) => Some(misfit),
         _ => None,
     };
-    check(evidence, Start::Commit(digits, misfit.as_ref()), terms)
+    check(
+        evidence,
+        ResumeStart::Commit(digits, misfit.as_ref()),
+        terms,
+    )
 }
 
 /// What a check that went on from a position found: whether ledger or position is wrong, it can't
 /// tell.
-fn found(report: &Report) -> Misfit {
+fn found(report: &Report) -> PositionMismatch {
     let first = report
         .findings
         .iter()
-        .find(|finding| finding.question == Question::Consistent);
+        .find(|finding| finding.question == AuditQuestion::Consistent);
     let text = |of: fn(&Finding) -> &String| first.map(of).cloned().unwrap_or_default();
-    Misfit::Found {
+    PositionMismatch::Found {
         place: text(|finding| &finding.place),
         expected: text(|finding| &finding.expected),
         actual: text(|finding| &finding.actual),
@@ -264,12 +272,12 @@ fn found(report: &Report) -> Misfit {
 
 fn check(
     evidence: &Evidence<'_>,
-    start: Start<'_>,
-    terms: Terms<'_>,
+    start: ResumeStart<'_>,
+    terms: VerifyOptions<'_>,
 ) -> Result<Report, VerifyError> {
     let unseen = Progress::default();
     let progress = terms.progress.unwrap_or(&unseen);
-    progress.begin(Stage::Reading, 0);
+    progress.begin(CheckStage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
     let mut checker = checker::Checker::read(evidence, &repository, start, (terms, progress))?;
     let within = || {
@@ -307,7 +315,10 @@ const WATCHED: (Duration, usize) = (Duration::from_millis(50), 8);
 /// only what the tree head covers is judged, and what is behind is *newer, not read*. If none
 /// moved, it is as it was found. A prompt in flight is an unanswered prompt: *complete* is *no*
 /// until it has its outcome.
-pub fn verify_in_use(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
+pub fn verify_in_use(
+    evidence: &Evidence<'_>,
+    terms: VerifyOptions<'_>,
+) -> Result<Report, VerifyError> {
     let mut before = snapshot(evidence)?;
     let mut report = verify_as(evidence, terms)?;
     for _ in 1..ATTEMPTS {
@@ -317,7 +328,7 @@ pub fn verify_in_use(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report
         before = snapshot(evidence)?;
         report = verify_as(
             evidence,
-            Terms {
+            VerifyOptions {
                 covered_only: true,
                 ..terms
             },

@@ -14,7 +14,7 @@ use crate::record::commit::trailer;
 use crate::record::hash::Hash32;
 use crate::record::tree::parse_note;
 
-use super::history::{History, Unread};
+use super::history::{History, PendingParents};
 
 impl History {
     /// The newest commit of `main` whose tree head is of at most so many lines; those behind it are
@@ -45,7 +45,7 @@ impl History {
     }
 }
 
-impl Unread {
+impl PendingParents {
     /// Moves the tips of branches back to the newest commit whose line is known.
     pub(super) fn pass_newer(
         &mut self,

@@ -10,7 +10,7 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::history::{Chain, Node};
+use super::history::{CommitChain, CommitNode};
 
 /// Commits of one portion of memory; portions never move, so growing costs no second copy.
 const PORTION: usize = 1 << 14;
@@ -29,7 +29,7 @@ pub(super) fn half(hash: Hash32) -> Half {
     hash.as_bytes().first_chunk().copied().unwrap_or_default()
 }
 
-struct Packed {
+struct PackedCommit {
     id: Oid,
     tree: Oid,
     log: Option<Hash32>,
@@ -38,7 +38,7 @@ struct Packed {
     /// Its only parent, if that is a commit here; else its parents stand apart.
     parent: u32,
     session: u32,
-    chain: Option<Chain>,
+    chain: Option<CommitChain>,
     main_reached: u32,
     signer: u16,
     kind: Option<CommitKind>,
@@ -47,9 +47,9 @@ struct Packed {
 /// All commits by number, and their numbers by id.
 #[derive(Default)]
 pub(super) struct Nodes {
-    portions: Vec<Vec<Packed>>,
+    portions: Vec<Vec<PackedCommit>>,
     count: usize,
-    index: Index,
+    index: HashIndex,
     /// Parents of a commit that has none, several, or one that is not here.
     parents: HashMap<u32, Vec<Oid>>,
     sessions: Vec<Hash32>,
@@ -66,11 +66,11 @@ impl Nodes {
         self.count == 0
     }
 
-    fn packed(&self, at: usize) -> Option<&Packed> {
+    fn packed(&self, at: usize) -> Option<&PackedCommit> {
         self.portions.get(at / PORTION)?.get(at % PORTION)
     }
 
-    fn packed_mut(&mut self, at: usize) -> Option<&mut Packed> {
+    fn packed_mut(&mut self, at: usize) -> Option<&mut PackedCommit> {
         self.portions.get_mut(at / PORTION)?.get_mut(at % PORTION)
     }
 
@@ -79,7 +79,7 @@ impl Nodes {
         let packed = self.pack(id, commit.tree, &commit.message);
         let (time, signer) = (commit.time, self.key_number(commit.key));
         self.put(
-            Packed {
+            PackedCommit {
                 time,
                 signer,
                 ..packed
@@ -94,9 +94,9 @@ impl Nodes {
         self.put(packed, &commit.parents)
     }
 
-    fn pack(&mut self, id: Oid, tree: Oid, message: &str) -> Packed {
+    fn pack(&mut self, id: Oid, tree: Oid, message: &str) -> PackedCommit {
         let hash = |key| trailer(message, key).and_then(|text| text.parse().ok());
-        Packed {
+        PackedCommit {
             id,
             tree,
             log: hash("Log"),
@@ -111,7 +111,7 @@ impl Nodes {
         }
     }
 
-    fn put(&mut self, packed: Packed, parents: &[Oid]) -> usize {
+    fn put(&mut self, packed: PackedCommit, parents: &[Oid]) -> usize {
         let (at, id) = (self.count, packed.id);
         if self
             .portions
@@ -190,9 +190,9 @@ impl Nodes {
     }
 
     /// One commit, unpacked.
-    pub fn get(&self, at: usize) -> Option<Node> {
+    pub fn get(&self, at: usize) -> Option<CommitNode> {
         let packed = self.packed(at)?;
-        Some(Node {
+        Some(CommitNode {
             id: packed.id,
             tree: packed.tree,
             parents: self.parents(at),
@@ -248,11 +248,11 @@ impl Nodes {
         self.find(self.parents.get(&number(at))?.first()?)
     }
 
-    pub fn chain(&self, at: usize) -> Option<Chain> {
+    pub fn chain(&self, at: usize) -> Option<CommitChain> {
         self.packed(at)?.chain
     }
 
-    pub fn set_chain(&mut self, at: usize, chain: Chain) {
+    pub fn set_chain(&mut self, at: usize, chain: CommitChain) {
         if let Some(packed) = self.packed_mut(at) {
             packed.chain = Some(chain);
         }
@@ -289,14 +289,14 @@ pub(super) fn number(at: usize) -> u32 {
 
 /// Numbers by hash, open addressed: four bytes a slot, half of them taken at most.
 #[derive(Clone, Default)]
-pub(super) struct Index {
+pub(super) struct HashIndex {
     slots: Vec<u32>,
     count: usize,
 }
 
-impl Index {
+impl HashIndex {
     /// The first number at whose place `is_it` says yes.
-    pub fn find(&self, key: &impl Keyed, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn find(&self, key: &impl HashKey, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut slot = key.start() & mask;
         loop {
@@ -313,7 +313,7 @@ impl Index {
     }
 
     /// Takes a number that is not there yet; `key_of` tells the key of another number.
-    pub fn insert<K: Keyed>(&mut self, key: &K, at: u32, key_of: impl Fn(u32) -> K) {
+    pub fn insert<K: HashKey>(&mut self, key: &K, at: u32, key_of: impl Fn(u32) -> K) {
         if self.slots.len() < (self.count + 1) * 2 {
             let old = std::mem::take(&mut self.slots);
             self.slots = vec![NONE; (old.len() * 2).max(64)];
@@ -325,7 +325,7 @@ impl Index {
         self.count += 1;
     }
 
-    fn put(&mut self, key: &impl Keyed, at: u32) {
+    fn put(&mut self, key: &impl HashKey, at: u32) {
         let Some(mask) = self.slots.len().checked_sub(1) else {
             return;
         };
@@ -340,18 +340,18 @@ impl Index {
 }
 
 /// What is spread already, being a hash.
-pub(super) trait Keyed {
+pub(super) trait HashKey {
     /// Where the search begins.
     fn start(&self) -> usize;
 }
 
-impl Keyed for Oid {
+impl HashKey for Oid {
     fn start(&self) -> usize {
         spread(self.as_bytes())
     }
 }
 
-impl Keyed for Half {
+impl HashKey for Half {
     fn start(&self) -> usize {
         spread(self)
     }

@@ -7,7 +7,7 @@ use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, Repository};
 use crate::record::limits;
 
-use super::report::{Findings, Question};
+use super::report::{AuditQuestion, Findings};
 
 /// About what is kept of an object of the notes: its id.
 const OBJECT: u64 = 64;
@@ -20,7 +20,7 @@ pub(super) fn check(
     main: &HashSet<String>,
     findings: &mut Findings,
 ) {
-    let mut notes = Notes {
+    let mut notes = NotesCheck {
         repository,
         name,
         main,
@@ -48,7 +48,7 @@ pub(super) fn check(
     }
 }
 
-struct Notes<'a> {
+struct NotesCheck<'a> {
     repository: &'a Repository,
     name: &'a str,
     main: &'a HashSet<String>,
@@ -60,7 +60,7 @@ struct Notes<'a> {
     findings: &'a mut Findings,
 }
 
-impl Notes<'_> {
+impl NotesCheck<'_> {
     fn fault(&mut self, what: &str, fault: &ObjectFault) {
         self.findings
             .object(None, format!("{}, {what}", self.name), fault);
@@ -84,12 +84,12 @@ impl Notes<'_> {
             let place = format!("{}, tree {id}", self.name);
             return self
                 .findings
-                .add(Question::Consistent, None, place, expected, "more");
+                .add(AuditQuestion::Consistent, None, place, expected, "more");
         }
         if !self.here.insert(*id) {
             let place = format!("{}, tree {id}", self.name);
             return self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 place,
                 "a folder of one name",
@@ -117,13 +117,13 @@ impl Notes<'_> {
                     self.main.len()
                 );
                 self.findings
-                    .add(Question::Consistent, None, place, expected, "more");
+                    .add(AuditQuestion::Consistent, None, place, expected, "more");
             }
             if entry.mode != "100644" || !self.main.contains(&path) {
                 let place = format!("{}, note {path}", self.name);
                 let actual = format!("mode {}, of an object that is not on main", entry.mode);
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     place,
                     "a file, mode 100644, of a commit on main",

@@ -20,7 +20,7 @@ const FORM: &str = "gently-verified/1";
 
 /// Why a saved position can't be gone on from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum PositionMismatch {
     /// Not what [`Position::print`] prints: changed, cut, or of another version.
     #[error("the file is not one that a check has written ({reason})")]
     Form {
@@ -83,7 +83,7 @@ pub(super) struct KeyAt {
 /// What a position says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Body {
+pub(super) struct PositionContent {
     /// When the check ended.
     pub at: Seconds,
     /// Blocks that the log names at the highest height.
@@ -112,22 +112,22 @@ pub(super) struct Body {
 
 /// Where an earlier check ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position(pub(super) Body);
+pub struct Position(pub(super) PositionContent);
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct PositionFile {
     form: String,
-    position: Body,
+    position: PositionContent,
     /// H of the canonical JSON of `position`: against a slip, not against a forger.
     sum: Hash32,
 }
 
 impl Position {
     /// Reads what [`Position::print`] printed, and nothing else.
-    pub fn read(bytes: &[u8]) -> Result<Self, Misfit> {
-        let wrong = |reason: String| Misfit::Form { reason };
-        let stored: Stored = canon::parse(bytes).map_err(|e| wrong(e.to_string()))?;
+    pub fn read(bytes: &[u8]) -> Result<Self, PositionMismatch> {
+        let wrong = |reason: String| PositionMismatch::Form { reason };
+        let stored: PositionFile = canon::parse(bytes).map_err(|e| wrong(e.to_string()))?;
         if stored.form != FORM {
             return Err(wrong(format!(
                 "form '{}', not '{FORM}'",
@@ -138,7 +138,7 @@ impl Position {
         if sum != stored.sum {
             return Err(wrong(format!("its sum is {sum}, not {}", stored.sum)));
         }
-        let Body {
+        let PositionContent {
             at,
             from_scratch_at,
             ..
@@ -152,12 +152,12 @@ impl Position {
     }
 
     /// One line of canonical JSON, without a newline.
-    pub fn print(&self) -> Result<String, Misfit> {
-        let wrong = |e: canon::CanonError| Misfit::Form {
+    pub fn print(&self) -> Result<String, PositionMismatch> {
+        let wrong = |e: canon::CanonError| PositionMismatch::Form {
             reason: e.to_string(),
         };
         let sum = canon::digest(&self.0).map_err(wrong)?;
-        canon::print(&Stored {
+        canon::print(&PositionFile {
             form: FORM.to_owned(),
             position: self.0.clone(),
             sum,
@@ -175,10 +175,10 @@ impl Position {
     }
 
     /// Why `main`, which has this root, does not go through the position's commit.
-    pub(super) fn missed(&self, root: Option<Oid>) -> Misfit {
+    pub(super) fn missed(&self, root: Option<Oid>) -> PositionMismatch {
         let own = self.0.keys.first().map(|first| first.commit);
         if own == root {
-            return Misfit::Rewritten {
+            return PositionMismatch::Rewritten {
                 commit: self.0.commit,
                 line: self.0.lines,
                 at: self.0.at,
@@ -186,7 +186,7 @@ impl Position {
         }
         let spelled =
             |root: Option<Oid>| root.map_or("none".to_owned(), |id| format!("commit {id}"));
-        Misfit::Differs {
+        PositionMismatch::Differs {
             what: "root of main",
             expected: spelled(root),
             actual: spelled(own),

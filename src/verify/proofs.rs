@@ -18,15 +18,15 @@ use crate::record::limits;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 
-use super::blocks::Named;
+use super::blocks::FirstMention;
 use super::bracket::Waits;
 use super::checker::Checker;
-use super::history::Node;
-use super::report::Question;
+use super::history::CommitNode;
+use super::report::AuditQuestion;
 
 /// Which headers a check would like to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct HeaderRequests {
     /// The ledger's chain.
     pub network: Network,
     /// Heights that proofs name: a source's word will do.
@@ -50,11 +50,11 @@ pub struct Headers {
 }
 
 /// Finds headers; called once, when it is known which are wanted.
-pub type FindHeaders<'a> = dyn Fn(&Wanted) -> Headers + 'a;
+pub type FindHeaders<'a> = dyn Fn(&HeaderRequests) -> Headers + 'a;
 
 /// How a block of the ledger stands to the checked chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum BlockStanding {
     /// It is the block of its height.
     There,
     /// It is on top of the block before its height: it was orphaned, and was real.
@@ -85,7 +85,7 @@ pub(super) struct Proofs {
     pub pending: u64,
     /// The oldest of them, when the notes say since when.
     pub waits: Option<Waits>,
-    pub placed: BTreeMap<(u32, Hash32), Placed>,
+    pub placed: BTreeMap<(u32, Hash32), BlockStanding>,
     /// Whether a chain is kept that blocks were held against.
     pub kept: bool,
     /// Proofs that only a header with next to no work attests.
@@ -94,7 +94,7 @@ pub(super) struct Proofs {
 }
 
 /// One proof that is on a commit of `main`, read and computed.
-struct Claim {
+struct TimestampClaim {
     line: u64,
     commit: Oid,
     /// Heights and messages of its Bitcoin attestations.
@@ -124,7 +124,7 @@ impl Checker<'_> {
     }
 
     /// Every note under `refs/notes/ots` that is on a commit of `main` whose line is known.
-    fn read_proofs(&mut self) -> Vec<Claim> {
+    fn read_proofs(&mut self) -> Vec<TimestampClaim> {
         let tip = self
             .history
             .notes
@@ -162,7 +162,7 @@ impl Checker<'_> {
                     self.repository
                         .budget()
                         .keep(|| format!("{NOTES_OTS}, object {blob}"), kept);
-                    claims.push(Claim {
+                    claims.push(TimestampClaim {
                         line,
                         commit,
                         blocks,
@@ -176,7 +176,7 @@ impl Checker<'_> {
                     let place = format!("{NOTES_OTS}, note {commit}");
                     let expected = "an OpenTimestamps proof of the commit's checkpoint";
                     self.findings
-                        .add(Question::NotAfter, None, place, expected, actual);
+                        .add(AuditQuestion::NotAfter, None, place, expected, actual);
                 }
             }
         }
@@ -191,7 +191,7 @@ impl Checker<'_> {
     }
 
     /// The blocks that commits and lines name, each once.
-    fn named_blocks(&mut self) -> BTreeMap<(u32, Hash32), Named> {
+    fn named_blocks(&mut self) -> BTreeMap<(u32, Hash32), FirstMention> {
         let mut named = std::mem::take(&mut self.named);
         for (block, by) in std::mem::take(&mut self.lines.anchors) {
             named.entry(block).or_insert(by);
@@ -202,8 +202,8 @@ impl Checker<'_> {
     fn headers(
         &self,
         find: Option<&FindHeaders<'_>>,
-        claims: &[Claim],
-        named: &BTreeMap<(u32, Hash32), Named>,
+        claims: &[TimestampClaim],
+        named: &BTreeMap<(u32, Hash32), FirstMention>,
     ) -> Headers {
         let (Some(find), Some(genesis)) = (find, &self.genesis) else {
             return Headers::default();
@@ -211,7 +211,7 @@ impl Checker<'_> {
         let heights = named
             .keys()
             .flat_map(|(height, _)| [height.checked_sub(1), Some(*height)]);
-        let wanted = Wanted {
+        let wanted = HeaderRequests {
             network: genesis.network,
             attested: claims
                 .iter()
@@ -227,7 +227,7 @@ impl Checker<'_> {
     }
 
     /// Holds a proof against the headers of the blocks that it names.
-    fn judge(&mut self, claim: &Claim, headers: &Headers) {
+    fn judge(&mut self, claim: &TimestampClaim, headers: &Headers) {
         let mut lowest: Option<AttestedLine> = None;
         for (height, message) in &claim.blocks {
             let known = match headers.chain.get(height) {
@@ -263,7 +263,7 @@ impl Checker<'_> {
                     let expected =
                         format!("the Merkle root of block {height}, {}", roots.join(" or "));
                     self.findings.add(
-                        Question::NotAfter,
+                        AuditQuestion::NotAfter,
                         None,
                         place,
                         expected,
@@ -280,11 +280,11 @@ impl Checker<'_> {
 
     /// Says where a named block stands; one that is neither in the chain nor on top of it is a
     /// finding.
-    fn place(&mut self, (height, hash): (u32, Hash32), named: &Named, headers: &Headers) {
+    fn place(&mut self, (height, hash): (u32, Hash32), named: &FirstMention, headers: &Headers) {
         let chain = &headers.chain;
         let placed = match chain.get(&height) {
-            None => Placed::NotReached,
-            Some(header) if header.hash() == hash => Placed::There,
+            None => BlockStanding::NotReached,
+            Some(header) if header.hash() == hash => BlockStanding::There,
             Some(header) => {
                 let before = height.checked_sub(1).and_then(|before| chain.get(&before));
                 let beside = before.is_some_and(|before| before.hash() == named.prev);
@@ -295,7 +295,7 @@ impl Checker<'_> {
                     );
                     let actual = format!("block {hash}, which is not in the chain there");
                     self.findings.add(
-                        Question::NotBefore,
+                        AuditQuestion::NotBefore,
                         named.session,
                         named.place.clone(),
                         expected,
@@ -303,7 +303,7 @@ impl Checker<'_> {
                     );
                     return;
                 }
-                Placed::Orphaned
+                BlockStanding::Orphaned
             }
         };
         self.proofs.placed.insert((height, hash), placed);
@@ -312,7 +312,7 @@ impl Checker<'_> {
 
 impl Checker<'_> {
     /// H of the `checkpoint` of a commit: what is stamped.
-    fn tree_head_of(&self, node: &Node) -> Option<Hash32> {
+    fn tree_head_of(&self, node: &CommitNode) -> Option<Hash32> {
         let entries = self.repository.tree(&node.tree).ok()?;
         let entry = entries.iter().rfind(|entry| entry.is_file("checkpoint"))?;
         self.repository
@@ -323,7 +323,7 @@ impl Checker<'_> {
 
     /// Whether a header that somebody says stands at a height counts: by its work, and by height
     /// and time. A stamp whose height and time don't belong together is a finding.
-    fn may_count(&mut self, claim: &Claim, height: u32, header: &Header) -> bool {
+    fn may_count(&mut self, claim: &TimestampClaim, height: u32, header: &Header) -> bool {
         let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else {
             return false;
         };
@@ -338,8 +338,13 @@ impl Checker<'_> {
         if let Err(fault) = check_height(&block) {
             let place = format!("{NOTES_OTS}, note {}", claim.commit);
             let expected = "a block whose height and time belong together";
-            self.findings
-                .add(Question::NotAfter, None, place, expected, fault.to_string());
+            self.findings.add(
+                AuditQuestion::NotAfter,
+                None,
+                place,
+                expected,
+                fault.to_string(),
+            );
             return false;
         }
         if is_cheap(network, fields.bits) {
@@ -412,8 +417,13 @@ impl Checker<'_> {
                 {
                     let expected = format!("a TIMESTAMP no later than its block's, {block}");
                     let place = format!("log line {number}");
-                    self.findings
-                        .add(Question::NotAfter, None, place, expected, time.to_string());
+                    self.findings.add(
+                        AuditQuestion::NotAfter,
+                        None,
+                        place,
+                        expected,
+                        time.to_string(),
+                    );
                 }
             }
             number = end.max(number) + 1;

@@ -10,7 +10,7 @@ use crate::record::receipt::Receipt;
 use crate::record::tree::Frontier;
 
 use super::checker::Checker;
-use super::report::Question;
+use super::report::AuditQuestion;
 
 /// A receipt, and what it is called in findings.
 #[derive(Clone, Debug)]
@@ -23,11 +23,11 @@ pub struct KeptReceipt {
 
 /// Receipts, while the lines pass by.
 #[derive(Clone, Default)]
-pub(super) struct Receipts(Vec<Met>);
+pub(super) struct Receipts(Vec<ReceiptMatch>);
 
 /// One receipt, and what the log has at the places that it names.
 #[derive(Clone)]
-struct Met {
+struct ReceiptMatch {
     kept: KeptReceipt,
     /// HASH and root at its size.
     there: Option<(Hash32, Hash32)>,
@@ -39,7 +39,7 @@ impl Receipts {
     pub fn new(kept: &[KeptReceipt]) -> Self {
         Receipts(
             kept.iter()
-                .map(|kept| Met {
+                .map(|kept| ReceiptMatch {
                     kept: kept.clone(),
                     there: None,
                     line: None,
@@ -89,7 +89,7 @@ impl Checker<'_> {
         self.receipts = u64::try_from(receipts.0.len()).unwrap_or(u64::MAX);
     }
 
-    fn check_receipt(&mut self, met: &Met) {
+    fn check_receipt(&mut self, met: &ReceiptMatch) {
         let (place, says) = (
             format!("receipt {}", met.kept.name),
             &met.kept.receipt.statement,
@@ -104,7 +104,7 @@ impl Checker<'_> {
             && genesis.origin != note.origin
         {
             find(
-                Question::SignedBy,
+                AuditQuestion::SignedBy,
                 format!("a receipt of {}", genesis.origin),
                 format!("one of {}", note.origin),
             );
@@ -124,7 +124,7 @@ impl Checker<'_> {
         if self.genesis.is_some() && !known {
             let expected = format!("a signature by the key in force at line {}", note.size);
             find(
-                Question::SignedBy,
+                AuditQuestion::SignedBy,
                 expected,
                 format!("one by {}", met.kept.receipt.key),
             );
@@ -132,15 +132,15 @@ impl Checker<'_> {
         let Some((head, root)) = met.there else {
             let lines = |n: u64| super::report::counted(n, "line");
             let expected = format!("{} or more, as its owner has signed", lines(note.size));
-            return find(Question::Complete, expected, lines(count));
+            return find(AuditQuestion::Complete, expected, lines(count));
         };
         if head != says.log_head {
             let expected = format!("line {} with HASH {}", note.size, says.log_head);
-            find(Question::Unique, expected, format!("HASH {head}"));
+            find(AuditQuestion::Unique, expected, format!("HASH {head}"));
         }
         if root != note.root {
             let expected = format!("root {} over the first {} lines", note.root, note.size);
-            find(Question::Unique, expected, format!("root {root}"));
+            find(AuditQuestion::Unique, expected, format!("root {root}"));
         }
         let chain = says
             .chain_entry
@@ -154,7 +154,7 @@ impl Checker<'_> {
         if found.as_ref() != Some(&expected) {
             let actual = found.unwrap_or_else(|| "no such line up to there".to_owned());
             find(
-                Question::Unique,
+                AuditQuestion::Unique,
                 format!("line {}: {expected}", says.line),
                 actual,
             );

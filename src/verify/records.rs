@@ -14,7 +14,7 @@ use crate::record::hash::Hash32;
 use crate::record::rules::OpenPrompt;
 use crate::record::time::Seconds;
 
-use super::nodes::{Half, Index, half, number};
+use super::nodes::{Half, HashIndex, half, number};
 
 /// A line with `record:`, and what its commit has to agree with.
 #[derive(Clone)]
@@ -85,7 +85,7 @@ fn digest(facts: &Facts<'_>) -> Half {
 
 /// An answer's line, packed.
 #[derive(Clone, Copy)]
-pub(super) struct Answer {
+pub(super) struct PackedAnswer {
     /// Half of its HASH.
     log: Half,
     pub time: Seconds,
@@ -96,22 +96,22 @@ pub(super) struct Answer {
     commits: u8,
 }
 
-impl Answer {
+impl PackedAnswer {
     /// Whether a document says what the line says.
-    pub fn agrees(&self, said: Said) -> bool {
+    pub fn agrees(&self, said: DocumentDigest) -> bool {
         said.0 == self.digest
     }
 }
 
 /// The digest of what a document says that its line has to say too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Said(Half);
+pub(super) struct DocumentDigest(Half);
 
-impl Said {
+impl DocumentDigest {
     /// By a document whose bytes have this hash.
     pub fn by(document: &Record, record: Hash32) -> Self {
         let (session, response) = (&document.session_id, &document.response_hash);
-        Said(digest(&Facts {
+        DocumentDigest(digest(&Facts {
             hashes: [
                 session,
                 response,
@@ -130,16 +130,16 @@ impl Said {
 }
 
 /// What a commit is held against.
-pub(super) enum Claimed {
+pub(super) enum ExpectedCommit {
     Whole(Box<RecordLine>),
-    Packed(Answer),
+    Packed(PackedAnswer),
 }
 
-impl Claimed {
+impl ExpectedCommit {
     pub fn number(&self) -> u64 {
         match self {
-            Claimed::Whole(line) => line.number,
-            Claimed::Packed(answer) => u64::from(answer.number),
+            ExpectedCommit::Whole(line) => line.number,
+            ExpectedCommit::Packed(answer) => u64::from(answer.number),
         }
     }
 }
@@ -151,9 +151,9 @@ const PORTION: usize = 1 << 14;
 #[derive(Clone, Default)]
 pub(super) struct Records {
     whole: HashMap<Hash32, RecordLine>,
-    answers: Vec<Vec<Answer>>,
+    answers: Vec<Vec<PackedAnswer>>,
     count: usize,
-    index: Index,
+    index: HashIndex,
     /// First line and blob of each segment.
     segments: Vec<(u64, Oid)>,
 }
@@ -183,7 +183,7 @@ impl Records {
             self.answers.push(Vec::with_capacity(PORTION));
         }
         if let Some(last) = self.answers.last_mut() {
-            last.push(Answer {
+            last.push(PackedAnswer {
                 log: half(log),
                 time: line.line.time,
                 number: at,
@@ -214,11 +214,11 @@ impl Records {
     }
 
     /// The line with this HASH.
-    pub fn get(&self, log: &Hash32) -> Option<Claimed> {
+    pub fn get(&self, log: &Hash32) -> Option<ExpectedCommit> {
         if let Some(line) = self.whole.get(log) {
-            return Some(Claimed::Whole(Box::new(line.clone())));
+            return Some(ExpectedCommit::Whole(Box::new(line.clone())));
         }
-        answer(&self.answers, self.find(log)?).map(|answer| Claimed::Packed(*answer))
+        answer(&self.answers, self.find(log)?).map(|answer| ExpectedCommit::Packed(*answer))
     }
 
     /// HASH of every `key_rotate` line behind a line.
@@ -249,7 +249,7 @@ impl Records {
     }
 
     /// The whole line of a packed one, read again; none when the segment is gone meanwhile.
-    pub fn unpack(&self, repository: &Repository, answer: &Answer) -> Option<RecordLine> {
+    pub fn unpack(&self, repository: &Repository, answer: &PackedAnswer) -> Option<RecordLine> {
         let line = self.line(repository, u64::from(answer.number))?;
         let asked = self
             .line(repository, u64::from(answer.asked))
@@ -324,7 +324,7 @@ pub(super) struct Short {
     pub line: Option<RecordLine>,
 }
 
-fn answer(answers: &[Vec<Answer>], at: u32) -> Option<&Answer> {
+fn answer(answers: &[Vec<PackedAnswer>], at: u32) -> Option<&PackedAnswer> {
     answers
         .get(at as usize / PORTION)?
         .get(at as usize % PORTION)

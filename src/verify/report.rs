@@ -10,11 +10,13 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::bracket::{Bound, Bracket};
+use super::bracket::{Bracket, SessionBound};
 use super::position::Position;
 use super::since::Scope;
 
-pub use super::question::{Answer, Answers, Extents, Question, Verdict};
+pub use super::question::{
+    AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict,
+};
 
 /// Findings beyond this many are counted and not listed: one torn pack breaks everything at once.
 pub const MAX_FINDINGS: usize = 1000;
@@ -32,7 +34,7 @@ pub(super) fn counted(n: u64, thing: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Which answer it turns to *no*.
-    pub question: Question,
+    pub question: AuditQuestion,
     /// Where: a ref, a commit and its file, a line of the log, a row.
     pub place: String,
     /// What should be there.
@@ -47,8 +49,8 @@ pub struct Finding {
 #[derive(Debug, Default)]
 pub struct Findings {
     list: Vec<Finding>,
-    counts: BTreeMap<(Option<Hash32>, Question), u64>,
-    unlooked: BTreeMap<Question, u64>,
+    counts: BTreeMap<(Option<Hash32>, AuditQuestion), u64>,
+    unlooked: BTreeMap<AuditQuestion, u64>,
     contradicted_by: BTreeSet<String>,
 }
 
@@ -56,7 +58,7 @@ impl Findings {
     /// Takes a finding in.
     pub fn add(
         &mut self,
-        question: Question,
+        question: AuditQuestion,
         session: Option<Hash32>,
         place: impl Into<String>,
         expected: impl Into<String>,
@@ -87,12 +89,12 @@ impl Findings {
     }
 
     /// Takes in that something could not be looked at: the answer to the question is not *yes*.
-    pub fn unlooked(&mut self, question: Question) {
+    pub fn unlooked(&mut self, question: AuditQuestion) {
         *self.unlooked.entry(question).or_default() += 1;
     }
 
     /// How many things a question asks about that could not be looked at.
-    pub fn count_unlooked(&self, question: Question) -> u64 {
+    pub fn count_unlooked(&self, question: AuditQuestion) -> u64 {
         self.unlooked.get(&question).copied().unwrap_or_default()
     }
 
@@ -104,7 +106,7 @@ impl Findings {
         fault: &ObjectFault,
     ) {
         self.add(
-            Question::Consistent,
+            AuditQuestion::Consistent,
             session,
             place,
             fault.expected(),
@@ -125,7 +127,7 @@ impl Findings {
             return true;
         }
         self.add(
-            Question::Consistent,
+            AuditQuestion::Consistent,
             session,
             place(),
             format!("{what} {expected}"),
@@ -148,7 +150,7 @@ impl Findings {
     }
 
     /// How many findings a question has.
-    pub fn count(&self, question: Question) -> u64 {
+    pub fn count(&self, question: AuditQuestion) -> u64 {
         self.counts
             .iter()
             .filter(|((_, q), _)| *q == question)
@@ -157,7 +159,7 @@ impl Findings {
     }
 
     /// How many findings a question has that touch a session, or the ledger as a whole.
-    pub fn touching(&self, session: Hash32, question: Question) -> u64 {
+    pub fn touching(&self, session: Hash32, question: AuditQuestion) -> u64 {
         let of = |who| {
             self.counts
                 .get(&(who, question))
@@ -198,9 +200,9 @@ pub struct SessionReport {
     /// Number of its interaction commits.
     pub interactions: u64,
     /// After which block it began.
-    pub not_before: Bound,
+    pub not_before: SessionBound,
     /// Before which block it had ended.
-    pub not_after: Bound,
+    pub not_after: SessionBound,
     /// No consistency finding touches it, or the ledger as a whole.
     pub chain_valid: bool,
     /// No finding of consistency, blocks or signatures touches it, or the ledger as a whole.
@@ -264,7 +266,7 @@ pub struct Report {
     /// Sessions in the order of their starts.
     pub sessions: Vec<SessionReport>,
     /// The answers.
-    pub answers: Answers,
+    pub answers: QuestionAnswers,
     /// What is wrong, at most [`MAX_FINDINGS`].
     pub findings: Vec<Finding>,
     /// How many findings more there are.
@@ -317,8 +319,8 @@ impl Report {
             .iter()
             .filter(|finding| finding.question == question)
             .count();
-        let verdict = Verdict::new(
-            Answer::No,
+        let verdict = QuestionVerdict::new(
+            QuestionAnswer::No,
             counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"),
         );
         *self.answers.to_mut(question) = verdict;
@@ -332,37 +334,37 @@ impl Report {
         let yes = |question| {
             matches!(
                 self.answers.to(question).answer,
-                Answer::Yes | Answer::YesSince
+                QuestionAnswer::Yes | QuestionAnswer::YesSince
             )
         };
-        yes(Question::Consistent) && yes(Question::Complete) && self.unsigned == 0
+        yes(AuditQuestion::Consistent) && yes(AuditQuestion::Complete) && self.unsigned == 0
     }
 
     /// Whether its first key is this one, all signatures follow from it, and all that is here holds
     /// together.
     pub fn begins_with(&self, key: &PublicKey) -> bool {
         self.signers.first() == Some(&key.to_string())
-            && self.answers.consistent.answer == Answer::Yes
-            && self.answers.signed_by.answer != Answer::No
+            && self.answers.consistent.answer == QuestionAnswer::Yes
+            && self.answers.signed_by.answer != QuestionAnswer::No
     }
 
     /// Whether nothing was found wrong and both *consistent* and *complete* are *yes*.
     ///
     /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.
     pub fn passes(&self) -> bool {
-        let yes = |question| self.answers.to(question).answer == Answer::Yes;
-        let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
-        yes(Question::Consistent)
-            && yes(Question::Complete)
+        let yes = |question| self.answers.to(question).answer == QuestionAnswer::Yes;
+        let no = |question: &AuditQuestion| self.answers.to(*question).answer == QuestionAnswer::No;
+        yes(AuditQuestion::Consistent)
+            && yes(AuditQuestion::Complete)
             && self.unsigned == 0
-            && !Question::ALL.iter().any(no)
+            && !AuditQuestion::ALL.iter().any(no)
     }
 
     /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that
     /// the caller asked for: of the whole, or of what is new since a commit.
     pub fn passes_as_asked(&self) -> bool {
-        let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
-        self.holds() && !Question::ALL.iter().any(no)
+        let no = |question: &AuditQuestion| self.answers.to(*question).answer == QuestionAnswer::No;
+        self.holds() && !AuditQuestion::ALL.iter().any(no)
     }
 
     /// The sessions whose id starts with `prefix`.

@@ -10,18 +10,18 @@ use crate::record::tree::parse_note;
 use super::VerifyError;
 use super::checker::Checker;
 use super::file::LogFile;
-use super::history::{Chain, History, Node};
+use super::history::{CommitChain, CommitNode, History};
 use super::in_force::InForce;
-use super::lines::Place;
+use super::lines::LinePosition;
 use super::nodes::half;
-use super::report::{Question, TreeHead};
-use super::since::Mark;
+use super::report::{AuditQuestion, TreeHead};
+use super::since::SegmentEnd;
 
 impl Checker<'_> {
     /// Takes the lines of every segment, in the order of `main`.
     pub fn take_segments(
         &mut self,
-        main: &[Node],
+        main: &[CommitNode],
         mut file: Option<&mut LogFile>,
     ) -> Result<(), VerifyError> {
         self.end_position(0);
@@ -31,7 +31,7 @@ impl Checker<'_> {
             self.end_position(position);
         }
         self.lines_in_segments = self.lines.state.count();
-        self.mark = Some(Mark::of(&self.lines));
+        self.mark = Some(SegmentEnd::of(&self.lines));
         Ok(())
     }
 
@@ -40,7 +40,7 @@ impl Checker<'_> {
         let history = std::mem::take(&mut self.history);
         self.take_rest(file, &history)?;
         self.take_late_rotations(&history);
-        let number = |node: Node| self.lines.records.number(&node.log?);
+        let number = |node: CommitNode| self.lines.records.number(&node.log?);
         self.main_lines = history.on_main().map(number).collect();
         self.history = history;
         Ok(())
@@ -74,7 +74,11 @@ impl Checker<'_> {
         }
     }
 
-    fn take_segment(&mut self, node: &Node, file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+    fn take_segment(
+        &mut self,
+        node: &CommitNode,
+        file: Option<&mut LogFile>,
+    ) -> Result<(), VerifyError> {
         // A tree that can't be read, or has no such file, is reported with its commit.
         let entries = self.repository.tree(&node.tree).unwrap_or_default();
         match self.segment_file(node, &entries, "audit.log") {
@@ -85,11 +89,11 @@ impl Checker<'_> {
                 self.take_lines(node, &bytes, file)?;
             }
             // There may be anchors in it.
-            None => self.findings.unlooked(Question::NotBefore),
+            None => self.findings.unlooked(AuditQuestion::NotBefore),
         }
         match self.segment_file(node, &entries, "checkpoint") {
             Some((_, bytes)) => self.take_tree_head(node, &bytes),
-            None => self.findings.unlooked(Question::SignedBy),
+            None => self.findings.unlooked(AuditQuestion::SignedBy),
         }
         self.segment_trees.insert(node.tree);
         if let Some(key) = self.rotated_to(node) {
@@ -101,7 +105,7 @@ impl Checker<'_> {
             };
             let after = node.log.and_then(known);
             let from = node.chain.and_then(|chain| {
-                if let Chain::Main(at) = chain {
+                if let CommitChain::Main(at) = chain {
                     Some(at)
                 } else {
                     None
@@ -124,7 +128,7 @@ impl Checker<'_> {
     /// A file of a segment; one that can't be read is a finding.
     fn segment_file(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         entries: &[TreeEntry],
         name: &str,
     ) -> Option<(Oid, Vec<u8>)> {
@@ -141,7 +145,7 @@ impl Checker<'_> {
 
     fn take_lines(
         &mut self,
-        node: &Node,
+        node: &CommitNode,
         bytes: &[u8],
         mut file: Option<&mut LogFile>,
     ) -> Result<(), VerifyError> {
@@ -153,7 +157,7 @@ impl Checker<'_> {
         if !torn.is_empty() || whole.is_empty() {
             let actual = format!("{} bytes without a newline at the end", torn.len());
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 node.file("audit.log"),
                 "whole lines, at least one",
@@ -164,11 +168,11 @@ impl Checker<'_> {
         let shortest = usize::try_from(limits::SHORTEST_LINE).unwrap_or(usize::MAX);
         if count.saturating_mul(shortest) > whole.len() {
             // Each would be a finding; all together they are one, and none is taken.
-            self.findings.unlooked(Question::NotBefore);
+            self.findings.unlooked(AuditQuestion::NotBefore);
             let expected = format!("lines, of at least {shortest} bytes each");
             let actual = format!("{count} newlines in {} bytes", whole.len());
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 node.file("audit.log"),
                 expected,
@@ -190,7 +194,7 @@ impl Checker<'_> {
             }
             self.lines.take(
                 line,
-                Place::Segment {
+                LinePosition::Segment {
                     number,
                     commit: &node.id,
                 },
@@ -215,7 +219,7 @@ impl Checker<'_> {
     }
 
     /// The tree head of a segment: the tree of the log so far, signed by the key in force.
-    fn take_tree_head(&mut self, node: &Node, bytes: &[u8]) {
+    fn take_tree_head(&mut self, node: &CommitNode, bytes: &[u8]) {
         let place = || node.file("checkpoint");
         let line = node.log.and_then(|log| self.lines.records.number(&log));
         let key = self.key_at(line, node);
@@ -225,9 +229,9 @@ impl Checker<'_> {
         let note = match parse_note(&text) {
             Ok(note) => note,
             Err(error) => {
-                self.findings.unlooked(Question::SignedBy);
+                self.findings.unlooked(AuditQuestion::SignedBy);
                 return self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     place(),
                     "a tree head",
@@ -244,7 +248,7 @@ impl Checker<'_> {
         if let Some(key) = key
             && !note.verify(&key)
         {
-            for question in [Question::Consistent, Question::SignedBy] {
+            for question in [AuditQuestion::Consistent, AuditQuestion::SignedBy] {
                 let expected = format!("a signature by the key in force, {key}");
                 self.findings
                     .add(question, None, place(), expected, "a signature that is not");

@@ -6,11 +6,11 @@ use crate::record::chain::{session_close_hash, session_id};
 use crate::record::documents::{Close, Record, SessionDoc, ValidatorFlags};
 use crate::record::entry::DriftClass;
 use crate::record::hash::Hash32;
-use crate::record::rules::{Outcome, Session};
+use crate::record::rules::{PromptOutcome, SessionState};
 
 use super::checker::Checker;
-use super::history::Node;
-use super::report::{Question, SessionBlock};
+use super::history::CommitNode;
+use super::report::{AuditQuestion, SessionBlock};
 
 /// A session as its commits tell it.
 pub(super) struct SessionCheck {
@@ -27,10 +27,10 @@ pub(super) struct SessionCheck {
 
 impl SessionCheck {
     /// A session that was open where the check begins, as its lines told it.
-    pub fn carried(session: &Session) -> Self {
+    pub fn carried(session: &SessionState) -> Self {
         let seqs = (1u64..)
             .zip(&session.turns)
-            .filter(|(_, turn)| turn.outcome == Outcome::Answered);
+            .filter(|(_, turn)| turn.outcome == PromptOutcome::Answered);
         let start = session.start.btc;
         SessionCheck {
             branch: session.start.branch.clone(),
@@ -49,7 +49,7 @@ impl SessionCheck {
 }
 
 impl Checker<'_> {
-    pub(super) fn start_session(&mut self, node: &Node, document: &SessionDoc) {
+    pub(super) fn start_session(&mut self, node: &CommitNode, document: &SessionDoc) {
         let id = document.session_id;
         let place = || node.file("session.json");
         let block_hash = document.block.hash.to_string();
@@ -75,7 +75,7 @@ impl Checker<'_> {
         };
         if self.sessions.insert(id, session).is_some() {
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(id),
                 place(),
                 "one start of a session",
@@ -87,7 +87,7 @@ impl Checker<'_> {
     }
 
     /// The session of a commit, if it has started and not ended.
-    fn open_session(&mut self, node: &Node, id: Hash32) -> Option<&mut SessionCheck> {
+    fn open_session(&mut self, node: &CommitNode, id: Hash32) -> Option<&mut SessionCheck> {
         let actual = match self.sessions.get(&id) {
             Some(session) if session.end.is_none() => None,
             Some(_) => Some("after its session_end commit"),
@@ -96,7 +96,7 @@ impl Checker<'_> {
         if let Some(actual) = actual {
             let expected = format!("a commit of the open session {id}");
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(id),
                 node.place(),
                 expected,
@@ -108,7 +108,7 @@ impl Checker<'_> {
     }
 
     /// Takes an answer into its session; `entry` is its chain entry, recomputed.
-    pub(super) fn answer(&mut self, node: &Node, document: &Record, entry: Hash32) {
+    pub(super) fn answer(&mut self, node: &CommitNode, document: &Record, entry: Hash32) {
         let id = document.session_id;
         if self.is_apart(node) {
             self.lines.answered_apart.insert((id, document.seq));
@@ -136,7 +136,7 @@ impl Checker<'_> {
         if !fresh || document.seq == 0 {
             let actual = format!("seq {}", document.seq);
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(id),
                 place(),
                 "a seq of its own, from 1",
@@ -145,7 +145,7 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn end_session(&mut self, node: &Node, document: &Close) {
+    pub(super) fn end_session(&mut self, node: &CommitNode, document: &Close) {
         let id = document.session_id;
         let Some(session) = self.open_session(node, id) else {
             return;
@@ -182,7 +182,7 @@ impl Checker<'_> {
     }
 
     /// Each flag of a record has its `drift` line, and each `drift` line its flag.
-    pub(super) fn check_drift(&mut self, node: &Node, document: &Record) {
+    pub(super) fn check_drift(&mut self, node: &CommitNode, document: &Record) {
         let Some(session) = self.lines.state.session(document.session_id) else {
             return;
         };
@@ -191,9 +191,9 @@ impl Checker<'_> {
         };
         // An open session may still get the line: it is missing, and contradicts nothing yet.
         let missing = if session.is_open() {
-            Question::Complete
+            AuditQuestion::Complete
         } else {
-            Question::Consistent
+            AuditQuestion::Consistent
         };
         for class in DriftClass::ALL {
             let (flagged, logged) = (flag(&document.validator, class), turn.drifted(class));
@@ -217,7 +217,7 @@ impl Checker<'_> {
                     class.name()
                 );
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     Some(document.session_id),
                     place(),
                     expected,

@@ -27,7 +27,7 @@ const TABLES: usize = 4;
 static BASE: LazyLock<Multiples> = LazyLock::new(|| Multiples::of(&ED25519_BASEPOINT_POINT));
 
 /// One signature to be checked.
-pub(super) struct Claim {
+pub(super) struct SignatureClaim {
     /// Who asks; given back when the signature is bad.
     pub of: u32,
     pub key: PublicKey,
@@ -38,7 +38,7 @@ pub(super) struct Claim {
 
 /// A key with what is known of it; none when nothing can be signed with it.
 #[derive(Clone)]
-struct Known {
+struct KeyState {
     key: PublicKey,
     verifier: Option<Verifier>,
     /// Multiples of −A.
@@ -47,11 +47,11 @@ struct Known {
 
 /// Keys that many signatures are by.
 #[derive(Default)]
-pub(super) struct Tables(Mutex<Vec<Known>>);
+pub(super) struct Tables(Mutex<Vec<KeyState>>);
 
 impl Tables {
     /// A key of which so many signatures are to be checked.
-    fn key(&self, key: PublicKey, count: usize) -> Known {
+    fn key(&self, key: PublicKey, count: usize) -> KeyState {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept().iter().find(|known| known.key == key) {
             return known.clone();
@@ -61,7 +61,7 @@ impl Tables {
         let table = verifier
             .filter(|_| worth)
             .map(|verifier| Arc::new(Multiples::of(verifier.negated())));
-        let known = Known {
+        let known = KeyState {
             key,
             verifier,
             table,
@@ -77,8 +77,8 @@ impl Tables {
     }
 
     /// Checks some signatures; returns who asked for those that are bad, in their order.
-    fn check(&self, claims: &[Claim]) -> Vec<u32> {
-        let mut known: Vec<Known> = Vec::new();
+    fn check(&self, claims: &[SignatureClaim]) -> Vec<u32> {
+        let mut known: Vec<KeyState> = Vec::new();
         // Points with their claims, in the order of the signatures; none for one that is bad
         // already.
         let mut claimed = Vec::with_capacity(claims.len());
@@ -125,27 +125,27 @@ impl Tables {
 /// Batches that wait for whichever thread is free.
 #[derive(Default)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueuedSignature>,
     changed: Condvar,
     tables: Tables,
 }
 
 #[derive(Default)]
-struct Waiting {
-    batches: VecDeque<Vec<Claim>>,
+struct QueuedSignature {
+    batches: VecDeque<Vec<SignatureClaim>>,
     /// No more will come.
     closed: bool,
     bad: Vec<u32>,
 }
 
 impl Queue {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, QueuedSignature> {
         // What it guards is whole at every moment: a panic of another thread is told by its join.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a batch for whoever is free; checks it here and now when too many wait.
-    pub fn put(&self, batch: Vec<Claim>) {
+    pub fn put(&self, batch: Vec<SignatureClaim>) {
         let mut waiting = self.waiting();
         if waiting.batches.len() < WAITING {
             waiting.batches.push_back(batch);
@@ -157,7 +157,7 @@ impl Queue {
         }
     }
 
-    fn check(&self, batch: &[Claim]) {
+    fn check(&self, batch: &[SignatureClaim]) {
         let bad = self.tables.check(batch);
         self.waiting().bad.extend(bad);
     }
@@ -199,9 +199,9 @@ impl Queue {
 }
 
 /// Says that no batch will come any more when the one who brings them ends, however he ends.
-pub(super) struct Closing<'a>(pub &'a Queue);
+pub(super) struct CloseOnDrop<'a>(pub &'a Queue);
 
-impl Drop for Closing<'_> {
+impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -209,7 +209,7 @@ impl Drop for Closing<'_> {
 
 /// Gathers signatures into batches and hands them on.
 pub(super) struct Outbox<'a> {
-    batch: Vec<Claim>,
+    batch: Vec<SignatureClaim>,
     queue: &'a Queue,
     progress: Option<&'a Progress>,
 }
@@ -230,7 +230,7 @@ impl<'a> Outbox<'a> {
     }
 
     /// Takes one more.
-    pub fn put(&mut self, claim: Claim) {
+    pub fn put(&mut self, claim: SignatureClaim) {
         if let Some(progress) = self.progress {
             progress.step();
         }
@@ -273,8 +273,8 @@ mod tests {
         hex::decode(text).unwrap().try_into().unwrap()
     }
 
-    fn claim_of(of: u32, vector: &Vector) -> Claim {
-        Claim {
+    fn claim_of(of: u32, vector: &Vector) -> SignatureClaim {
+        SignatureClaim {
             of,
             key: PublicKey::from_bytes(bytes(&vector.key)),
             signature: Signature::from_bytes(bytes(&vector.signature)),
@@ -283,12 +283,12 @@ mod tests {
     }
 
     /// Good signatures by one key, beside which a vector stands in a full batch.
-    fn honest(count: u32, signer: &SigningKey) -> Vec<Claim> {
+    fn honest(count: u32, signer: &SigningKey) -> Vec<SignatureClaim> {
         let key = PublicKey::from_bytes(signer.verifying_key().to_bytes());
         let one = |n: u32| {
             let payload = n.to_be_bytes().to_vec();
             let signature = Signature::from_bytes(signer.sign(&signed_data(&payload)).to_bytes());
-            Claim {
+            SignatureClaim {
                 of: n,
                 key,
                 signature,
@@ -368,7 +368,7 @@ mod tests {
     fn a_key_with_a_table_and_one_without_refuse_the_same() {
         for vector in vectors() {
             let tables = Tables::default();
-            let many: Vec<Claim> = (0..u32::try_from(WORTH).unwrap())
+            let many: Vec<SignatureClaim> = (0..u32::try_from(WORTH).unwrap())
                 .map(|n| claim_of(n, &vector))
                 .collect();
             let bad = tables.check(&many).len();
@@ -385,7 +385,7 @@ mod tests {
         for bit in 0..512u32 {
             let mut changed = good(b"c");
             changed[(bit / 8) as usize] ^= 1 << (bit % 8);
-            claims.push(Claim {
+            claims.push(SignatureClaim {
                 of: 2000 + bit,
                 key,
                 signature: Signature::from_bytes(changed),

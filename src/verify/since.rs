@@ -15,23 +15,23 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
 use super::checker::Checker;
-use super::ground::Ground;
+use super::ground::ResumePoint;
 use super::history::Old;
 use super::in_force::InForce;
 use super::lines::Lines;
-use super::position::{Body, KeyAt, Misfit, Position};
-use super::report::{Answer, Question, Verdict};
+use super::position::{KeyAt, Position, PositionContent, PositionMismatch};
+use super::report::{AuditQuestion, QuestionAnswer, QuestionVerdict};
 use super::sessions::SessionCheck;
 use super::tips::main_tip;
 
 /// Where a check begins.
 #[derive(Clone, Copy)]
-pub(super) enum Start<'a> {
+pub(super) enum ResumeStart<'a> {
     /// With genesis; the position that was to be gone on from does not fit.
-    Genesis(Option<&'a Misfit>),
+    Genesis(Option<&'a PositionMismatch>),
     /// Behind the commit of `main` whose id begins so; the position that was to be gone on from
     /// does not fit.
-    Commit(&'a str, Option<&'a Misfit>),
+    Commit(&'a str, Option<&'a PositionMismatch>),
     /// Behind a saved position.
     Saved(&'a Position),
 }
@@ -42,7 +42,7 @@ pub enum Scope {
     /// All of it, from genesis on.
     Whole {
         /// Why the saved position was not gone on from, when one was given.
-        misfit: Option<Misfit>,
+        misfit: Option<PositionMismatch>,
     },
     /// What is new since a commit of `main`.
     Since {
@@ -52,16 +52,16 @@ pub enum Scope {
         line: u64,
         /// Dates of the saved position; none when the check begins behind the commit that the
         /// caller named.
-        saved: Option<Saved>,
+        saved: Option<PositionSummary>,
         /// Why a saved position was not gone on from, when one was given that lies at or before
         /// that commit.
-        misfit: Option<Misfit>,
+        misfit: Option<PositionMismatch>,
     },
 }
 
 /// What a saved position says of itself; nothing in the ledger can prove it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct PositionSummary {
     /// When it was saved.
     pub at: Seconds,
     /// When all of the ledger was last checked.
@@ -69,24 +69,32 @@ pub struct Saved {
 }
 
 /// Where a saved position is, seen from a commit of `main` that the caller names.
-pub(super) enum Lies {
+pub(super) enum PositionRelation {
     /// There, or before it.
     Before,
     /// Behind it; or the digits name no commit of `main`, or several objects.
     Elsewhere,
     /// `main` does not go through it any more.
-    Missed(Misfit),
+    Missed(PositionMismatch),
 }
 
 impl Position {
     /// Where it lies. Reads the commits of `main` that are newer than it, and no others.
-    pub(super) fn lies(&self, digits: &str, repository: &Repository) -> Result<Lies, OpenError> {
+    pub(super) fn lies(
+        &self,
+        digits: &str,
+        repository: &Repository,
+    ) -> Result<PositionRelation, OpenError> {
         let mut next = main_tip(repository)?;
         let (mut named, mut root) = (false, None);
         while let Some(id) = next {
             named |= id.to_string().starts_with(digits) && repository.only(digits) == Some(id);
             if id == self.0.commit {
-                return Ok(if named { Lies::Before } else { Lies::Elsewhere });
+                return Ok(if named {
+                    PositionRelation::Before
+                } else {
+                    PositionRelation::Elsewhere
+                });
             }
             root = Some(id);
             next = repository
@@ -94,12 +102,12 @@ impl Position {
                 .ok()
                 .and_then(|commit| commit.parents.first().copied());
         }
-        Ok(Lies::Missed(self.missed(root)))
+        Ok(PositionRelation::Missed(self.missed(root)))
     }
 }
 
 /// The log at the end of the last segment.
-pub(super) struct Mark {
+pub(super) struct SegmentEnd {
     lines: u64,
     bytes: u64,
     head: Hash32,
@@ -110,10 +118,10 @@ pub(super) struct Mark {
     open: BTreeMap<Hash32, u64>,
 }
 
-impl Mark {
+impl SegmentEnd {
     pub fn of(lines: &Lines) -> Self {
         let state = &lines.state;
-        Mark {
+        SegmentEnd {
             lines: state.count(),
             bytes: lines.bytes,
             head: state.head(),
@@ -135,7 +143,7 @@ impl Mark {
 
 impl Checker<'_> {
     /// Begins where the position is.
-    pub fn stand_on(&mut self, ground: Ground, position: &Position) {
+    pub fn stand_on(&mut self, ground: ResumePoint, position: &Position) {
         let body = &position.0;
         // Whatever follows has them all among its ancestors.
         let in_force = |(after, key)| InForce {
@@ -158,7 +166,7 @@ impl Checker<'_> {
         self.scope = Scope::Since {
             commit: body.commit.to_string(),
             line: body.lines,
-            saved: Some(Saved {
+            saved: Some(PositionSummary {
                 at,
                 from_scratch_at,
             }),
@@ -210,9 +218,9 @@ impl Checker<'_> {
 
     /// Whether the branches go through the commits that the position names, each signed by a key of
     /// the ledger.
-    pub fn check_saved_tips(&self) -> Result<(), Misfit> {
+    pub fn check_saved_tips(&self) -> Result<(), PositionMismatch> {
         for (n, tip) in &self.saved_tips {
-            let differs = |expected: &str| Misfit::Differs {
+            let differs = |expected: &str| PositionMismatch::Differs {
                 what: "tips",
                 expected: expected.to_owned(),
                 actual: format!("commit {tip} on branch-{n}"),
@@ -252,11 +260,11 @@ impl Checker<'_> {
     }
 
     /// What is so of the new part is not so of the whole.
-    pub fn limited(&self, verdict: Verdict) -> Verdict {
+    pub fn limited(&self, verdict: QuestionVerdict) -> QuestionVerdict {
         let Scope::Since { line, saved, .. } = &self.scope else {
             return verdict;
         };
-        if verdict.answer != Answer::Yes {
+        if verdict.answer != QuestionAnswer::Yes {
             return verdict;
         }
         let nothing = self.commits.is_empty() && self.lines_checked() == 0;
@@ -265,13 +273,13 @@ impl Checker<'_> {
                 let reason = format!(
                     "log line {line}, and nothing is new: the saved position fits; what is before was not looked at"
                 );
-                return Verdict::new(Answer::YesSince, reason);
+                return QuestionVerdict::new(QuestionAnswer::YesSince, reason);
             }
             Some(_) => "what is before was not looked at",
             None => "before it only the log was looked at, and no commit",
         };
-        Verdict::new(
-            Answer::YesSince,
+        QuestionVerdict::new(
+            QuestionAnswer::YesSince,
             format!("log line {line}: {}; {before}", verdict.reason),
         )
     }
@@ -281,14 +289,14 @@ impl Checker<'_> {
         let mark = self.mark.as_ref().filter(|mark| mark.lines > 0)?;
         let named = matches!(self.scope, Scope::Since { saved: None, .. });
         if named
-            || Question::ALL
+            || AuditQuestion::ALL
                 .iter()
                 .any(|question| self.findings.count(*question) > 0)
         {
             return None;
         }
         let keys = self.keys.iter().zip(&self.key_commits);
-        Some(Position(Body {
+        Some(Position(PositionContent {
             at: Seconds::ZERO,
             blocks: mark.blocks.clone(),
             bytes: mark.bytes,

@@ -6,37 +6,39 @@ use uuid::Uuid;
 use crate::govern::sanitize::unnumbered;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
-use crate::record::context::event::{Decision, Event, Kind};
+use crate::record::context::event::{DecisionPayload, EventKind, ThreadEvent};
 use crate::record::context::turn::prompt_digest;
 use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{EventRow, Read, ThreadRow};
+use crate::store::{EventRow, ReadStore, ThreadRow};
 
 use super::VerifyError;
 use super::checker::Checker;
 use super::contexts::{Context, ContextFault, event_again, place_of};
-use super::exchange_rows::Rows;
-use super::report::Question;
+use super::exchange_rows::ExchangeRows;
+use super::report::AuditQuestion;
 
 /// What an event's row must say.
-struct Expected {
-    kind: Kind,
+struct ExpectedRow {
+    kind: EventKind,
     event: Uuid,
     line: u64,
     at: Seconds,
     bytes: Option<u64>,
 }
 
-impl Rows<'_> {
+impl ExchangeRows<'_> {
     /// The events that the turn must have left.
-    fn expected(&self, context: &Context) -> Vec<Expected> {
+    fn expected(&self, context: &Context) -> Vec<ExpectedRow> {
         let row = self.exchange;
         let text = self.user.as_ref().and_then(|turn| turn.content.as_ref());
         // Of an erased text the length is what is left.
-        let known = context.event(Kind::Intent).and_then(|event| event.bytes);
+        let known = context
+            .event(EventKind::Intent)
+            .and_then(|event| event.bytes);
         let bytes = text.map_or(known, |text| u64::try_from(unnumbered(text).len()).ok());
-        let asked = |kind, event, bytes| Expected {
+        let asked = |kind, event, bytes| ExpectedRow {
             kind,
             event,
             line: row.prompt_line,
@@ -45,14 +47,14 @@ impl Rows<'_> {
         };
         let decision = row_id("decision", self.session.id, row.seq);
         let mut expected = vec![
-            asked(Kind::Intent, row.turn_user, bytes),
-            asked(Kind::Decision, decision, None),
+            asked(EventKind::Intent, row.turn_user, bytes),
+            asked(EventKind::Decision, decision, None),
         ];
         if let Some((outcome, event)) = row.outcome.as_ref().and_then(|o| Some((o, o.turn_aurora?)))
         {
             let (line, at) = (outcome.outcome_line, outcome.answered_at);
-            expected.push(Expected {
-                kind: Kind::Execution,
+            expected.push(ExpectedRow {
+                kind: EventKind::Execution,
                 event,
                 line,
                 at,
@@ -68,8 +70,8 @@ impl Checker<'_> {
     /// so.
     pub(super) fn check_context(
         &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
+        store: &dyn ReadStore,
+        rows: &ExchangeRows<'_>,
     ) -> Result<(), VerifyError> {
         let Some(context) = &rows.context else {
             return Ok(());
@@ -109,7 +111,7 @@ impl Checker<'_> {
 
     /// Every thread: a session's own begins with its first event and has no name, any other with
     /// its artifact.
-    pub(super) fn check_threads(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+    pub(super) fn check_threads(&mut self, store: &dyn ReadStore) -> Result<(), VerifyError> {
         for thread in self
             .rows(store.newest_threads(u32::MAX))?
             .unwrap_or_default()
@@ -142,7 +144,7 @@ impl Checker<'_> {
 
     fn first_event(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         thread: &ThreadRow,
     ) -> Result<Option<Seconds>, VerifyError> {
         let mut first = None;
@@ -157,7 +159,7 @@ impl Checker<'_> {
     /// Name and time of the artifact that a thread was begun with; no name once it is erased.
     fn begun(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         thread: &ThreadRow,
     ) -> Result<(Option<String>, Option<Seconds>), VerifyError> {
         let rows = self
@@ -177,8 +179,8 @@ impl Checker<'_> {
     /// Thread and parent are what their ids say.
     fn check_thread(
         &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
+        store: &dyn ReadStore,
+        rows: &ExchangeRows<'_>,
         context: &Context,
     ) -> Result<(), VerifyError> {
         let (id, place) = (Some(rows.session.id), rows.place());
@@ -205,7 +207,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_event(&mut self, rows: &Rows<'_>, context: &Context, expected: &Expected) {
+    fn check_event(&mut self, rows: &ExchangeRows<'_>, context: &Context, expected: &ExpectedRow) {
         let (id, place) = (
             Some(rows.session.id),
             format!("{} event of {}", expected.kind.name(), rows.place()),
@@ -213,7 +215,7 @@ impl Checker<'_> {
         let Some(event) = context.event(expected.kind) else {
             let name = format!("database, {place}");
             return self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 id,
                 name,
                 format!("event {}", expected.event),
@@ -231,15 +233,15 @@ impl Checker<'_> {
     /// be left.
     fn check_context_digests(
         &mut self,
-        store: &dyn Read,
-        rows: &Rows<'_>,
+        store: &dyn ReadStore,
+        rows: &ExchangeRows<'_>,
         context: &Context,
     ) -> Result<(), VerifyError> {
         let (id, place) = (Some(rows.session.id), rows.place());
         for event in context
             .events
             .iter()
-            .filter(|event| event.kind != Kind::Decision)
+            .filter(|event| event.kind != EventKind::Decision)
         {
             let again = self.again(event_again(store, event))?;
             self.check_digest(
@@ -285,7 +287,7 @@ impl Checker<'_> {
             digest.map(|d| d.0),
             context.row.context_digest,
         );
-        if let Some(event) = context.event(Kind::Decision) {
+        if let Some(event) = context.event(EventKind::Decision) {
             let again = self.again(decision(rows, context, event, digest))?;
             let again = again.and_then(|e| e.digest()).map(|digest| digest.0);
             self.check_digest(rows, "event_digest of its DECISION", again, event.digest);
@@ -308,7 +310,7 @@ impl Checker<'_> {
 
     fn check_digest(
         &mut self,
-        rows: &Rows<'_>,
+        rows: &ExchangeRows<'_>,
         what: &str,
         expected: Option<Hash32>,
         actual: Option<Hash32>,
@@ -326,7 +328,7 @@ impl Checker<'_> {
             Err(ContextFault::Wrong(words)) => {
                 let expected = "rows that give the context again";
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     "database, thread_turn",
                     expected,
@@ -340,14 +342,14 @@ impl Checker<'_> {
 
 /// A turn's DECISION with a context digest that was computed again.
 pub(super) fn decision(
-    rows: &Rows<'_>,
+    rows: &ExchangeRows<'_>,
     context: &Context,
     event: &EventRow,
     digest: Option<NamedHash>,
-) -> Result<Event, ContextFault> {
+) -> Result<ThreadEvent, ContextFault> {
     let normative = context.normative(rows.session, rows.exchange, digest)?;
-    let decision = Decision::new(place_of(event), &normative);
+    let decision = DecisionPayload::new(place_of(event), &normative);
     decision
-        .map(Event::Decision)
+        .map(ThreadEvent::Decision)
         .map_err(|e| ContextFault::Wrong(e.to_string()))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{OpenError, Ref, Repository, Target};
+use crate::ledger::read::{OpenError, Ref, RefTarget, Repository};
 use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 use super::history::branch_name;
-use super::report::{Findings, Question};
+use super::report::{AuditQuestion, Findings};
 
 /// Where a plain clone keeps the refs of what it is a clone of.
 const ORIGIN: &str = "refs/remotes/origin/";
@@ -56,7 +56,7 @@ pub(super) fn main_tip(repository: &Repository) -> Result<Option<Oid>, OpenError
         .into_iter()
         .find(|found| ledger_name(&found.name, plain).as_deref() == Some(MAIN));
     Ok(main.and_then(|main| {
-        if let Target::Direct(tip) = main.target {
+        if let RefTarget::Direct(tip) = main.target {
             Some(tip)
         } else {
             None
@@ -87,11 +87,11 @@ impl Tips {
                 continue;
             }
             let id = match found.target {
-                Target::Direct(id) => id,
-                Target::Symbolic(to) => {
+                RefTarget::Direct(id) => id,
+                RefTarget::Symbolic(to) => {
                     let actual = format!("a symbolic ref to {to}");
                     findings.add(
-                        Question::Consistent,
+                        AuditQuestion::Consistent,
                         None,
                         found.name,
                         "a ref to a commit",
@@ -99,9 +99,9 @@ impl Tips {
                     );
                     continue;
                 }
-                Target::Broken(actual) => {
+                RefTarget::Broken(actual) => {
                     findings.add(
-                        Question::Consistent,
+                        AuditQuestion::Consistent,
                         None,
                         found.name,
                         "a commit's id and a newline",
@@ -119,7 +119,7 @@ impl Tips {
         }
         if tips.main.is_none() {
             findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 MAIN,
                 "a ref to a commit",

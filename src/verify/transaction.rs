@@ -13,7 +13,7 @@ use crate::record::hash::Hash32;
 use super::checker::Checker;
 use super::history::History;
 use super::records::{RecordLine, Short};
-use super::report::Question;
+use super::report::AuditQuestion;
 
 impl Checker<'_> {
     /// A `record:` line without its commit, and a session without its branch.
@@ -41,9 +41,9 @@ impl Checker<'_> {
             let question = if last.is_some_and(|(of, _)| of == number)
                 && self.may_be_missing(line.as_ref(), commits)
             {
-                Question::Complete
+                AuditQuestion::Complete
             } else {
-                Question::Consistent
+                AuditQuestion::Consistent
             };
             self.findings
                 .add(question, session, place, expected, counted(commits));
@@ -66,7 +66,7 @@ impl Checker<'_> {
                 let place = format!("refs/heads/{branch}");
                 let expected = format!("a ref to the commits of session {session} and later ones");
                 self.findings
-                    .add(Question::Consistent, None, place, expected, "nothing");
+                    .add(AuditQuestion::Consistent, None, place, expected, "nothing");
             }
         }
     }

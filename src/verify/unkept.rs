@@ -13,19 +13,19 @@ use crate::record::commitment::{Role, commit};
 use crate::record::exchange::ArtifactDoc;
 use crate::record::item::ItemKind;
 use crate::record::params::Params;
-use crate::store::{ArtifactRow, Read, Unkept};
+use crate::store::{ArtifactRow, MissingCommitments, ReadStore};
 
 use super::VerifyError;
 use super::checker::Checker;
 use super::database::DatabaseCounts;
-use super::exchange_rows::Rows;
-use super::report::Question;
+use super::exchange_rows::ExchangeRows;
+use super::report::AuditQuestion;
 
 /// What was kept, by the line from which on it was so; true: openings.
 #[derive(Default)]
-pub(super) struct Policies(BTreeMap<u64, Option<bool>>);
+pub(super) struct ContentPolicies(BTreeMap<u64, Option<bool>>);
 
-impl Policies {
+impl ContentPolicies {
     /// Whether texts were not kept at a line, and if so, whether salts were.
     fn at(&self, line: u64) -> Option<bool> {
         self.0
@@ -37,7 +37,7 @@ impl Policies {
 
 impl Checker<'_> {
     /// Reads every policy that opens its commitment.
-    pub(super) fn read_policies(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
+    pub(super) fn read_policies(&mut self, store: &dyn ReadStore) -> Result<(), VerifyError> {
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
             return Ok(());
         };
@@ -69,8 +69,8 @@ impl Checker<'_> {
     /// An exchange whose texts were not kept: the ledger says that none were, and none are here.
     pub(super) fn check_unkept(
         &mut self,
-        rows: &Rows<'_>,
-        unkept: Unkept,
+        rows: &ExchangeRows<'_>,
+        unkept: MissingCommitments,
         counts: &mut DatabaseCounts,
     ) {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
@@ -80,7 +80,7 @@ impl Checker<'_> {
                 "its texts, or a policy on record that keeps none",
             );
             self.findings
-                .add(Question::Consistent, id, place, expected, "neither");
+                .add(AuditQuestion::Consistent, id, place, expected, "neither");
             return;
         };
         let text = |turn: &crate::store::TurnRow| turn.content.is_some();
@@ -131,7 +131,7 @@ impl Checker<'_> {
     }
 
     /// An exchange whose texts are here, or erased: no policy forbade it.
-    pub(super) fn check_policy(&mut self, rows: &Rows<'_>) {
+    pub(super) fn check_policy(&mut self, rows: &ExchangeRows<'_>) {
         let forbidden = self.policies.at(rows.exchange.prompt_line).is_some();
         if forbidden && !self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
             let (place, expected) = (
@@ -139,7 +139,7 @@ impl Checker<'_> {
                 "no text, as the policy on record keeps none",
             );
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 Some(rows.session.id),
                 place,
                 expected,
@@ -166,7 +166,7 @@ impl Checker<'_> {
     /// selected is on record.
     pub(super) fn check_search(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
         counts.search = match store.search_faults(MOST_FAULTS) {

@@ -3,20 +3,21 @@
 
 use crate::record::block::Network;
 use crate::record::hash::Hash32;
-use crate::record::rules::Session;
+use crate::record::rules::SessionState;
 
 use super::bracket::Bracket;
 use super::checker::Checker;
-use super::proofs::Placed;
+use super::proofs::BlockStanding;
 use super::report::{
-    Answer, Answers, Extents, Question, Report, SessionBlock, SessionReport, Verdict, counted,
+    AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict, Report, SessionBlock,
+    SessionReport, counted,
 };
 
 impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(mut self) -> Report {
         let bracket = self.bracket();
-        let answers = Answers {
+        let answers = QuestionAnswers {
             consistent: self.limited(self.consistent()),
             complete: self.limited(self.complete(&bracket)),
             unique: self.limited(self.unique()),
@@ -27,7 +28,7 @@ impl Checker<'_> {
         let position = self.position();
         let entries = self.lines_checked();
         let sessions = self.session_reports();
-        let chain_valid = answers.consistent.answer == Answer::Yes;
+        let chain_valid = answers.consistent.answer == QuestionAnswer::Yes;
         let contradicted_by = self.findings.contradicted_by();
         let (findings, more_findings) = std::mem::take(&mut self.findings).into_list();
         Report {
@@ -78,18 +79,18 @@ impl Checker<'_> {
         }
     }
 
-    fn unique(&self) -> Verdict {
-        self.broken(Question::Unique)
+    fn unique(&self) -> QuestionVerdict {
+        self.broken(AuditQuestion::Unique)
             .unwrap_or_else(|| self.witnessed())
     }
 
-    fn broken(&self, question: Question) -> Option<Verdict> {
+    fn broken(&self, question: AuditQuestion) -> Option<QuestionVerdict> {
         let count = self.findings.count(question);
-        (count > 0).then(|| Verdict::new(Answer::No, counted(count, "finding")))
+        (count > 0).then(|| QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding")))
     }
 
-    fn consistent(&self) -> Verdict {
-        if let Some(mut broken) = self.broken(Question::Consistent) {
+    fn consistent(&self) -> QuestionVerdict {
+        if let Some(mut broken) = self.broken(AuditQuestion::Consistent) {
             broken.reason.push_str(&self.clone_words());
             return broken;
         }
@@ -112,7 +113,7 @@ impl Checker<'_> {
         }
     }
 
-    fn whole(&self) -> Verdict {
+    fn whole(&self) -> QuestionVerdict {
         let commits = counted(self.commits.values().sum(), "commit");
         let heads = counted(
             u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX),
@@ -130,8 +131,8 @@ impl Checker<'_> {
             1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
             n => format!(", the texts of {n} records are not kept and were not checked"),
         };
-        Verdict::new(
-            Answer::Yes,
+        QuestionVerdict::new(
+            QuestionAnswer::Yes,
             format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"),
         )
     }
@@ -146,13 +147,16 @@ impl Checker<'_> {
         format!("up to line {} of {time}", self.lines.state.count())
     }
 
-    fn complete(&self, bracket: &Bracket) -> Verdict {
+    fn complete(&self, bracket: &Bracket) -> QuestionVerdict {
         let reached = self.reached();
-        if let Some(broken) = self.broken(Question::Complete) {
-            return Verdict::new(broken.answer, format!("{}, {reached}", broken.reason));
+        if let Some(broken) = self.broken(AuditQuestion::Complete) {
+            return QuestionVerdict::new(broken.answer, format!("{}, {reached}", broken.reason));
         }
         if self.lines.state.count() == 0 {
-            return Verdict::new(Answer::NotChecked, "no line of the log is at hand");
+            return QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
+                "no line of the log is at hand",
+            );
         }
         let tail = self.tail_words(bracket);
         let log = match (self.log_file, self.commits_apart) {
@@ -172,7 +176,7 @@ impl Checker<'_> {
         let reason = format!(
             "{reached}: every prompt has its outcome and every commit its line; {tail}{log}{newer}"
         );
-        Verdict::new(Answer::Yes, reason)
+        QuestionVerdict::new(QuestionAnswer::Yes, reason)
     }
 
     /// Whether this is a test network that the caller did not name: anybody makes its blocks.
@@ -184,7 +188,7 @@ impl Checker<'_> {
     }
 
     /// Why blocks prove nothing here.
-    pub(super) fn on_test_network(&self) -> Option<Verdict> {
+    pub(super) fn on_test_network(&self) -> Option<QuestionVerdict> {
         let network = self
             .genesis
             .as_ref()
@@ -194,17 +198,20 @@ impl Checker<'_> {
         let reason = format!(
             "a {network} ledger: its blocks prove nothing; name the network with --network {network}"
         );
-        Some(Verdict::new(Answer::NotChecked, reason))
+        Some(QuestionVerdict::new(QuestionAnswer::NotChecked, reason))
     }
 
-    fn not_before(&self) -> Verdict {
+    fn not_before(&self) -> QuestionVerdict {
         if self.genesis.is_none() {
-            let unknown = Verdict::new(Answer::NotChecked, "no genesis.json says which network");
-            return self.broken(Question::NotBefore).unwrap_or(unknown);
+            let unknown = QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
+                "no genesis.json says which network",
+            );
+            return self.broken(AuditQuestion::NotBefore).unwrap_or(unknown);
         }
-        self.on_test_network().or_else(|| self.broken(Question::NotBefore)).unwrap_or_else(|| {
-            let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
-            let unlooked = self.findings.count_unlooked(Question::NotBefore);
+        self.on_test_network().or_else(|| self.broken(AuditQuestion::NotBefore)).unwrap_or_else(|| {
+            let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
+            let unlooked = self.findings.count_unlooked(AuditQuestion::NotBefore);
             if unlooked > 0 {
                 return no(format!(
                     "{unlooked} places where a start, an end or an anchor may be could not be looked at"
@@ -215,7 +222,7 @@ impl Checker<'_> {
                 return no("no session names a block: all are local".to_owned());
             }
             let bitcoin = self.genesis.as_ref().is_some_and(|genesis| genesis.network == Network::Bitcoin);
-            let mut beyond = self.proofs.placed.iter().filter(|(_, placed)| **placed == Placed::NotReached);
+            let mut beyond = self.proofs.placed.iter().filter(|(_, placed)| **placed == BlockStanding::NotReached);
             if let Some(((highest, _), _)) = beyond.next_back().filter(|_| self.proofs.kept && bitcoin) {
                 return no(format!("the kept headers end below block {highest}: gently anchor sync"));
             }
@@ -237,7 +244,7 @@ impl Checker<'_> {
                 n => format!("{n} sessions start on no block"),
             };
             let placed = self.placed_words();
-            Verdict::new(Answer::Yes, format!("{anchors}; {local}{placed}"))
+            QuestionVerdict::new(QuestionAnswer::Yes, format!("{anchors}; {local}{placed}"))
         })
     }
 
@@ -261,7 +268,7 @@ impl Checker<'_> {
             let pinned: Vec<String> = self.pinned.iter().map(ToString::to_string).collect();
             let expected = format!("signed by a key of --signer: {}", pinned.join(", "));
             self.findings.add(
-                Question::SignedBy,
+                AuditQuestion::SignedBy,
                 None,
                 place,
                 expected,
@@ -270,14 +277,14 @@ impl Checker<'_> {
         }
     }
 
-    fn signed_by(&self) -> Verdict {
-        self.broken(Question::SignedBy).unwrap_or_else(|| {
-            let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
+    fn signed_by(&self) -> QuestionVerdict {
+        self.broken(AuditQuestion::SignedBy).unwrap_or_else(|| {
+            let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
             let line = self.lines.state.count();
             let Some(key) = self.key_of_size(line).filter(|_| self.genesis.is_some()) else {
                 return no("no genesis.json says which key".to_owned());
             };
-            let unlooked = self.findings.count_unlooked(Question::SignedBy);
+            let unlooked = self.findings.count_unlooked(AuditQuestion::SignedBy);
             if unlooked > 0 {
                 return no(format!("{unlooked} signatures could not be read"));
             }
@@ -299,7 +306,7 @@ impl Checker<'_> {
                     )),
                     _ => no(format!("retired: the newest key of --signer is {newest}; {how}")),
                 },
-                Some(_) => Verdict::new(Answer::Yes, format!("{how}, pinned{}", self.root_words())),
+                Some(_) => QuestionVerdict::new(QuestionAnswer::Yes, format!("{how}, pinned{}", self.root_words())),
             }
         })
     }
@@ -318,7 +325,8 @@ impl Checker<'_> {
     fn session_reports(&self) -> Vec<SessionReport> {
         // Sessions that ended before what is checked are not this report's.
         let first = self.first_line();
-        let checked = |session: &&Session| session.end.as_ref().is_none_or(|end| end.line > first);
+        let checked =
+            |session: &&SessionState| session.end.as_ref().is_none_or(|end| end.line > first);
         let mut logged: Vec<_> = self.lines.state.sessions().filter(checked).collect();
         logged.sort_by_key(|session| session.start.line);
         let mut ids: Vec<Hash32> = logged.iter().map(|session| session.id).collect();
@@ -346,7 +354,7 @@ impl Checker<'_> {
         let start = commits
             .map(|session| session.start)
             .or(line.map(|session| of_height(session.start.btc)));
-        let holds = |questions: &[Question]| {
+        let holds = |questions: &[AuditQuestion]| {
             questions
                 .iter()
                 .all(|q| self.findings.touching(id, *q) == 0)
@@ -362,11 +370,11 @@ impl Checker<'_> {
             interactions: commits.map_or(0, |session| session.interactions),
             not_before: self.not_before_of(id),
             not_after: self.not_after_of(id),
-            chain_valid: holds(&[Question::Consistent]),
+            chain_valid: holds(&[AuditQuestion::Consistent]),
             all_verified: holds(&[
-                Question::Consistent,
-                Question::NotBefore,
-                Question::SignedBy,
+                AuditQuestion::Consistent,
+                AuditQuestion::NotBefore,
+                AuditQuestion::SignedBy,
             ]) && line.is_none_or(|session| session.start.line > self.first_line()),
         }
     }

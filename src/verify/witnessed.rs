@@ -11,12 +11,12 @@ use crate::record::commit::NOTES_WITNESS;
 use crate::record::hash::Hash32;
 use crate::record::limits;
 use crate::record::note::CosignedNote;
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::time::Seconds;
 
 use super::checker::Checker;
-use super::history::{Chain, History, Node};
-use super::report::{Answer, Question, Verdict, counted};
+use super::history::{CommitChain, CommitNode, History};
+use super::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, counted};
 
 /// A witness's clock may be behind the ledger's by so many seconds: what the writer of a log allows
 /// of its own.
@@ -36,8 +36,8 @@ pub struct OutsideHead {
 
 /// Tree heads of others, and what the log says at their sizes.
 #[derive(Default)]
-pub(super) struct Outside<'a> {
-    pub policy: Option<&'a Policy>,
+pub(super) struct ForeignTreeHeads<'a> {
+    pub policy: Option<&'a WitnessPolicy>,
     pub given: &'a [OutsideHead],
     /// Notes by the commit that they are on; none for one that is no cosigned note.
     notes: Vec<(Oid, Option<CosignedNote>)>,
@@ -51,13 +51,13 @@ pub(super) struct Outside<'a> {
     unjudged: u64,
 }
 
-impl<'a> Outside<'a> {
+impl<'a> ForeignTreeHeads<'a> {
     /// What the caller brings along.
-    pub fn of(policy: Option<&'a Policy>, given: &'a [OutsideHead]) -> Self {
-        Outside {
+    pub fn of(policy: Option<&'a WitnessPolicy>, given: &'a [OutsideHead]) -> Self {
+        ForeignTreeHeads {
             policy,
             given,
-            ..Outside::default()
+            ..ForeignTreeHeads::default()
         }
     }
 }
@@ -154,10 +154,10 @@ impl Checker<'_> {
             let place = format!("{NOTES_WITNESS}, note {commit}");
             let node = history
                 .node(commit)
-                .filter(|node| matches!(node.chain, Some(Chain::Main(_))));
+                .filter(|node| matches!(node.chain, Some(CommitChain::Main(_))));
             let Some(note) = note else {
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     place,
                     "a tree head with signature lines",
@@ -171,7 +171,7 @@ impl Checker<'_> {
             if node.is_some() && !own {
                 let expected = "the tree head of the commit that it is on";
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     place.clone(),
                     expected,
@@ -200,7 +200,7 @@ impl Checker<'_> {
     }
 
     /// Whether a note is over the tree head of this commit, signature and all.
-    fn is_head_of(&self, node: &Node, note: &CosignedNote) -> bool {
+    fn is_head_of(&self, node: &CommitNode, note: &CosignedNote) -> bool {
         let entries = self.repository.tree(&node.tree).unwrap_or_default();
         let entry = entries.iter().rfind(|entry| entry.is_file("checkpoint"));
         let bytes = entry.and_then(|entry| self.repository.file(entry).ok());
@@ -223,7 +223,7 @@ impl Checker<'_> {
                     whole = false;
                     let expected = format!("a cosignature by the key of {}", witness.key.name);
                     self.findings
-                        .add(Question::Unique, None, place, expected, FORGED);
+                        .add(AuditQuestion::Unique, None, place, expected, FORGED);
                 }
             }
         }
@@ -253,7 +253,7 @@ impl Checker<'_> {
         if head.size > count {
             let expected = format!("a log of {} lines, as {who} signed", head.size);
             self.findings.add(
-                Question::Complete,
+                AuditQuestion::Complete,
                 None,
                 place,
                 expected,
@@ -270,7 +270,7 @@ impl Checker<'_> {
                 // without it.
                 if self.is_signed_here(note) {
                     self.findings.add(
-                        Question::Consistent,
+                        AuditQuestion::Consistent,
                         None,
                         place,
                         expected.clone(),
@@ -278,7 +278,7 @@ impl Checker<'_> {
                     );
                 }
                 self.findings
-                    .add(Question::Unique, None, place, expected, actual);
+                    .add(AuditQuestion::Unique, None, place, expected, actual);
                 false
             }
             None => {
@@ -325,8 +325,8 @@ impl Checker<'_> {
     }
 
     /// The answer to *unique*, when nothing speaks against it.
-    pub fn witnessed(&self) -> Verdict {
-        let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
+    pub fn witnessed(&self) -> QuestionVerdict {
+        let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
         let Some(policy) = self.outside.policy else {
             return no("no witness policy was given: a second history would not show".to_owned());
         };
@@ -352,11 +352,11 @@ impl Checker<'_> {
             n => format!("; {} came after", counted(n, "line")),
         };
         let answer = if *size >= self.lines.state.count() {
-            Answer::Yes
+            QuestionAnswer::Yes
         } else {
-            Answer::Partly
+            QuestionAnswer::Partly
         };
-        Verdict::new(
+        QuestionVerdict::new(
             answer,
             format!(
                 "through line {size}: {} cosigned this history{after}",
@@ -379,7 +379,7 @@ impl Checker<'_> {
 /// The earliest time by which enough had cosigned; a cosignature from long before the last line
 /// counts for no time.
 pub(super) fn reached_by(
-    policy: &Policy,
+    policy: &WitnessPolicy,
     cosigned: &[(&str, u64)],
     line: Seconds,
 ) -> Option<Seconds> {

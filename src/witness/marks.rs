@@ -3,7 +3,7 @@
 use crate::record::hash::Hash32;
 use crate::record::proof::{ProofMaker, continues};
 use crate::record::tree::{Frontier, SignedNote, leaf};
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::WitnessError;

@@ -15,7 +15,7 @@ mod note;
 mod round;
 
 pub use note::standing;
-pub use round::{Asked, Outcome, Said, Terms, ask};
+pub use round::{RoundOptions, RoundResult, WitnessOutcome, WitnessStatement, ask};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, OpenError};
@@ -23,7 +23,7 @@ use crate::record::commit::MAIN;
 use crate::record::tree::{SignedNote, TreeError, parse_note};
 use crate::recorder::RecorderError;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 /// Why witnesses could not be asked at all.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +73,7 @@ pub enum WitnessError {
 
 /// The newest tree head on `main`, and the commit that carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct LatestTreeHead {
     /// It.
     pub note: SignedNote,
     /// The commit.
@@ -81,7 +81,7 @@ pub struct Head {
 }
 
 /// The newest tree head on record; none while `main` has only its genesis.
-pub fn newest_head(store: &Sqlite) -> Result<Option<Head>, WitnessError> {
+pub fn newest_head(store: &Sqlite) -> Result<Option<LatestTreeHead>, WitnessError> {
     let Some(row) = store
         .tip(MAIN, store.head()?.commits)?
         .filter(|row| row.segment.is_some())
@@ -103,5 +103,5 @@ pub fn newest_head(store: &Sqlite) -> Result<Option<Head>, WitnessError> {
         .id
         .parse()
         .map_err(|e: crate::ledger::OidError| wrong(e.to_string()))?;
-    Ok(Some(Head { note, commit }))
+    Ok(Some(LatestTreeHead { note, commit }))
 }

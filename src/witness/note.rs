@@ -2,24 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::read::{Repository, Target};
+use crate::ledger::read::{RefTarget, Repository};
 use crate::record::commit::NOTES_WITNESS;
 use crate::record::note::{CosignedNote, MAX_SIGNATURES, NoteSignature};
 use crate::record::time::Seconds;
 use crate::record::tree::SignedNote;
 use crate::recorder::{Paths, put_notes};
 
-use super::{Head, WitnessError};
+use super::{LatestTreeHead, WitnessError};
 
 /// The cosigned note that stands on a tree head's commit; none when there is none, or one of
 /// another head.
-pub fn standing(paths: &Paths, head: &Head) -> Result<Option<CosignedNote>, WitnessError> {
+pub fn standing(
+    paths: &Paths,
+    head: &LatestTreeHead,
+) -> Result<Option<CosignedNote>, WitnessError> {
     let repository = Repository::open(&paths.ledger())?;
     let tip = repository
         .refs()?
         .into_iter()
         .find_map(|found| match found.target {
-            Target::Direct(id) if found.name == NOTES_WITNESS => Some(id),
+            RefTarget::Direct(id) if found.name == NOTES_WITNESS => Some(id),
             _ => None,
         });
     let Some(tip) = tip else { return Ok(None) };
@@ -42,7 +45,7 @@ pub fn standing(paths: &Paths, head: &Head) -> Result<Option<CosignedNote>, Witn
 /// Puts new cosignatures beside those that stand there; false when there was nothing new.
 pub fn add(
     paths: &Paths,
-    head: &Head,
+    head: &LatestTreeHead,
     lines: Vec<NoteSignature>,
     now: Seconds,
 ) -> Result<bool, WitnessError> {

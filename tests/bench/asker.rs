@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
@@ -26,12 +26,12 @@ use gently::record::hash::Hash32;
 use gently::record::params::Params;
 use gently::record::time::Seconds;
 use gently::recorder::{
-    Judged, Prompt, RecordedPrompt, Recorder, SessionTerms, thread_id, unwatched,
+    JudgedReply, Prompt, RecordedPrompt, Recorder, SessionTerms, thread_id, unwatched,
 };
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::sqlite::Sqlite;
-use gently::store::{Read, SessionRow};
+use gently::store::{ReadStore, SessionRow};
 
 /// Sessions open at once.
 const SESSIONS: usize = 4;
@@ -234,7 +234,7 @@ impl House {
     }
 
     /// What the model says to a recorded prompt, judged.
-    async fn judged(&self, prompt: &RecordedPrompt) -> Judged {
+    async fn judged(&self, prompt: &RecordedPrompt) -> JudgedReply {
         let reply = self.model.invoke(prompt).await.unwrap();
         reply.judge(&self.kernel, prompt)
     }
@@ -318,7 +318,7 @@ impl House {
             model_id: self.model.id(),
             now,
             sight: self.sight.borrow().clone(),
-            recalled: &Recalled::default(),
+            recalled: &RecallResult::default(),
         };
         let bundle = compile(&inputs).unwrap();
         let compiled = render(&self.kernel, &bundle, None, &text);

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use gently::ask::recall::{Declared, Reference, recall};
-use gently::ask::refer::{Standing, refer};
+use gently::ask::recall::{DeclaredContext, Reference, recall};
+use gently::ask::refer::{ThreadPosition, refer};
 use gently::continuity::compile::{Inputs, compile};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
@@ -15,7 +15,7 @@ use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::item::{FACT_RATIFIED, ItemKind};
 use gently::record::time::Seconds;
-use gently::recorder::{ArtifactId, Field, NewArtifact, Recorder, always, unwatched};
+use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Recorder, always, unwatched};
 use gently::store::Find;
 use gently::store::sqlite::Sqlite;
 
@@ -130,23 +130,25 @@ pub fn fill(root: &Path, items: u64) {
 fn item(kind: ItemKind, numbers: &mut Numbers, now: Seconds) -> NewArtifact {
     let age = numbers.next(60 * 86_400);
     let subject = match kind {
-        ItemKind::Note => Field::Null,
-        _ => Field::Text(redact(&format!("{} {}", numbers.word(), numbers.next(20_000))).clean),
+        ItemKind::Note => ArtifactField::Null,
+        _ => ArtifactField::Text(
+            redact(&format!("{} {}", numbers.word(), numbers.next(20_000))).clean,
+        ),
     };
     let confidence = if kind == ItemKind::Fact {
-        Field::Word("high".to_owned())
+        ArtifactField::Word("high".to_owned())
     } else {
-        Field::Null
+        ArtifactField::Null
     };
     let content = vec![
         ("confidence", confidence),
-        ("observed_at", Field::Number(now.get() - age)),
-        ("phase", Field::Word("beta".to_owned())),
-        ("session", Field::Null),
-        ("source", Field::Word("user".to_owned())),
+        ("observed_at", ArtifactField::Number(now.get() - age)),
+        ("phase", ArtifactField::Word("beta".to_owned())),
+        ("session", ArtifactField::Null),
+        ("source", ArtifactField::Word("user".to_owned())),
         ("subject", subject),
-        ("text", Field::Text(redact(&numbers.text()).clean)),
-        ("tier", Field::Number(1)),
+        ("text", ArtifactField::Text(redact(&numbers.text()).clean)),
+        ("tier", ArtifactField::Number(1)),
     ];
     let id = ArtifactId::Next {
         prefix: kind.prefix(),
@@ -188,9 +190,9 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
         ("24 words", false, 24),
         ("6 words, deep", true, 6),
     ] {
-        let declared = Declared {
+        let declared = DeclaredContext {
             refs: vec![Reference::Last(6)],
-            ..Declared::default()
+            ..DeclaredContext::default()
         };
         let mut numbers = Numbers(7);
         let (mut times, mut used) = (Vec::new(), Vec::new());
@@ -203,7 +205,7 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
                 &store,
                 rules,
                 Some(&session),
-                Standing::default(),
+                ThreadPosition::default(),
                 &declared,
             )
             .unwrap();

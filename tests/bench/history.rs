@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
@@ -26,7 +26,7 @@ use gently::recorder::thread_id;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::Read;
+use gently::store::ReadStore;
 use gently::store::sqlite::Sqlite;
 
 /// How many sessions wait at the same moment: their records share transactions and syncs.
@@ -115,7 +115,7 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             model_id: "observer",
             now,
             sight: house.sight.clone(),
-            recalled: &Recalled::default(),
+            recalled: &RecallResult::default(),
         })
         .unwrap();
         let compiled = render(house.kernel, &bundle, None, &text);

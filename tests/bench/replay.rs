@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use gently::ask::recall::{Declared, Reference, recall};
-use gently::ask::refer::{Standing, count, refer};
+use gently::ask::recall::{DeclaredContext, Reference, recall};
+use gently::ask::refer::{ThreadPosition, count, refer};
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
@@ -27,8 +27,8 @@ use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::sqlite::Sqlite;
-use gently::store::{Read, SessionRow};
-use gently::verify::replay::{Outcome, Replay};
+use gently::store::{ReadStore, SessionRow};
+use gently::verify::replay::{AssertionOutcome, Replay};
 
 /// Turns of one thread.
 const TURNS: u64 = 100;
@@ -68,7 +68,7 @@ pub fn run(gently: &str, root: &Path, exchanges: u64) {
             done += 1;
             for (assertion, outcome) in one.outcomes {
                 match outcome {
-                    Outcome::Holds => held += 1,
+                    AssertionOutcome::Holds => held += 1,
                     unheld => other.push((assertion, unheld)),
                 }
             }
@@ -194,16 +194,16 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         "Question {turn}: what was said before, and what follows from it?"
     ))
     .clean;
-    let declared = Declared {
+    let declared = DeclaredContext {
         refs: vec![Reference::Last(6)],
-        ..Declared::default()
+        ..DeclaredContext::default()
     };
     let rules = (house.kernel, house.config);
     let referred = refer(
         house.store,
         rules,
         Some(session),
-        Standing::default(),
+        ThreadPosition::default(),
         &declared,
     )
     .unwrap();

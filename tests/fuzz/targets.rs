@@ -7,7 +7,7 @@ use gently::record::entry::Line;
 use gently::record::header::Header;
 use gently::record::note::{CosignedNote, NoteSignature, VerifierKey};
 use gently::record::ots::Proof;
-use gently::record::policy::Policy;
+use gently::record::policy::WitnessPolicy;
 use gently::record::proof::TlogProof;
 use gently::record::signature::parse_armor;
 use gently::record::tree::parse_note;
@@ -197,7 +197,7 @@ fn documents() -> Vec<Vec<u8>> {
 fn canonical(bytes: &[u8]) -> Result<String, String> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = Bundle::parse(text);
-        let _ = Policy::parse(text);
+        let _ = WitnessPolicy::parse(text);
     }
     let value: serde_json::Value = match canon::parse(bytes) {
         Ok(value) => value,
@@ -397,7 +397,7 @@ fn sanitized(bytes: &[u8]) -> Result<String, String> {
 /// What stands between findings.
 fn pieces<'a>(
     text: &'a str,
-    found: &'a [gently::govern::sanitize::Finding],
+    found: &'a [gently::govern::sanitize::SecretFinding],
 ) -> impl Iterator<Item = &'a str> {
     let starts = std::iter::once(0).chain(found.iter().map(|found| found.end));
     let ends = found

@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gently::anchor::agree::Policy;
-use gently::ask::recall::Declared;
-use gently::ask::refer::Standing;
-use gently::ask::{Endless, Question, Seen, Turn, ask};
+use gently::anchor::agree::AgreementPolicy;
+use gently::ask::recall::DeclaredContext;
+use gently::ask::refer::ThreadPosition;
+use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
@@ -20,8 +20,8 @@ use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::hash::Hash32;
 use gently::recorder::{Recorder, unwatched};
-use gently::session::House;
-use gently::store::Read;
+use gently::session::TurnEnvironment;
+use gently::store::ReadStore;
 use gently::store::sqlite::Sqlite;
 use serde_json::Value;
 
@@ -213,7 +213,7 @@ async fn silent_turn(person: &Person) {
     );
     let (model, clock, say) = (Model::observer(), move || now, |_: &str| {});
     let context = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
-    let house = House {
+    let house = TurnEnvironment {
         context: &context,
         recorder: &recorder,
         store: &store,
@@ -223,26 +223,26 @@ async fn silent_turn(person: &Person) {
         idle: Duration::from_secs(1800),
         network: Network::Bitcoin,
         sources: &[],
-        policy: Policy::default(),
+        policy: AgreementPolicy::default(),
         look_again: Duration::from_secs(60),
         clock: &clock,
         say: &say,
     };
-    let gather = || Seen {
+    let gather = || Observations {
         sight: BTreeMap::new(),
         salt: Salt::new([5; 32]),
         action_salts: Vec::new(),
     };
     let question = Question {
         text: QUESTION,
-        declared: &Declared::default(),
-        standing: Standing::default(),
+        declared: &DeclaredContext::default(),
+        standing: ThreadPosition::default(),
     };
-    let asked = ask(&house, key, &model, question, gather, &Endless)
+    let asked = ask(&house, key, &model, question, gather, &NeverCancelled)
         .await
         .unwrap();
     assert!(
-        matches!(asked.turn, Turn::Refused(_, Some(_))),
+        matches!(asked.turn, TurnEnd::Refused(_, Some(_))),
         "{:?}",
         asked.turn
     );

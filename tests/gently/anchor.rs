@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use gently::anchor::agree::{Observation, Policy, Quorum, host, observe};
+use gently::anchor::agree::{AgreementPolicy, Observation, Quorum, host, observe};
 use gently::anchor::esplora::Esplora;
 use gently::anchor::{BlockSource, SourceFault};
 use gently::record::block::{Anchor, Block, Header, HeaderFault, Network, Source};
@@ -42,17 +42,17 @@ fn explorer(server: &EsploraServer) -> Box<dyn BlockSource> {
     Box::new(Esplora::new(server.url(), Network::Bitcoin).unwrap())
 }
 
-async fn ask(servers: &[&EsploraServer], policy: Policy) -> Observation {
+async fn ask(servers: &[&EsploraServer], policy: AgreementPolicy) -> Observation {
     ask_at(servers, policy, now()).await
 }
 
-async fn ask_at(servers: &[&EsploraServer], policy: Policy, now: Seconds) -> Observation {
+async fn ask_at(servers: &[&EsploraServer], policy: AgreementPolicy, now: Seconds) -> Observation {
     let sources: Vec<_> = servers.iter().map(|server| explorer(server)).collect();
     observe(&sources, Network::Bitcoin, policy, now).await
 }
 
-fn patient(quorum: usize) -> Policy {
-    Policy {
+fn patient(quorum: usize) -> AgreementPolicy {
+    AgreementPolicy {
         quorum: Quorum::Of(quorum),
         deadline: PATIENT,
     }
@@ -332,7 +332,7 @@ async fn the_deadline_is_for_all_together() {
     );
     let honest = EsploraServer::start(chain());
     let start = Instant::now();
-    let policy = Policy {
+    let policy = AgreementPolicy {
         quorum: Quorum::Of(1),
         deadline: HASTY,
     };
@@ -350,7 +350,7 @@ async fn the_deadline_is_for_all_together() {
     }
     // Long enough for an honest one on a busy machine, and the slow one is still not waited for
     // beyond it.
-    let policy = Policy {
+    let policy = AgreementPolicy {
         quorum: Quorum::Of(1),
         deadline: Duration::from_secs(2),
     };
@@ -454,7 +454,7 @@ async fn a_quorum_leaves_time_for_the_comparison() {
         EsploraServer::start(Chain::real(829_604..=TIP - 1)),
         EsploraServer::start(chain()),
     );
-    let policy = Policy {
+    let policy = AgreementPolicy {
         quorum: Quorum::Of(2),
         deadline: Duration::from_secs(4),
     };

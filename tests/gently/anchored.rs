@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gently::anchor::BlockSource;
-use gently::anchor::agree::Policy;
+use gently::anchor::agree::AgreementPolicy;
 use gently::anchor::esplora::Esplora;
-use gently::ask::recall::Declared;
-use gently::ask::refer::Standing;
-use gently::ask::{Endless, Question, Seen, Turn, ask};
+use gently::ask::recall::DeclaredContext;
+use gently::ask::refer::ThreadPosition;
+use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
@@ -17,10 +17,10 @@ use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, unwatched};
-use gently::session::House;
+use gently::session::TurnEnvironment;
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::Read;
+use gently::store::ReadStore;
 use gently::store::sqlite::Sqlite;
 use serde_json::{Value, json};
 
@@ -215,7 +215,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
     for (later, heights) in [(61, vec![TIP]), (62, vec![TIP])] {
         let clock = || Seconds::new(started.get() + later).unwrap();
         let context = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
-        let house = House {
+        let house = TurnEnvironment {
             context: &context,
             recorder: &recorder,
             store: &store,
@@ -225,9 +225,9 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             idle: Duration::from_secs(1800),
             network: Network::Bitcoin,
             sources: &sources,
-            policy: Policy {
+            policy: AgreementPolicy {
                 deadline: Duration::from_secs(20),
-                ..Policy::default()
+                ..AgreementPolicy::default()
             },
             look_again: Duration::from_secs(60),
             clock: &clock,
@@ -238,7 +238,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
                 observe_all(&tools, kernel.tools(), clock()),
                 Salt::new([later as u8; 32]),
             );
-            Seen {
+            Observations {
                 sight,
                 salt,
                 action_salts: Vec::new(),
@@ -246,13 +246,13 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
         };
         let question = Question {
             text: "And now?",
-            declared: &Declared::default(),
-            standing: Standing::default(),
+            declared: &DeclaredContext::default(),
+            standing: ThreadPosition::default(),
         };
-        let asked = ask(&house, key, &model, question, gather, &Endless)
+        let asked = ask(&house, key, &model, question, gather, &NeverCancelled)
             .await
             .unwrap();
-        let Turn::Answered(answer) = asked.turn else {
+        let TurnEnd::Answered(answer) = asked.turn else {
             panic!("{:?}", asked.turn)
         };
         assert!(!asked.resumed.opened);

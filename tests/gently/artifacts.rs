@@ -3,8 +3,8 @@
 use gently::govern::sanitize::redact;
 use gently::record::commitment::{Role, Salt, commit};
 use gently::record::time::Seconds;
-use gently::recorder::{ArtifactId, Field, NewArtifact, RecorderError, always};
-use gently::store::Read;
+use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};
+use gently::store::ReadStore;
 
 use crate::recorder::{Rig, anchor, at, wait};
 
@@ -13,9 +13,9 @@ fn note(text: &str, now: Seconds) -> NewArtifact {
         kind: "note",
         id: ArtifactId::Next { prefix: "note" },
         content: vec![
-            ("text", Field::Text(redact(text).clean)),
-            ("lines", Field::Number(1)),
-            ("of", Field::Null),
+            ("text", ArtifactField::Text(redact(text).clean)),
+            ("lines", ArtifactField::Number(1)),
+            ("of", ArtifactField::Null),
         ],
         session: None,
         salt: Salt::new([7; 32]),
@@ -84,7 +84,7 @@ fn what_the_record_speaks_against_is_not_recorded() {
     let rig = Rig::new();
     let recorder = rig.recorder(at(10));
     let before = rig.log();
-    let refused = wait(recorder.artifact(note("one", at(11)), |_: &dyn Read| {
+    let refused = wait(recorder.artifact(note("one", at(11)), |_: &dyn ReadStore| {
         Ok(Some("there is one".to_owned()))
     }));
     assert!(

@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gently::verify::{Answer, Evidence, Question, Terms, verify_in_use};
+use gently::verify::{AuditQuestion, Evidence, QuestionAnswer, VerifyOptions, verify_in_use};
 
 use crate::recorder::{Rig, anchor, at, turn, wait};
 
@@ -80,29 +80,30 @@ fn five_hundred_looks_beside_eight_writers_find_nothing_broken() {
             });
         }
         for look in 0..LOOKS {
-            let report = verify_in_use(&evidence, Terms::default()).unwrap();
+            let report = verify_in_use(&evidence, VerifyOptions::default()).unwrap();
             looks.store(look + 1, Ordering::SeqCst);
             assert_eq!(
                 report.answers.consistent.answer,
-                Answer::Yes,
+                QuestionAnswer::Yes,
                 "look {look}: {:?}",
                 report.findings
             );
             assert_ne!(
                 report.answers.signed_by.answer,
-                Answer::No,
+                QuestionAnswer::No,
                 "look {look}: {:?}",
                 report.findings
             );
             assert_eq!(report.unsigned, 0, "look {look}");
             // A prompt that has no answer yet is all that can be missing.
             let missing = report.findings.iter().find(|finding| {
-                finding.question != Question::Complete || !finding.expected.contains("with its seq")
+                finding.question != AuditQuestion::Complete
+                    || !finding.expected.contains("with its seq")
             });
             assert!(missing.is_none(), "look {look}: {missing:?}");
         }
     });
-    let report = verify_in_use(&evidence, Terms::default()).unwrap();
+    let report = verify_in_use(&evidence, VerifyOptions::default()).unwrap();
     assert!(
         report.passes() && report.newer == 0,
         "{:?}",

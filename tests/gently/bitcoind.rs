@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use gently::anchor::agree::{Policy, Quorum, observe};
+use gently::anchor::agree::{AgreementPolicy, Quorum, observe};
 use gently::anchor::bitcoind::{Auth, Bitcoind};
 use gently::anchor::{BlockSource, SourceFault};
 use gently::record::block::{HeaderFault, Network, Source};
@@ -22,7 +22,7 @@ use crate::node::Node;
 use crate::person::{Person, Ran};
 
 const TIP: u32 = 829_619;
-const PATIENT: Policy = Policy {
+const PATIENT: AgreementPolicy = AgreementPolicy {
     quorum: Quorum::Of(1),
     deadline: Duration::from_secs(20),
 };

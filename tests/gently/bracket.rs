@@ -11,7 +11,7 @@ use std::process::Command;
 
 use gently::record::block::Header;
 use gently::record::hash::Hash32;
-use gently::record::ots::{Attestation, Op, Tree};
+use gently::record::ots::{Attestation, Op, ProofNode};
 use serde_json::{Value, json};
 
 use crate::calendar_server::{CalendarServer, csv, mined_now, mined_on, regtest_headers};
@@ -484,7 +484,7 @@ fn a_note_that_proves_something_else_is_a_finding_of_both_checkers() {
         .exits(0);
     let kept = person.at("headers/regtest-0.dat");
     let log = hand_out(&person, person.dir.path());
-    let tree = Tree::chain(
+    let tree = ProofNode::chain(
         [Op::Sha256].into_iter(),
         Attestation::Bitcoin { height: 50 },
     )
@@ -654,7 +654,7 @@ fn the_stock_client_and_another_accept_our_proofs_on_a_real_nodes_block() {
 
 /// A block on the node's tip whose coinbase carries 32 bytes, accepted by the node; the proof from
 /// them, and its header.
-pub fn a_block_with(node: &Node, commitment: &[u8]) -> (Tree, Header) {
+pub fn a_block_with(node: &Node, commitment: &[u8]) -> (ProofNode, Header) {
     let call = |method: &str, params: Value| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -694,7 +694,7 @@ pub fn a_block_with(node: &Node, commitment: &[u8]) -> (Tree, Header) {
         Op::Sha256,
         Op::Sha256,
     ];
-    let tree = Tree::chain(ops.into_iter(), Attestation::Bitcoin { height });
+    let tree = ProofNode::chain(ops.into_iter(), Attestation::Bitcoin { height });
     let root: [u8; 32] = tree.leaves(commitment).unwrap()[0]
         .message
         .clone()

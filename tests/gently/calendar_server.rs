@@ -17,7 +17,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gently::record::block::Header;
-use gently::record::ots::{Attestation, Op, Tree};
+use gently::record::ots::{Attestation, Op, ProofNode};
 use tokio::sync::oneshot;
 
 /// How it answers what is handed in.
@@ -154,9 +154,9 @@ impl Drop for CalendarServer {
 
 /// A proof that leads from a message through something before it into a block, and the root it ends
 /// in.
-pub fn in_block(message: &[u8], before: &[u8], height: u64) -> (Tree, [u8; 32]) {
+pub fn in_block(message: &[u8], before: &[u8], height: u64) -> (ProofNode, [u8; 32]) {
     let ops = [Op::Prepend(before.to_vec()), Op::Sha256, Op::Sha256];
-    let tree = Tree::chain(ops.into_iter(), Attestation::Bitcoin { height });
+    let tree = ProofNode::chain(ops.into_iter(), Attestation::Bitcoin { height });
     let root = tree.leaves(message).unwrap()[0].message.clone();
     (tree, root.try_into().unwrap())
 }
@@ -176,7 +176,7 @@ async fn digest(State(calendar): State<Arc<Calendar>>, body: Bytes) -> Response 
         Manner::InBlock(height) => return in_block(&body, b"x", height).0.print().into_response(),
     }
     let ops = [Op::Append(vec![calendar.nonce; 16]), Op::Sha256];
-    let tree = Tree::chain(ops.into_iter(), Attestation::Pending { uri });
+    let tree = ProofNode::chain(ops.into_iter(), Attestation::Pending { uri });
     let commitment = tree.leaves(&body).unwrap()[0].message.clone();
     calendar.commitments.lock().unwrap().push(commitment);
     tree.print().into_response()

@@ -14,8 +14,10 @@ use gently::keys::SigningKey;
 use gently::record::commitment::Salt;
 use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, note, parse_note};
-use gently::recorder::{ArtifactId, NewArtifact, Recorder, RecorderError, Step, Watch, always};
-use gently::store::Read as _;
+use gently::recorder::{
+    ArtifactId, Failpoint, FailpointWatch, NewArtifact, Recorder, RecorderError, always,
+};
+use gently::store::ReadStore as _;
 
 use crate::at_hand::AtHand;
 use crate::recorder::{Rig, anchor, at, fill, turn, wait};
@@ -56,8 +58,8 @@ fn after_every_batch_it_is_over_every_line() {
     // answer yet.
     let seen: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
     let (noting, root) = (seen.clone(), rig.root());
-    let watch: Watch = Arc::new(move |step| {
-        if step == Step::AfterCheckpoint {
+    let watch: FailpointWatch = Arc::new(move |step| {
+        if step == Failpoint::AfterCheckpoint {
             let log = fs::read_to_string(root.join("audit.log")).unwrap();
             let size = parse_note(&fs::read_to_string(root.join("audit.checkpoint")).unwrap())
                 .unwrap()

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use gently::home::Home;
-use gently::recorder::{Recorder, RecorderError, Step, Watch};
+use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError};
 use gently::store::SessionRow;
 
 use crate::faults::{assert_healed, at_nth, read_acknowledged};
@@ -73,7 +73,7 @@ async fn story(
 }
 
 /// Runs the story, and returns what it was promised and what went wrong.
-fn told(rig: &Rig, watch: Watch) -> (String, Vec<RecorderError>) {
+fn told(rig: &Rig, watch: FailpointWatch) -> (String, Vec<RecorderError>) {
     let said = Mutex::new(String::new());
     let recorder = rig.watched(at(9), watch).unwrap();
     let errors = wait(story(rig, &recorder, &|line| {
@@ -90,21 +90,21 @@ fn batches_follow_each_other_and_all_of_it_is_sound() {
     let flying = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let (up, top) = (flying.clone(), most.clone());
-    let watch: Watch = Arc::new(move |step| {
+    let watch: FailpointWatch = Arc::new(move |step| {
         match step {
-            Step::BeforeCommit => {
+            Failpoint::BeforeCommit => {
                 top.fetch_max(up.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             }
             // A quick disk would be done with a batch before the next one has come: it is given
             // time for that, once.
-            Step::AfterObjects => {
+            Failpoint::AfterObjects => {
                 let until = Instant::now() + Duration::from_millis(500);
                 while top.load(Ordering::SeqCst) < 2 && Instant::now() < until {
                     std::thread::sleep(Duration::from_millis(1));
                 }
             }
             // One applying may take several batches.
-            Step::AfterLog => up.store(0, Ordering::SeqCst),
+            Failpoint::AfterLog => up.store(0, Ordering::SeqCst),
             _ => {}
         }
         true
@@ -127,25 +127,25 @@ fn batches_follow_each_other_and_all_of_it_is_sound() {
 #[test]
 fn every_step_fails_under_company() {
     let base = base();
-    for step in Step::ALL {
+    for step in Failpoint::ALL {
         for nth in PASSINGS {
             let what = format!("{} failed at passing {nth} under company", step.name());
             let rig = base.copy();
             let (watch, passed) = at_nth(step, nth, || {});
             let (said, errors) = told(&rig, watch);
             assert!(
-                passed.load(Ordering::SeqCst) >= nth || matches!(step, Step::Lock),
+                passed.load(Ordering::SeqCst) >= nth || matches!(step, Failpoint::Lock),
                 "{what}: it was passed {} times",
                 passed.load(Ordering::SeqCst)
             );
             for e in &errors {
-                let before_commit = matches!(step, Step::Lock | Step::BeforeCommit);
+                let before_commit = matches!(step, Failpoint::Lock | Failpoint::BeforeCommit);
                 assert!(e.to_string().contains(step.name()), "{what}: {e}");
                 assert_eq!(e.is_recorded(), !before_commit, "{what}: {e}");
             }
             let quiet = matches!(
                 step,
-                Step::AfterLedgerSync | Step::AfterSync | Step::AfterMark
+                Failpoint::AfterLedgerSync | Failpoint::AfterSync | Failpoint::AfterMark
             );
             assert!(errors.is_empty() || !quiet, "{what}: {errors:?}");
             assert_healed(&rig, &read_acknowledged(&said), &what);
@@ -160,7 +160,10 @@ fn a_child_that_dies_in_company() {
     };
     let told = told.into_string().unwrap();
     let [root, step, nth]: [&str; 3] = told.split('\u{1}').collect::<Vec<_>>().try_into().unwrap();
-    let step = *Step::ALL.iter().find(|known| known.name() == step).unwrap();
+    let step = *Failpoint::ALL
+        .iter()
+        .find(|known| known.name() == step)
+        .unwrap();
     let (watch, _) = at_nth(step, nth.parse().unwrap(), || std::process::abort());
     let home = Home::open(Path::new(root)).unwrap().unwrap();
     let said = fs::OpenOptions::new()
@@ -181,7 +184,7 @@ fn a_child_that_dies_in_company() {
 #[test]
 fn the_process_dies_at_every_step_under_company() {
     let base = base();
-    for step in Step::ALL {
+    for step in Failpoint::ALL {
         for nth in [1, 2, 4] {
             let what = format!("died at {} {nth} under company", step.name());
             let rig = base.copy();
@@ -194,7 +197,7 @@ fn the_process_dies_at_every_step_under_company() {
             // The lock is taken seldom.
             let lived = child.status.code().is_some();
             assert!(
-                !lived || (step == Step::Lock && nth > 1),
+                !lived || (step == Failpoint::Lock && nth > 1),
                 "{what}: it lived"
             );
             let said = fs::read_to_string(rig.root().join("said")).unwrap_or_default();
@@ -237,9 +240,11 @@ fn an_applier_that_dies_is_noticed_and_replaced() {
         let rig = base();
         let passed = Arc::new(AtomicUsize::new(0));
         let count = passed.clone();
-        let watch: Watch = Arc::new(move |step| {
+        let watch: FailpointWatch = Arc::new(move |step| {
             let is_applier = std::thread::current().name() == Some("applier");
-            if step == Step::AfterObjects && is_applier && count.fetch_add(1, Ordering::SeqCst) == 1
+            if step == Failpoint::AfterObjects
+                && is_applier
+                && count.fetch_add(1, Ordering::SeqCst) == 1
             {
                 panic!("a test asked for it");
             }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use gently::home::Home;
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, RecorderError, unwatched};
-use gently::store::{Outcome, Read};
+use gently::store::{ExchangeOutcome, ReadStore};
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 use crate::recorder::{Rig, anchor, at, prompt, turn, wait};
@@ -104,7 +104,7 @@ impl Cli {
             .each_exchange(None, &mut |row| {
                 count += usize::from(
                     row.outcome
-                        .is_some_and(|outcome| outcome.outcome == Outcome::Answered),
+                        .is_some_and(|outcome| outcome.outcome == ExchangeOutcome::Answered),
                 );
                 Ok(())
             })

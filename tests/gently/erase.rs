@@ -8,8 +8,8 @@ use gently::home::{Home, InitOptions};
 use gently::record::commitment::Salt;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
-use gently::recorder::{ArtifactId, Erasure, Field, NewArtifact, RecorderError, always};
-use gently::store::Read;
+use gently::recorder::{ArtifactField, ArtifactId, Erasure, NewArtifact, RecorderError, always};
+use gently::store::ReadStore;
 use serde_json::json;
 
 use crate::model_server::{Behaviour, ModelServer};
@@ -226,7 +226,7 @@ fn note(text: &str, now: Seconds) -> NewArtifact {
     NewArtifact {
         kind: "memo",
         id: ArtifactId::Next { prefix: "memo" },
-        content: vec![("text", Field::Text(redact(text).clean))],
+        content: vec![("text", ArtifactField::Text(redact(text).clean))],
         session: None,
         salt: Salt::new([7; 32]),
         now,

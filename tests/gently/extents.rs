@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gently::record::signature::PublicKey;
-use gently::verify::{Answer, Evidence, Question, Report, Terms, verify, verify_in_use};
+use gently::verify::{
+    AuditQuestion, Evidence, QuestionAnswer, Report, VerifyOptions, verify, verify_in_use,
+};
 
 use crate::verify::Sample;
 
@@ -67,8 +69,8 @@ impl Copy {
     }
 }
 
-fn answers(report: &Report) -> [Answer; 6] {
-    Question::ALL.map(|question| report.answers.to(question).answer)
+fn answers(report: &Report) -> [QuestionAnswer; 6] {
+    AuditQuestion::ALL.map(|question| report.answers.to(question).answer)
 }
 
 fn clone(from: &Path, flags: &[&str]) -> (tempfile::TempDir, PathBuf) {
@@ -102,7 +104,7 @@ fn lines_behind_the_signed_ones_are_named_and_count_for_nothing() {
         "{:?}",
         report.findings
     );
-    assert_eq!(report.answers.signed_by.answer, Answer::NotChecked);
+    assert_eq!(report.answers.signed_by.answer, QuestionAnswer::NotChecked);
     assert!(
         report
             .answers
@@ -120,7 +122,7 @@ fn lines_behind_the_signed_ones_are_named_and_count_for_nothing() {
             report.answers.complete.answer,
             report.answers.consistent.answer
         ),
-        (Answer::No, Answer::Yes)
+        (QuestionAnswer::No, QuestionAnswer::Yes)
     );
 }
 
@@ -157,7 +159,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
         .map(|finding| finding.place.as_str())
         .collect();
     assert_eq!(found, ["audit.checkpoint"], "{:?}", report.findings);
-    assert_eq!(report.answers.consistent.answer, Answer::No);
+    assert_eq!(report.answers.consistent.answer, QuestionAnswer::No);
 
     // Shorter than the tree head says.
     let copy = Copy::new();
@@ -168,7 +170,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
             report.answers.consistent.answer,
             report.answers.complete.answer
         ),
-        (Answer::Yes, Answer::No)
+        (QuestionAnswer::Yes, QuestionAnswer::No)
     );
     assert!(
         report
@@ -188,7 +190,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
         std::fs::write(copy.checkpoint(), &changed).unwrap();
         let report = copy.report();
         assert!(
-            !report.holds() && report.answers.consistent.answer == Answer::No,
+            !report.holds() && report.answers.consistent.answer == QuestionAnswer::No,
             "byte {at}"
         );
     }
@@ -206,17 +208,17 @@ fn a_key_of_the_list_that_is_not_the_newest_is_retired() {
         assert!(report.holds());
         report.answers.signed_by
     };
-    assert_eq!(said(&[first, second]).answer, Answer::Yes);
-    assert_eq!(said(&[second]).answer, Answer::Yes);
-    assert_eq!(said(&[first]).answer, Answer::No);
+    assert_eq!(said(&[first, second]).answer, QuestionAnswer::Yes);
+    assert_eq!(said(&[second]).answer, QuestionAnswer::Yes);
+    assert_eq!(said(&[first]).answer, QuestionAnswer::No);
     let retired = said(&[second, first]);
-    assert_eq!(retired.answer, Answer::NotChecked);
+    assert_eq!(retired.answer, QuestionAnswer::NotChecked);
     assert!(
         retired.reason.starts_with("retired: "),
         "{}",
         retired.reason
     );
-    assert_eq!(said(&[]).answer, Answer::NotChecked);
+    assert_eq!(said(&[]).answer, QuestionAnswer::NotChecked);
 }
 
 #[test]
@@ -316,7 +318,7 @@ fn a_ledger_without_its_log_is_complete_up_to_its_last_segment() {
     assert!(report.commits_without_line > 0);
     assert_eq!(
         report.answers.consistent.answer,
-        Answer::Yes,
+        QuestionAnswer::Yes,
         "{:?}",
         report.findings
     );
@@ -330,7 +332,7 @@ fn a_ledger_that_stands_still_is_judged_as_it_is() {
     lines.push("nobody signed this".to_owned());
     copy.write(&lines);
     let report = copy.evidence(&[], |evidence| {
-        verify_in_use(evidence, Terms::default()).unwrap()
+        verify_in_use(evidence, VerifyOptions::default()).unwrap()
     });
     assert_eq!((report.unsigned, report.newer), (1, 0));
 }
@@ -357,7 +359,7 @@ fn what_a_writer_adds_while_it_is_read_is_newer_and_not_read() {
             }
         });
         let report = copy.evidence(&copy.sample.signers(), |evidence| {
-            verify_in_use(evidence, Terms::default()).unwrap()
+            verify_in_use(evidence, VerifyOptions::default()).unwrap()
         });
         assert!(
             !writer.is_finished(),

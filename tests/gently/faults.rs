@@ -21,8 +21,8 @@ use gently::ledger::write::Ledger;
 use gently::record::block::Network;
 use gently::record::hash::Hash32;
 use gently::record::tree::parse_note;
-use gently::recorder::{Recorder, RecorderError, Step, Watch, unwatched};
-use gently::store::{Outcome, Read};
+use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError, unwatched};
+use gently::store::{ExchangeOutcome, ReadStore};
 
 use crate::recorder::{
     Rig, anchor, answer, at, copy_all, counted, denied, fill, overwrite, prompt, turn, wait,
@@ -113,13 +113,13 @@ pub fn read_acknowledged(text: &str) -> Acknowledged {
 
 /// Passes every step but the nth passing of one, where it does what it is told.
 pub fn at_nth(
-    step: Step,
+    step: Failpoint,
     nth: usize,
     act: impl Fn() + Send + Sync + 'static,
-) -> (Watch, Arc<AtomicUsize>) {
+) -> (FailpointWatch, Arc<AtomicUsize>) {
     let passed = Arc::new(AtomicUsize::new(0));
     let count = passed.clone();
-    let watch: Watch = Arc::new(move |now| {
+    let watch: FailpointWatch = Arc::new(move |now| {
         if now != step || count.fetch_add(1, Ordering::SeqCst) + 1 != nth {
             return true;
         }
@@ -133,12 +133,12 @@ pub fn at_nth(
 fn passings() -> &'static BTreeMap<&'static str, usize> {
     static COUNTS: OnceLock<BTreeMap<&'static str, usize>> = OnceLock::new();
     COUNTS.get_or_init(|| {
-        let counts: BTreeMap<&str, Arc<AtomicUsize>> = Step::ALL
+        let counts: BTreeMap<&str, Arc<AtomicUsize>> = Failpoint::ALL
             .iter()
             .map(|step| (step.name(), Arc::new(AtomicUsize::new(0))))
             .collect();
         let counting = counts.clone();
-        let watch: Watch = Arc::new(move |step| {
+        let watch: FailpointWatch = Arc::new(move |step| {
             counting[step.name()].fetch_add(1, Ordering::SeqCst);
             true
         });
@@ -238,7 +238,7 @@ fn assert_whole_turns(rig: &Rig, log: &str, what: &str) {
             prompts += 1;
             assert!(store.turn(row.turn_user).unwrap().is_some(), "{what}");
             match &row.outcome {
-                Some(outcome) if outcome.outcome == Outcome::Answered => {
+                Some(outcome) if outcome.outcome == ExchangeOutcome::Answered => {
                     answered += 1;
                     let turn = store.turn(outcome.turn_aurora.unwrap()).unwrap().unwrap();
                     assert!(turn.content.is_some(), "{what}");
@@ -267,7 +267,7 @@ fn assert_whole_turns(rig: &Rig, log: &str, what: &str) {
 
 #[test]
 fn every_step_fails_once_in_every_place() {
-    for step in Step::ALL {
+    for step in Failpoint::ALL {
         let times = passings()[step.name()];
         assert!(times >= 6, "{} is passed {times} times", step.name());
         for nth in 1..=times {
@@ -288,15 +288,15 @@ fn every_step_fails_once_in_every_place() {
                 Ok(()) => assert!(
                     matches!(
                         step,
-                        Step::AfterLedgerSync
-                            | Step::AfterLogSync
-                            | Step::AfterSync
-                            | Step::AfterMark
+                        Failpoint::AfterLedgerSync
+                            | Failpoint::AfterLogSync
+                            | Failpoint::AfterSync
+                            | Failpoint::AfterMark
                     ),
                     "{what}: nobody was told"
                 ),
                 Err(e) => {
-                    let before_commit = matches!(step, Step::Lock | Step::BeforeCommit);
+                    let before_commit = matches!(step, Failpoint::Lock | Failpoint::BeforeCommit);
                     assert_eq!(e.is_recorded(), !before_commit, "{what}: {e}");
                     assert!(e.to_string().contains(step.name()), "{what}: {e}");
                     assert!(
@@ -317,7 +317,10 @@ fn a_child_that_dies_where_it_is_told() {
     };
     let told = told.into_string().unwrap();
     let [root, step, nth]: [&str; 3] = told.split('\u{1}').collect::<Vec<_>>().try_into().unwrap();
-    let step = *Step::ALL.iter().find(|known| known.name() == step).unwrap();
+    let step = *Failpoint::ALL
+        .iter()
+        .find(|known| known.name() == step)
+        .unwrap();
     let (watch, _) = at_nth(step, nth.parse().unwrap(), || std::process::abort());
     let home = Home::open(Path::new(root)).unwrap().unwrap();
     let said = Path::new(root).join("said");
@@ -356,7 +359,7 @@ fn die_at(rig: &Rig, step: &str, nth: usize) -> Acknowledged {
 
 #[test]
 fn the_process_dies_at_every_step() {
-    for step in Step::ALL {
+    for step in Failpoint::ALL {
         for nth in 1..=passings()[step.name()] {
             let what = format!("died at {} {nth}", step.name());
             let rig = base().copy();
@@ -370,9 +373,12 @@ fn the_process_dies_at_every_step() {
 fn dying_while_healing_heals_too() {
     // The story dies after the commit point of its checkpoint batch, then healing dies at each of
     // its steps.
-    for step in Step::ALL.into_iter().filter(|step| *step != Step::Lock) {
+    for step in Failpoint::ALL
+        .into_iter()
+        .filter(|step| *step != Failpoint::Lock)
+    {
         let rig = base().copy();
-        let acknowledged = die_at(&rig, Step::AfterCommit.name(), 9);
+        let acknowledged = die_at(&rig, Failpoint::AfterCommit.name(), 9);
         let what = format!("healing died at {}", step.name());
         // Nothing of the story is passed: opening heals first, and dies there.
         let told = [rig.root().to_str().unwrap(), step.name(), "1"].join("\u{1}");
@@ -398,8 +404,8 @@ fn written_not_marked() -> (Rig, Acknowledged) {
         // The last of the story's nine batches is the close of the first session.
         let acknowledged = die_at(
             &rig,
-            Step::AfterLog.name(),
-            passings()[Step::AfterLog.name()],
+            Failpoint::AfterLog.name(),
+            passings()[Failpoint::AfterLog.name()],
         );
         (rig, acknowledged.lines)
     });

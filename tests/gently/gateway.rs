@@ -18,15 +18,16 @@ use std::path::Path;
 use std::process::Command;
 
 use gently::continuity::declared::TurnContext;
-use gently::continuity::refs::{Found, Lookup};
+use gently::continuity::refs::{Lookup, NamedRecord};
 use gently::govern::kernel::Kernel;
 use gently::govern::kernel::RingCaps;
 use gently::record::bundle::NamedHash;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::event::{
-    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason, ThreadEvent,
 };
-use gently::record::context::spec::{DeclaredRef, Form};
+use gently::record::context::spec::{ContextForm, DeclaredRef};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -130,18 +131,18 @@ impl Dice {
 }
 
 /// The events of one home, by id; a turn's id names its INTENT.
-struct Events(Vec<Event>);
+struct Events(Vec<ThreadEvent>);
 
 impl Lookup for Events {
     type Error = Infallible;
 
-    fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, Infallible> {
         let own = self.0.iter().find(|event| event.place().id == id);
         let of_turn = self
             .0
             .iter()
-            .find(|event| event.place().turn_id == id && event.kind() == Kind::Intent);
-        Ok(own.or(of_turn).cloned().map(Found::from))
+            .find(|event| event.place().turn_id == id && event.kind() == EventKind::Intent);
+        Ok(own.or(of_turn).cloned().map(NamedRecord::from))
     }
 }
 
@@ -169,7 +170,7 @@ fn draw(dice: &mut Dice) -> Drawn {
         let at = usize::from(dice.one_in(6));
         let (turn_id, said) = (dice.id(), [dice.text(), dice.text()]);
         let mut place = |id: String| {
-            let place = Place {
+            let place = EventPosition {
                 index: next[at],
                 id,
                 turn_id: turn_id.clone(),
@@ -178,30 +179,30 @@ fn draw(dice: &mut Dice) -> Drawn {
             next[at] += 1;
             place
         };
-        let normative = Normative {
+        let normative = NormativeFields {
             boundary: Boundary {
                 context_config_digest: config.digest(),
             },
             context_digest: None,
-            policy: Policy {
+            policy: PolicyName {
                 policy_id: "kernel".to_owned(),
                 policy_version: NamedHash(Kernel::genesis().hash()),
             },
             reasons: vec![Reason {
                 code: "policy.rate_limit".to_owned(),
             }],
-            result: Verdict::Allow,
+            result: PolicyVerdict::Allow,
         };
-        events.push(Event::Intent(
-            Intent::new(place(dice.id()), said[0].clone()).unwrap(),
+        events.push(ThreadEvent::Intent(
+            IntentPayload::new(place(dice.id()), said[0].clone()).unwrap(),
         ));
         told.push(json!({"message": said[0]}));
-        events.push(Event::Decision(
-            Decision::new(place(dice.id()), &normative).unwrap(),
+        events.push(ThreadEvent::Decision(
+            DecisionPayload::new(place(dice.id()), &normative).unwrap(),
         ));
         told.push(json!({}));
         if !dice.one_in(4) {
-            events.push(Event::Execution(
+            events.push(ThreadEvent::Execution(
                 Execution::new(place(dice.id()), said[1].clone(), "m").unwrap(),
             ));
             told.push(json!({"model": "m", "output_text": said[1]}));
@@ -248,7 +249,9 @@ fn draw(dice: &mut Dice) -> Drawn {
     });
     // An EXECUTION of the gateway's holds a trace of its execution engine, and a DECISION the terms
     // of its tenants: their digests are their own, and are given to it.
-    let said = events.iter().filter(|event| event.kind() == Kind::Intent);
+    let said = events
+        .iter()
+        .filter(|event| event.kind() == EventKind::Intent);
     let digests: BTreeMap<String, Value> = said
         .map(|event| (event.place().id.clone(), json!(event.digest())))
         .collect();
@@ -269,7 +272,7 @@ fn draw(dice: &mut Dice) -> Drawn {
         Ok(_) => {
             ours["context"] = json!(context.digest(turn, &message).unwrap());
             ours["hashed"] = json!({
-                "assembled_context": context.assembled(&message, Form::Hashed),
+                "assembled_context": context.assembled(&message, ContextForm::Hashed),
                 "context_spec": context.spec(turn, &message).unwrap().hashed(),
             });
         }

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use gently::anchor::agree::{Policy, Quorum, observe};
+use gently::anchor::agree::{AgreementPolicy, Quorum, observe};
 use gently::anchor::esplora::Esplora;
 use gently::anchor::headers_file::HeadersFile;
 use gently::anchor::{BlockSource, SourceFault};
@@ -44,7 +44,7 @@ async fn a_headers_file_is_a_source() {
     let server = EsploraServer::start(Chain::real(829_604..=829_619));
     let explorer = Esplora::new(server.url(), Network::Bitcoin).unwrap();
     let sources: Vec<Box<dyn BlockSource>> = vec![Box::new(source), Box::new(explorer)];
-    let policy = Policy {
+    let policy = AgreementPolicy {
         quorum: Quorum::Of(2),
         deadline: Duration::from_secs(20),
     };

@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime};
 
 use gently::keys::SigningKey;
 use gently::ledger::read::Repository;
-use gently::ledger::write::{Encoded, Files, Ledger, Plan, encode};
+use gently::ledger::write::{CommitPlan, Ledger, SignedCommit, TreeFiles, encode};
 use gently::ledger::{LedgerError, Oid};
-use gently::record::commit::{MAIN, Message, Subject};
+use gently::record::commit::{CommitMessage, MAIN, Subject};
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 
@@ -63,7 +63,7 @@ fn key(byte: u8) -> SigningKey {
     SigningKey::from_seed(&[byte; 32])
 }
 
-fn made(plan: &Plan, key: &SigningKey) -> Encoded {
+fn made(plan: &CommitPlan, key: &SigningKey) -> SignedCommit {
     encode(plan, &key.public(), &|bytes| {
         Ok::<_, std::convert::Infallible>(key.sign(bytes))
     })
@@ -71,14 +71,14 @@ fn made(plan: &Plan, key: &SigningKey) -> Encoded {
 }
 
 /// A commit of no meaning, distinct by `n`.
-fn plan(n: u8, parents: &[Oid]) -> Plan {
+fn plan(n: u8, parents: &[Oid]) -> CommitPlan {
     let hash = Hash32::from_bytes([n; 32]);
-    let message = Message {
+    let message = CommitMessage {
         subject: Subject::Checkpoint { head: hash },
         record: hash,
         log: hash,
     };
-    let files = Files::from([
+    let files = TreeFiles::from([
         ("checkpoint.json", format!("{{\"n\":{n}}}").into_bytes()),
         // Incompressible and long enough that half of it is torn within the data.
         (
@@ -88,7 +88,7 @@ fn plan(n: u8, parents: &[Oid]) -> Plan {
                 .collect(),
         ),
     ]);
-    Plan {
+    CommitPlan {
         message,
         files,
         parents: parents.to_vec(),

@@ -10,7 +10,7 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use gently::log::append::{AppendError, Appender};
-use gently::log::read::{LogReader, Piece, ReadError, tail};
+use gently::log::read::{LogPiece, LogReader, ReadError, tail};
 use gently::record::block::Header;
 use gently::record::entry::{DriftClass, Event, Line, MAX_LINE};
 use gently::record::hash::Hash32;
@@ -36,7 +36,7 @@ fn judge_from(mut state: LogState, bytes: &[u8]) -> (Verdict, LogState) {
     let mut verdict = Verdict::default();
     for piece in LogReader::starting_at(bytes, state.count() + 1, 0) {
         match piece {
-            Ok(Piece::Line(raw)) => match Line::parse(raw.text.as_bytes()) {
+            Ok(LogPiece::Line(raw)) => match Line::parse(raw.text.as_bytes()) {
                 Ok(line) => verdict
                     .findings
                     .extend(state.accept(&line).err().map(|found| found.to_string())),
@@ -47,7 +47,7 @@ fn judge_from(mut state: LogState, bytes: &[u8]) -> (Verdict, LogState) {
                         .push(format!("line {}: {wrong}", raw.number));
                 }
             },
-            Ok(Piece::Torn(_)) => verdict.torn = true,
+            Ok(LogPiece::Torn(_)) => verdict.torn = true,
             Err(wrong) => {
                 state.skip(wrong.bytes());
                 verdict.findings.push(wrong.to_string());
@@ -206,12 +206,12 @@ fn every_changed_byte_is_found_at_its_line() {
 #[test]
 fn the_reader_hands_out_numbers_offsets_and_the_torn_end() {
     let text = b"one\n\nthree\nto";
-    let pieces: Vec<Piece> = LogReader::new(&text[..]).map(Result::unwrap).collect();
+    let pieces: Vec<LogPiece> = LogReader::new(&text[..]).map(Result::unwrap).collect();
     let shown: Vec<(u64, u64, String)> = pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Line(line) => (line.number, line.offset, line.text.clone()),
-            Piece::Torn(torn) => (
+            LogPiece::Line(line) => (line.number, line.offset, line.text.clone()),
+            LogPiece::Torn(torn) => (
                 torn.number,
                 torn.offset,
                 String::from_utf8(torn.bytes.clone()).unwrap(),
@@ -221,7 +221,7 @@ fn the_reader_hands_out_numbers_offsets_and_the_torn_end() {
     let want = [(1, 0, "one"), (2, 4, ""), (3, 5, "three"), (4, 11, "to")]
         .map(|(n, o, t)| (n, o, t.to_owned()));
     assert_eq!(shown, want);
-    assert!(matches!(pieces.last(), Some(Piece::Torn(_))));
+    assert!(matches!(pieces.last(), Some(LogPiece::Torn(_))));
     assert_eq!(LogReader::new(&b""[..]).count(), 0);
 }
 
@@ -234,7 +234,7 @@ fn the_reader_passes_over_what_it_holds_and_over_nothing_else() {
         let mut same = reader();
         assert!(same.pass_same(lines.as_bytes(), count).unwrap());
         assert_eq!(same.offset(), lines.len() as u64);
-        let Piece::Line(line) = next(same) else {
+        let LogPiece::Line(line) = next(same) else {
             panic!("no line after {lines}")
         };
         assert_eq!((line.number, line.offset), (count + 1, lines.len() as u64));
@@ -247,7 +247,7 @@ fn the_reader_passes_over_what_it_holds_and_over_nothing_else() {
     ] {
         let mut differs = reader();
         assert!(!differs.pass_same(other.as_bytes(), 9).unwrap(), "{other}");
-        let Piece::Line(line) = next(differs) else {
+        let LogPiece::Line(line) = next(differs) else {
             panic!("no line")
         };
         assert_eq!(
@@ -292,7 +292,7 @@ fn the_reader_names_bad_bytes_and_goes_on() {
             ..
         })
     ));
-    let Ok(Piece::Line(last)) = &pieces[4] else {
+    let Ok(LogPiece::Line(last)) = &pieces[4] else {
         panic!("{:?}", pieces[4])
     };
     assert_eq!(
@@ -300,8 +300,8 @@ fn the_reader_names_bad_bytes_and_goes_on() {
         (5, "last", text.len() as u64)
     );
     let exact = [vec![b'x'; MAX_LINE], vec![b'\n']].concat();
-    assert!(LogReader::new(&exact[..]).all(|piece| matches!(piece, Ok(Piece::Line(_)))));
-    assert!(LogReader::new(&exact[..MAX_LINE]).all(|piece| matches!(piece, Ok(Piece::Torn(_)))));
+    assert!(LogReader::new(&exact[..]).all(|piece| matches!(piece, Ok(LogPiece::Line(_)))));
+    assert!(LogReader::new(&exact[..MAX_LINE]).all(|piece| matches!(piece, Ok(LogPiece::Torn(_)))));
 }
 
 #[test]

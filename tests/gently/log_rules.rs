@@ -4,7 +4,7 @@ use gently::record::block::branch_of;
 use gently::record::chain::{session_close_hash, session_id};
 use gently::record::entry::{DriftClass, Event, Line};
 use gently::record::hash::Hash32;
-use gently::record::rules::{LogState, Outcome, Rule, is_failed_compile};
+use gently::record::rules::{LogRule, LogState, PromptOutcome, is_failed_compile};
 use gently::record::time::Seconds;
 
 use crate::written_log::{Log, Writer, block_of, header_of, named};
@@ -46,15 +46,15 @@ fn an_honest_log_passes() {
     let (found, state) = log.findings();
     assert_eq!(found, []);
     let ended = state.session(first.id).unwrap();
-    let outcomes: Vec<Outcome> = ended.turns.iter().map(|turn| turn.outcome).collect();
+    let outcomes: Vec<PromptOutcome> = ended.turns.iter().map(|turn| turn.outcome).collect();
     assert_eq!(
         outcomes,
         [
-            Outcome::Answered,
-            Outcome::Answered,
-            Outcome::Denied,
-            Outcome::Failed,
-            Outcome::Failed
+            PromptOutcome::Answered,
+            PromptOutcome::Answered,
+            PromptOutcome::Denied,
+            PromptOutcome::Failed,
+            PromptOutcome::Failed
         ]
     );
     assert_eq!(
@@ -102,25 +102,25 @@ fn a_writer_asks_which_lines_open_a_session() {
 #[test]
 fn one_defect_is_one_finding() {
     type Defect = fn(&mut Log, &mut Writer);
-    let table: &[(Rule, Defect)] = &[
-        (Rule::Genesis, |log, _| {
+    let table: &[(LogRule, Defect)] = &[
+        (LogRule::Genesis, |log, _| {
             log.push(930_226, None, Event::Genesis { record: named("x") })
         }),
-        (Rule::Time, |log, s| {
+        (LogRule::Time, |log, s| {
             log.time -= 2;
             log.prompt(s, 3);
         }),
-        (Rule::ClockSet, |log, _| {
+        (LogRule::ClockSet, |log, _| {
             log.outside(Event::ClockSet {
                 to: Seconds::new(1_600_000_000).unwrap(),
             })
         }),
-        (Rule::Record, |log, _| {
+        (LogRule::Record, |log, _| {
             log.outside(Event::Checkpoint {
                 record: named("record 2"),
             });
         }),
-        (Rule::Height, |log, s| {
+        (LogRule::Height, |log, s| {
             log.push(
                 930_225,
                 Some(s.id),
@@ -130,10 +130,10 @@ fn one_defect_is_one_finding() {
                 },
             )
         }),
-        (Rule::Height, |log, _| {
+        (LogRule::Height, |log, _| {
             log.push(0, None, Event::Recover { applied: 1 })
         }),
-        (Rule::Height, |log, s| {
+        (LogRule::Height, |log, s| {
             let (header, block) = header_of(930_230);
             log.push(
                 930_226,
@@ -145,21 +145,21 @@ fn one_defect_is_one_finding() {
                 },
             );
         }),
-        (Rule::Opening, |log, s| log.auth(s)),
-        (Rule::Opening, |log, s| log.create(s)),
-        (Rule::Opening, |log, s| {
+        (LogRule::Opening, |log, s| log.auth(s)),
+        (LogRule::Opening, |log, s| log.create(s)),
+        (LogRule::Opening, |log, s| {
             log.start(0);
             log.prompt(s, 3);
         }),
-        (Rule::Opening, |log, _| {
+        (LogRule::Opening, |log, _| {
             let other = log.start(0);
             log.auth(&other);
         }),
-        (Rule::Opening, |log, _| {
+        (LogRule::Opening, |log, _| {
             let other = log.start(930_226 + 7);
             log.create(&other);
         }),
-        (Rule::Opening, |log, _| {
+        (LogRule::Opening, |log, _| {
             let other = log.start(0);
             log.create(&other);
             log.inside(
@@ -169,12 +169,12 @@ fn one_defect_is_one_finding() {
                 },
             );
         }),
-        (Rule::Opening, |log, s| {
+        (LogRule::Opening, |log, s| {
             let other = log.start(0);
             log.create(&other);
             log.auth(s);
         }),
-        (Rule::NoSession, |log, _| {
+        (LogRule::NoSession, |log, _| {
             let nobody = Writer {
                 id: named("nobody"),
                 height: 0,
@@ -183,21 +183,21 @@ fn one_defect_is_one_finding() {
             };
             log.prompt(&nobody, 1);
         }),
-        (Rule::SessionTwice, |log, s| {
+        (LogRule::SessionTwice, |log, s| {
             log.start_as(s.id, 930_226, block_of(930_226), branch_of(930_226));
         }),
-        (Rule::SessionEnded, |log, s| {
+        (LogRule::SessionEnded, |log, s| {
             log.end(s, 930_226);
             log.future(Some(s));
         }),
-        (Rule::SessionEnded, |log, s| {
+        (LogRule::SessionEnded, |log, s| {
             log.end(s, 930_226);
             log.fail(s, 2, "abandoned");
         }),
-        (Rule::SessionId, |log, _| {
+        (LogRule::SessionId, |log, _| {
             log.start_as(named("made up"), 0, Hash32::ZERO, branch_of(0));
         }),
-        (Rule::SessionBranch, |log, _| {
+        (LogRule::SessionBranch, |log, _| {
             let id = session_id(
                 named("auth key"),
                 &block_of(930_227).to_string(),
@@ -205,46 +205,48 @@ fn one_defect_is_one_finding() {
             );
             log.start_as(id, 930_227, block_of(930_227), branch_of(930_226));
         }),
-        (Rule::LocalBlock, |log, _| {
+        (LogRule::LocalBlock, |log, _| {
             let id = session_id(named("auth key"), &block_of(9).to_string(), log.head());
             log.start_as(id, 0, block_of(9), branch_of(0));
         }),
-        (Rule::LocalBlock, |log, _| {
+        (LogRule::LocalBlock, |log, _| {
             let id = session_id(named("auth key"), &Hash32::ZERO.to_string(), log.head());
             log.start_as(id, 930_226, Hash32::ZERO, branch_of(930_226));
         }),
-        (Rule::PromptSeq, |log, s| log.prompt(s, 4)),
-        (Rule::PromptSeq, |log, s| log.prompt(s, 2)),
-        (Rule::PromptSeq, |log, s| log.prompt(s, u64::MAX)),
-        (Rule::OutcomeWithoutPrompt, |log, s| {
+        (LogRule::PromptSeq, |log, s| log.prompt(s, 4)),
+        (LogRule::PromptSeq, |log, s| log.prompt(s, 2)),
+        (LogRule::PromptSeq, |log, s| log.prompt(s, u64::MAX)),
+        (LogRule::OutcomeWithoutPrompt, |log, s| {
             log.fail(s, 3, "timeout")
         }),
-        (Rule::OutcomeWithoutPrompt, |log, s| log.answer(s, u64::MAX)),
-        (Rule::OutcomeWithoutPrompt, |log, s| log.deny(s, 3)),
-        (Rule::SecondOutcome, |log, s| log.answer(s, 1)),
-        (Rule::SecondOutcome, |log, s| log.fail(s, 1, "timeout")),
-        (Rule::NotDirect, |log, s| {
+        (LogRule::OutcomeWithoutPrompt, |log, s| {
+            log.answer(s, u64::MAX)
+        }),
+        (LogRule::OutcomeWithoutPrompt, |log, s| log.deny(s, 3)),
+        (LogRule::SecondOutcome, |log, s| log.answer(s, 1)),
+        (LogRule::SecondOutcome, |log, s| log.fail(s, 1, "timeout")),
+        (LogRule::NotDirect, |log, s| {
             log.prompt(s, 3);
             log.deny(s, 2);
         }),
-        (Rule::NotDirect, |log, s| {
+        (LogRule::NotDirect, |log, s| {
             log.prompt(s, 3);
             log.future(None);
             log.fail(s, 3, "compile");
         }),
-        (Rule::ChainEntry, |log, s| {
+        (LogRule::ChainEntry, |log, s| {
             s.chain = Some(named("another history"));
             log.answer(s, 2);
         }),
-        (Rule::DriftUnanswered, |log, s| {
+        (LogRule::DriftUnanswered, |log, s| {
             log.drift(s, 2, DriftClass::Tone)
         }),
-        (Rule::DriftUnanswered, |log, s| {
+        (LogRule::DriftUnanswered, |log, s| {
             log.drift(s, 3, DriftClass::Tone)
         }),
-        (Rule::AnchorNotHigher, |log, s| log.anchor(s, 930_226)),
-        (Rule::AnchorNotHigher, |log, s| log.anchor(s, 930_219)),
-        (Rule::AnchorHeader, |log, s| {
+        (LogRule::AnchorNotHigher, |log, s| log.anchor(s, 930_226)),
+        (LogRule::AnchorNotHigher, |log, s| log.anchor(s, 930_219)),
+        (LogRule::AnchorHeader, |log, s| {
             s.height = 930_228;
             let event = Event::BtcAnchor {
                 btc: 930_228,
@@ -253,12 +255,12 @@ fn one_defect_is_one_finding() {
             };
             log.inside(s, event);
         }),
-        (Rule::Interactions, |log, s| {
+        (LogRule::Interactions, |log, s| {
             let close = session_close_hash(s.id, &block_of(0).to_string(), s.chain);
             log.end_as(s, 0, close, 2);
         }),
-        (Rule::CloseHash, |log, s| log.end_as(s, 0, named("x"), 1)),
-        (Rule::RotationWhileOpen, |log, _| {
+        (LogRule::CloseHash, |log, s| log.end_as(s, 0, named("x"), 1)),
+        (LogRule::RotationWhileOpen, |log, _| {
             let record = log.record();
             log.outside(Event::KeyRotate { record });
         }),
@@ -301,10 +303,10 @@ fn going_on_after_a_violation_finds_the_next_one_and_nothing_between() {
     log.prompt(&session, 4);
     log.end(&session, 930_226);
     let (found, state) = log.findings();
-    assert_eq!(found, [(5, Rule::NoSession), (8, Rule::PromptSeq)]);
+    assert_eq!(found, [(5, LogRule::NoSession), (8, LogRule::PromptSeq)]);
     assert_eq!(
         state.session(session.id).unwrap().turn(2).unwrap().outcome,
-        Outcome::Lost
+        PromptOutcome::Lost
     );
 }
 
@@ -318,7 +320,7 @@ fn an_unreadable_line_is_passed_over() {
     for (place, line) in log.lines.iter().enumerate() {
         match place {
             1 | 4 => state.skip(line.text().as_bytes()),
-            2 => assert_eq!(state.accept(line).unwrap_err().rule, Rule::NoSession),
+            2 => assert_eq!(state.accept(line).unwrap_err().rule, LogRule::NoSession),
             _ => assert_eq!(state.accept(line), Ok(())),
         }
     }

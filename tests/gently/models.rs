@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use gently::models::http::MAX_RESPONSE;
-use gently::models::remote::{Config, Remote};
+use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
-use gently::models::{Backend, ModelFault, Request, Stage, Usage};
+use gently::models::{Backend, CallStage, ModelFault, Request, Usage};
 use gently::record::params::Params;
 use zeroize::Zeroizing;
 
@@ -27,15 +27,15 @@ fn cold() -> Params {
     }
 }
 
-fn config(base_url: &str) -> Config {
-    Config {
+fn config(base_url: &str) -> RemoteConfig {
+    RemoteConfig {
         base_url: base_url.to_owned(),
-        ..Config::new(Wire::OpenAi, "small-1b")
+        ..RemoteConfig::new(Wire::OpenAi, "small-1b")
     }
 }
 
-fn with_key(base_url: &str) -> Config {
-    Config {
+fn with_key(base_url: &str) -> RemoteConfig {
+    RemoteConfig {
         api_key: Some(Zeroizing::new(format!(" {KEY}\n"))),
         ..config(base_url)
     }
@@ -44,7 +44,7 @@ fn with_key(base_url: &str) -> Config {
 /// Asks a server of this behaviour once, with a key, and limits short enough to be waited for.
 async fn ask(behaviour: Behaviour) -> Result<gently::models::Answer, ModelFault> {
     let server = ModelServer::start(behaviour);
-    let model = Remote::new(Config {
+    let model = Remote::new(RemoteConfig {
         total_timeout: Duration::from_secs(20),
         ..with_key(&server.base_url())
     })
@@ -60,7 +60,7 @@ async fn an_answer_comes_with_its_exact_bytes() {
         format!("{}/", server.base_url()),
         server.base_url().replace("127.0.0.1", "localhost"),
     ] {
-        let model = Remote::new(Config {
+        let model = Remote::new(RemoteConfig {
             params: cold(),
             ..with_key(&base_url)
         })
@@ -102,7 +102,7 @@ async fn an_answer_comes_with_its_exact_bytes() {
 async fn without_a_key_none_is_sent() {
     let server = ModelServer::start(Behaviour::Good);
     for key in [None, Some(Zeroizing::new(" \n".to_owned()))] {
-        let model = Remote::new(Config {
+        let model = Remote::new(RemoteConfig {
             api_key: key,
             ..config(&server.base_url())
         })
@@ -274,13 +274,13 @@ async fn every_fault_has_its_reason_and_its_words() {
 #[tokio::test]
 async fn time_runs_out_at_every_stage() {
     let table = [
-        (Behaviour::NeverBegins, Stage::Head),
-        (Behaviour::StallsInBody, Stage::Body),
+        (Behaviour::NeverBegins, CallStage::Head),
+        (Behaviour::StallsInBody, CallStage::Body),
     ];
     let asked = table.map(|(behaviour, stage)| async move {
         let server = ModelServer::start(behaviour);
         let limit = Duration::from_secs(2);
-        let model = Remote::new(Config {
+        let model = Remote::new(RemoteConfig {
             total_timeout: limit,
             ..config(&server.base_url())
         })
@@ -388,7 +388,7 @@ fn a_script_is_played_in_order() {
 #[test]
 fn what_can_be_configured() {
     let made = |base_url: &str, key: Option<&str>| {
-        Remote::new(Config {
+        Remote::new(RemoteConfig {
             api_key: key.map(|k| Zeroizing::new(k.to_owned())),
             ..config(base_url)
         })
@@ -448,18 +448,18 @@ fn what_can_be_configured() {
         ("a\n", false),
     ] {
         assert_eq!(
-            Remote::new(Config {
+            Remote::new(RemoteConfig {
                 base_url: "http://127.0.0.1:1".into(),
-                ..Config::new(Wire::OpenAi, name)
+                ..RemoteConfig::new(Wire::OpenAi, name)
             })
             .is_ok(),
             fine
         );
     }
     assert!(
-        Remote::new(Config {
+        Remote::new(RemoteConfig {
             base_url: "http://127.0.0.1:1".into(),
-            ..Config::new(Wire::OpenAi, "x".repeat(201))
+            ..RemoteConfig::new(Wire::OpenAi, "x".repeat(201))
         })
         .is_err()
     );

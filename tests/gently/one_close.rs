@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use gently::record::block::Header;
 use gently::record::opening::{MAX_AROUND, OpeningFile};
-use gently::record::policy::Policy;
+use gently::record::policy::WitnessPolicy;
 use gently::record::signature::PublicKey;
-use gently::verify::{About, Answer, Trust, check_opening};
+use gently::verify::{About, QuestionAnswer, Trust, check_opening};
 use serde_json::{Value, json};
 
 use crate::aics::{Aics, log_key, site};
@@ -404,7 +404,7 @@ fn every_changed_byte_of_an_opening_costs_an_answer() {
         .join(" ")
         .parse()
         .unwrap();
-    let policy = Policy::parse(&std::fs::read_to_string(&policy).unwrap()).unwrap();
+    let policy = WitnessPolicy::parse(&std::fs::read_to_string(&policy).unwrap()).unwrap();
     let chain: BTreeMap<u32, Header> = (0..).zip(chain).collect();
     let all_yes = |bytes: &[u8]| {
         let Ok(file) = OpeningFile::parse(bytes) else {
@@ -420,7 +420,7 @@ fn every_changed_byte_of_an_opening_costs_an_answer() {
         let report = check_opening(&file, trust);
         About::ALL
             .into_iter()
-            .all(|about| report.to(about).answer == Answer::Yes)
+            .all(|about| report.to(about).answer == QuestionAnswer::Yes)
     };
     let bytes = std::fs::read(&file).unwrap();
     assert!(all_yes(&bytes));

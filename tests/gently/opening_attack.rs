@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gently::record::block::{Header, Network};
-use gently::record::commitment::{Opening, Role, Scheme, commit_with_key};
+use gently::record::commitment::{Role, Scheme, TextOpening, commit_with_key};
 use gently::record::hash::Hash32;
 use gently::record::opening::{More, OpeningFile};
 use gently::record::signature::PublicKey;
-use gently::verify::{About, Answer, OpeningReport, Trust, check_opening};
+use gently::verify::{About, OpeningReport, QuestionAnswer, Trust, check_opening};
 use serde_json::Value;
 
 use crate::opening::both;
@@ -289,7 +289,7 @@ fn a_commitment_that_is_of_two_texts_opens_as_one() {
         costs(honest, &[]);
         // The other text, as the other scheme opens it.
         let mut changed = honest.clone();
-        changed.openings[0] = Opening {
+        changed.openings[0] = TextOpening {
             session_id: honest.openings[0].session_id.clone(),
             ..twin.openings[0].clone()
         };
@@ -666,12 +666,12 @@ fn on_bitcoin_height_time_and_work_belong_together() {
 }
 
 /// Answers, worse to better.
-fn rank(answer: Answer) -> u8 {
+fn rank(answer: QuestionAnswer) -> u8 {
     match answer {
-        Answer::No => 0,
-        Answer::NotChecked => 1,
-        Answer::Partly => 2,
-        Answer::Yes | Answer::YesSince => 3,
+        QuestionAnswer::No => 0,
+        QuestionAnswer::NotChecked => 1,
+        QuestionAnswer::Partly => 2,
+        QuestionAnswer::Yes | QuestionAnswer::YesSince => 3,
     }
 }
 

@@ -8,14 +8,14 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use gently::record::block::{Block, Header, Network, Source};
 use gently::record::canon;
 use gently::record::chain::{chain_entry, session_close_hash, session_id};
-use gently::record::commitment::{Opening, Role, Salt, Scheme, commit_with_key, opening_key};
+use gently::record::commitment::{Role, Salt, Scheme, TextOpening, commit_with_key, opening_key};
 use gently::record::documents::{
     AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags,
 };
 use gently::record::entry::{Event, Line};
 use gently::record::hash::Hash32;
 use gently::record::opening::{Document, Entry, HeaderAt, More, OpeningFile, Stamp};
-use gently::record::ots::{Attestation, FileHash, Op, Proof, Tree};
+use gently::record::ots::{Attestation, FileHash, Op, Proof, ProofNode};
 use gently::record::proof::ProofMaker;
 use gently::record::signature::{PublicKey, Signature};
 use gently::record::time::Seconds;
@@ -396,9 +396,9 @@ impl Forge {
         maker.finish().unwrap()
     }
 
-    pub fn opening(&self, seq: u64, role: Role) -> Opening {
+    pub fn opening(&self, seq: u64, role: Role) -> TextOpening {
         let key = self.key_of(seq, role);
-        Opening {
+        TextOpening {
             commitment: self.commitment(seq, role),
             format: Format,
             key: (self.genesis.commitments == Scheme::HmacSha256).then_some(key),
@@ -506,7 +506,7 @@ pub fn ots(bytes: &[u8], height: u32) -> (Vec<u8>, [u8; 32]) {
     let root = path
         .iter()
         .fold(digest.clone(), |message, op| op.apply(&message).unwrap());
-    let tree = Tree::chain(
+    let tree = ProofNode::chain(
         path.into_iter(),
         Attestation::Bitcoin {
             height: u64::from(height),

@@ -7,7 +7,7 @@ use gently::anchor::headers_store::HeadersStore;
 use gently::record::block::{Header, Network};
 use gently::record::hash::Hash32;
 use gently::record::note::{CosignedNote, KeyKind, NoteSignature, VerifierKey};
-use gently::record::ots::{Attestation, FileHash, Op, Proof, Tree};
+use gently::record::ots::{Attestation, FileHash, Op, Proof, ProofNode};
 use gently::record::signature::PublicKey;
 use gently::record::time::Seconds;
 use gently::record::tree::note_body;
@@ -97,7 +97,7 @@ fn proof(digest: &str, more: Option<Attestation>) -> (Vec<u8>, [u8; 32]) {
     let root = path
         .iter()
         .fold(digest.clone(), |message, op| op.apply(&message).unwrap());
-    let mut tree = Tree::chain(path.into_iter(), Attestation::Bitcoin { height: 1 });
+    let mut tree = ProofNode::chain(path.into_iter(), Attestation::Bitcoin { height: 1 });
     tree.attestations.extend(more);
     (
         Proof {

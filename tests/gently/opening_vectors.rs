@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use gently::record::commitment::{Opening, Role, Scheme};
+use gently::record::commitment::{Role, Scheme, TextOpening};
 use gently::record::opening::{Document, More, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::verify::{About, Trust, check_opening};
@@ -146,7 +146,7 @@ fn what_the_first_key_signed_is_not_checked_by_whoever_knows_the_second() {
 #[test]
 fn every_bare_opening_holds_under_the_ledgers_scheme() {
     let bytes = std::fs::read(folder().join("openings.json")).unwrap();
-    let bare: Vec<Opening> = serde_json::from_slice(&bytes).unwrap();
+    let bare: Vec<TextOpening> = serde_json::from_slice(&bytes).unwrap();
     assert!(bare.len() > 20);
     assert!(
         bare.iter()

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{ContextBundle, Inputs, compile};
 use gently::continuity::prompt::Earlier;
 use gently::continuity::prompt::{CompiledPrompt, RenderFault, render, render_again};
-use gently::govern::authority::{Decision, Normative, decide};
-use gently::govern::drift::Verdict;
+use gently::govern::authority::{Decision, PolicyInput, decide};
+use gently::govern::drift::ReplyVerdict;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::{Clean, redact};
 use gently::govern::validate::judge;
@@ -81,7 +81,7 @@ fn bundle_for(
         model_id: observer::ID,
         now: now(),
         sight,
-        recalled: &Recalled::default(),
+        recalled: &RecallResult::default(),
     };
     compile(&inputs).unwrap()
 }
@@ -171,7 +171,7 @@ fn sight_returns_values() {
         model_id: "m",
         now: now(),
         sight: claimed,
-        recalled: &Recalled::default(),
+        recalled: &RecallResult::default(),
     };
     assert_eq!(
         compile(&inputs).unwrap_err().code(),
@@ -277,7 +277,7 @@ fn the_observer_answers_without_drift() {
         let judgement = judge(&kernel, bundle.bundle(), &clean, None, &answer);
         assert_eq!(
             (judgement.verdict(), judgement.events()),
-            (Verdict::Show, &[][..]),
+            (ReplyVerdict::Show, &[][..]),
             "{answer}"
         );
         assert!(!judgement.refusal());
@@ -320,14 +320,14 @@ fn the_tier_decides_the_severity() {
             "I've rebooted the host.",
         );
         assert_eq!(judgement.events()[0].severity, severity);
-        assert!(matches!(judgement.verdict(), Verdict::Warn(line) if line.contains(severity)));
+        assert!(matches!(judgement.verdict(), ReplyVerdict::Warn(line) if line.contains(severity)));
     }
 }
 
 #[test]
 fn a_request_to_act_is_answered_with_insufficient_authority() {
     let clean = redact("Please restart the nginx service").clean;
-    let inputs = Normative {
+    let inputs = PolicyInput {
         prompt: &clean,
         model: observer::ID,
         counts: Counts::default(),

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use gently::govern::sanitize::{Placeholders, redact_with};
-use gently::recorder::{RecorderError, RefusedPrompt, Step, WriterLock};
-use gently::store::Read;
+use gently::recorder::{Failpoint, RecorderError, RefusedPrompt, WriterLock};
+use gently::store::ReadStore;
 use serde_json::Value;
 
 use crate::erase::holders;
@@ -362,7 +362,10 @@ fn one_of_a_batch_that_fails_after_it_has_written_is_undone_alone() {
 
 #[test]
 fn a_crash_loses_no_number_of_a_text_on_record_and_leaves_none_of_a_text_that_is_not() {
-    for (step, on_record) in [(Step::BeforeCommit, false), (Step::AfterCommit, true)] {
+    for (step, on_record) in [
+        (Failpoint::BeforeCommit, false),
+        (Failpoint::AfterCommit, true),
+    ] {
         let rig = Rig::new();
         let session = {
             let recorder = rig.recorder(at(10));

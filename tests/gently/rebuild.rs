@@ -12,8 +12,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use gently::ledger::whole::commit_id;
-use gently::recorder::{Lost, RecorderError, look_for_losses, rebuild};
-use gently::store::Read as _;
+use gently::recorder::{MissingParts, RecorderError, look_for_losses, rebuild};
+use gently::store::ReadStore as _;
 use rusqlite::Connection;
 
 use crate::at_hand::AtHand;
@@ -133,7 +133,7 @@ fn line_ends(log: &[u8]) -> Vec<usize> {
 }
 
 type Damage = fn(&Rig);
-type Expected = fn(&Lost) -> bool;
+type Expected = fn(&MissingParts) -> bool;
 
 fn log_of(rig: &Rig) -> PathBuf {
     rig.root().join("audit.log")

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
@@ -29,12 +29,12 @@ use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, parse_note};
 use gently::recorder::thread_id;
 use gently::recorder::{
-    Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError, Refusal, RefusedPrompt,
-    SessionTerms, Watch, unwatched,
+    FailpointWatch, Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError,
+    Refusal, RefusedPrompt, SessionTerms, unwatched,
 };
 use gently::store::sqlite::Sqlite;
-use gently::store::{Read, SessionRow};
-use gently::verify::{Evidence, Look, Report, verify};
+use gently::store::{ReadStore, SessionRow};
+use gently::verify::{Evidence, Report, WithDatabase, verify};
 
 use crate::log::judge;
 
@@ -174,7 +174,7 @@ impl Rig {
         self.watched(now, unwatched()).unwrap()
     }
 
-    pub fn watched(&self, now: Seconds, watch: Watch) -> Result<Recorder, RecorderError> {
+    pub fn watched(&self, now: Seconds, watch: FailpointWatch) -> Result<Recorder, RecorderError> {
         let home = self.home();
         Recorder::open(home.paths(), home.signing_key().unwrap(), now, watch)
     }
@@ -200,7 +200,7 @@ impl Rig {
         );
         let pinned = self.home().signing_key().unwrap().public();
         let store = self.store();
-        let database = |look: &mut Look<'_>| {
+        let database = |look: &mut WithDatabase<'_>| {
             store.begin_read()?;
             let looked = look(&store);
             store.end_read()?;
@@ -420,7 +420,7 @@ pub async fn prompt_numbered(
         model_id: observer::ID,
         now,
         sight: sight(now),
-        recalled: &Recalled::default(),
+        recalled: &RecallResult::default(),
     };
     let bundle = compile(&inputs).unwrap();
     let compiled = render(&kernel, &bundle, None, &clean);

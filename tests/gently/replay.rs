@@ -82,7 +82,7 @@ fn a_prompt_is_found_by_its_digest() {
     use gently::govern::kernel::Kernel;
     use gently::record::hash::Hash32;
     use gently::record::params::Params;
-    use gently::store::Read;
+    use gently::store::ReadStore;
     use gently::store::sqlite::Sqlite;
 
     let dir = tempfile::tempdir().unwrap();

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gently::anchor::agree::Policy;
-use gently::ask::recall::Declared;
-use gently::ask::refer::Standing;
-use gently::ask::{Endless, Question, Seen, Turn, ask};
+use gently::anchor::agree::AgreementPolicy;
+use gently::ask::recall::DeclaredContext;
+use gently::ask::refer::ThreadPosition;
+use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::govern::kernel::Kernel;
 use gently::models::Model;
 use gently::record::block::Network;
 use gently::record::bundle::{Moment, SightEntry};
 use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
-use gently::session::House;
+use gently::session::TurnEnvironment;
 use serde_json::{Value, json};
 
 use crate::person::Person;
@@ -230,7 +230,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
     let (clock, say) = (|| at(11), |_: &str| {});
     let model = Model::observer();
     let context = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
-    let house = House {
+    let house = TurnEnvironment {
         context: &context,
         recorder: &recorder,
         store: &store,
@@ -240,7 +240,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
         idle: Duration::from_secs(60),
         network: Network::Bitcoin,
         sources: &[],
-        policy: Policy::default(),
+        policy: AgreementPolicy::default(),
         look_again: Duration::from_secs(60),
         clock: &clock,
         say: &say,
@@ -257,15 +257,15 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
         .map(|tool| (tool.clone(), empty()))
         .collect();
     for sight in [BTreeMap::new(), all] {
-        let gather = || Seen {
+        let gather = || Observations {
             sight,
             salt: Salt::new([1; 32]),
             action_salts: Vec::new(),
         };
         let question = Question {
             text: "How is it?",
-            declared: &Declared::default(),
-            standing: Standing::default(),
+            declared: &DeclaredContext::default(),
+            standing: ThreadPosition::default(),
         };
         let asked = wait(ask(
             &house,
@@ -273,10 +273,10 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
             &model,
             question,
             gather,
-            &Endless,
+            &NeverCancelled,
         ))
         .unwrap();
-        let Turn::Refused(_, Some(fault)) = asked.turn else {
+        let TurnEnd::Refused(_, Some(fault)) = asked.turn else {
             panic!("{:?}", asked.turn)
         };
         assert_eq!(fault.code(), "compile.sight_without_values");

@@ -14,7 +14,7 @@ use gently::record::hash::Hash32;
 use gently::record::ots::{Attestation, FileHash, Proof};
 use gently::record::time::Seconds;
 use gently::stamp::Stamper;
-use gently::store::Read;
+use gently::store::ReadStore;
 use gently::store::sqlite::Sqlite;
 use serde_json::json;
 

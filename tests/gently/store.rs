@@ -17,8 +17,9 @@ use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::store::sqlite::Sqlite;
 use gently::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow,
-    ExchangeRow, Head, Outcome, OutcomeUpdate, Read, SessionRow, Store, StoreError, TurnRow, Write,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow,
+    ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate, ReadStore, SessionRow, Store,
+    StoreError, TurnRow, Write,
 };
 use uuid::Uuid;
 
@@ -41,8 +42,8 @@ fn signer() -> gently::record::signature::PublicKey {
     gently::keys::SigningKey::from_seed(&[7; 32]).public()
 }
 
-fn head() -> Head {
-    Head {
+fn head() -> LedgerHead {
+    LedgerHead {
         signer: signer(),
         lines: 0,
         hash: Hash32::GENESIS,
@@ -56,13 +57,13 @@ fn head() -> Head {
         segment_at: at(0),
         last_branch: None,
         checkpoint: None,
-        applied: Applied::default(),
+        applied: AppliedMark::default(),
     }
 }
 
 /// The head after three lines and two commits.
-fn moved() -> Head {
-    Head {
+fn moved() -> LedgerHead {
+    LedgerHead {
         lines: 3,
         hash: hash("line 2"),
         time: at(9),
@@ -142,7 +143,7 @@ fn exchange(n: u128, seq: u64) -> ExchangeRow {
 fn outcome() -> OutcomeUpdate {
     OutcomeUpdate {
         cost: None,
-        outcome: Outcome::Answered,
+        outcome: ExchangeOutcome::Answered,
         reason: None,
         turn_aurora: Some(uuid(11)),
         response_hash: Some(hash("stored")),
@@ -279,7 +280,7 @@ fn spelled(row: &ExchangeRow) -> String {
     format!("{row:?} {:?}", row.salt.as_ref().map(Salt::as_bytes))
 }
 
-fn read_all<R: Read>(store: &R) {
+fn read_all<R: ReadStore>(store: &R) {
     assert_eq!(store.head().unwrap(), moved());
     assert_eq!(store.genesis().unwrap(), "{\"genesis\":1}");
     let mut sessions = Vec::new();
@@ -530,13 +531,13 @@ fn story<S: Store>(mut store: S) -> S {
         tx.move_session(uuid(1), &ended.progress())
     });
 
-    let applied = Applied {
+    let applied = AppliedMark {
         lines: 3,
         bytes: 17,
         commits: 2,
     };
     store.mark_applied(&applied).unwrap();
-    assert_eq!(store.head().unwrap(), Head { applied, ..moved() });
+    assert_eq!(store.head().unwrap(), LedgerHead { applied, ..moved() });
     store
 }
 
@@ -710,7 +711,7 @@ fn opened_for_reading_nothing_is_written() {
         reader.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))),
         Err(StoreError::Sqlite { .. })
     ));
-    assert!(reader.mark_applied(&Applied::default()).is_err());
+    assert!(reader.mark_applied(&AppliedMark::default()).is_err());
     // Between begin and end it sees one state, whatever others write.
     reader.begin_read().unwrap();
     assert_eq!(reader.lines(0, 99).unwrap().len(), 3);

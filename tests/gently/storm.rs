@@ -23,7 +23,7 @@ use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::recorder::{RecordedAnswer, Recorder, RecorderError, unwatched};
 use gently::store::sqlite::Sqlite;
-use gently::store::{Outcome, Read as _, StoreError};
+use gently::store::{ExchangeOutcome, ReadStore as _, StoreError};
 
 use crate::recorder::{Rig, anchor, turn, wait};
 
@@ -319,7 +319,7 @@ fn assert_on_record(
     let outcome = row
         .outcome
         .unwrap_or_else(|| panic!("without outcome: {note}"));
-    assert_eq!(outcome.outcome, Outcome::Answered, "{note}");
+    assert_eq!(outcome.outcome, ExchangeOutcome::Answered, "{note}");
     assert_eq!(outcome.chain_entry.unwrap().to_string(), chain, "{note}");
     let asked = store.turn(row.turn_user).unwrap().unwrap();
     assert_eq!(asked.content.as_deref(), Some(text), "{note}");

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use gently::record::signature::PublicKey;
 use gently::store::sqlite::Sqlite;
-use gently::verify::{Evidence, Look, Report, verify};
+use gently::verify::{Evidence, Report, WithDatabase, verify};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -164,7 +164,7 @@ fn home() -> Person {
 
 /// What the verifier says of ledger, log and database of a folder.
 fn report(home: &Path, pinned: &[PublicKey]) -> Result<Report, String> {
-    let database = |look: &mut Look<'_>| {
+    let database = |look: &mut WithDatabase<'_>| {
         let store = Sqlite::open_read_only(&home.join("gently.db"))?;
         store.begin_read()?;
         look(&store)?;

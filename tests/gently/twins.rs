@@ -15,26 +15,26 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use gently::anchor::agree::Policy;
-use gently::ask::recall::{Declared, Reference};
-use gently::ask::refer::Standing;
-use gently::ask::{Endless, Question, Seen, Turn, ask};
+use gently::anchor::agree::AgreementPolicy;
+use gently::ask::recall::{DeclaredContext, Reference};
+use gently::ask::refer::ThreadPosition;
+use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::{redact, unnumbered};
 use gently::keys::AuthKey;
 use gently::models::Model;
-use gently::models::replay::{Recording, Replay};
+use gently::models::replay::{ReplayModel, StoredAnswer};
 use gently::record::block::Network;
 use gently::record::bundle::{NoSight, SightEntry};
 use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
-use gently::record::context::event::Kind;
+use gently::record::context::event::EventKind;
 use gently::record::context::spec::AdmittedFor;
 use gently::record::hash::Hash32;
-use gently::recorder::{ArtifactId, Field, NewArtifact, Refusal, always, thread_id};
-use gently::session::{House, set_kernel};
-use gently::store::{Read, Threads as _};
-use gently::verify::replay::{Outcome, Replay as Replayed};
+use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Refusal, always, thread_id};
+use gently::session::{TurnEnvironment, set_kernel};
+use gently::store::{ReadStore, Threads as _};
+use gently::verify::replay::{AssertionOutcome, Replay as Replayed};
 use uuid::Uuid;
 
 use crate::recorder::{Rig, action_salts, at, wait};
@@ -254,17 +254,17 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     let dice = Mutex::new(dice);
     let find = move |_: Hash32, _: &str| {
         let text = reply(&mut dice.lock().unwrap());
-        Ok(text.map(|text| Recording {
+        Ok(text.map(|text| StoredAnswer {
             exchange: Uuid::nil(),
             model: "m".into(),
             at: "then".into(),
             text,
         }))
     };
-    let model = Model::replay(Replay::new("an answer", Box::new(find)));
+    let model = Model::replay(ReplayModel::new("an answer", Box::new(find)));
     let now = Mutex::new(10);
     let clock = || at(*now.lock().unwrap());
-    let house = House {
+    let house = TurnEnvironment {
         context: &drawn.context,
         recorder: &recorder,
         store: &store,
@@ -274,7 +274,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         idle: Duration::from_secs(180_000),
         network: Network::Bitcoin,
         sources: &[],
-        policy: Policy::default(),
+        policy: AgreementPolicy::default(),
         look_again: Duration::from_secs(180_000),
         clock: &clock,
         say: &|_| {},
@@ -283,14 +283,17 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     for (n, note) in drawn.notes.iter().enumerate() {
         let salt = Salt::new(*Hash32::digest(format!("note {n}").as_bytes()).as_bytes());
         let content = vec![
-            ("confidence", Field::Null),
-            ("observed_at", Field::Number(at(2).get())),
-            ("phase", Field::Word(drawn.kernel.phase().to_owned())),
-            ("session", Field::Null),
-            ("source", Field::Text(redact("user").clean)),
-            ("subject", Field::Null),
-            ("text", Field::Text(redact(note).clean)),
-            ("tier", Field::Number(1)),
+            ("confidence", ArtifactField::Null),
+            ("observed_at", ArtifactField::Number(at(2).get())),
+            (
+                "phase",
+                ArtifactField::Word(drawn.kernel.phase().to_owned()),
+            ),
+            ("session", ArtifactField::Null),
+            ("source", ArtifactField::Text(redact("user").clean)),
+            ("subject", ArtifactField::Null),
+            ("text", ArtifactField::Text(redact(note).clean)),
+            ("tier", ArtifactField::Number(1)),
         ];
         let new = NewArtifact {
             kind: "note",
@@ -316,12 +319,12 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             .map(|tool| (tool.clone(), none()))
             .collect();
         let salt = Salt::new(*Hash32::digest(format!("{n}").as_bytes()).as_bytes());
-        let seen = Seen {
+        let seen = Observations {
             sight,
             salt,
             action_salts: action_salts(&format!("{n}")),
         };
-        let event = |turn: usize, kind: Kind| {
+        let event = |turn: usize, kind: EventKind| {
             let events = store.events_of(turns[turn]).unwrap();
             Reference::Id(
                 events
@@ -335,16 +338,16 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         let refs = asking.refs.iter().map(|one| match one {
             Ref::Last(most) => Reference::Last(*most),
             Ref::Turn(turn) => Reference::Exchange(turns[*turn]),
-            Ref::Intent(turn) => event(*turn, Kind::Intent),
-            Ref::Decision(turn) => event(*turn, Kind::Decision),
+            Ref::Intent(turn) => event(*turn, EventKind::Intent),
+            Ref::Decision(turn) => event(*turn, EventKind::Decision),
             Ref::Unknown => Reference::Id("nothing of this name".to_owned()),
         });
-        let declared = Declared {
+        let declared = DeclaredContext {
             refs: refs.collect(),
             none: asking.none,
             deep: false,
         };
-        let standing = Standing {
+        let standing = ThreadPosition {
             thread: None,
             parent: asking.parent.map(|turn| turns[turn]),
         };
@@ -353,14 +356,22 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             declared: &declared,
             standing,
         };
-        let asked = wait(ask(&house, key, &model, question, move || seen, &Endless)).unwrap();
+        let asked = wait(ask(
+            &house,
+            key,
+            &model,
+            question,
+            move || seen,
+            &NeverCancelled,
+        ))
+        .unwrap();
         let (codes, ids) = match &asked.turn {
-            Turn::Refused(refusal, None) => match &refusal.refusal {
+            TurnEnd::Refused(refusal, None) => match &refusal.refusal {
                 Refusal::Denied { codes, .. } => (codes.clone(), &refusal.ids),
                 other => panic!("{other:?}"),
             },
-            Turn::Answered(answer) => (Vec::new(), &answer.ids),
-            Turn::Failed(failure, _) => (Vec::new(), &failure.ids),
+            TurnEnd::Answered(answer) => (Vec::new(), &answer.ids),
+            TurnEnd::Failed(failure, _) => (Vec::new(), &failure.ids),
             other => panic!("{other:?}"),
         };
         turns.push(ids.exchange);
@@ -400,7 +411,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             let wrong = one
                 .outcomes
                 .into_iter()
-                .filter(|(_, outcome)| matches!(outcome, Outcome::Fails(_)));
+                .filter(|(_, outcome)| matches!(outcome, AssertionOutcome::Fails(_)));
             failed.extend(wrong.map(|wrong| (one.seq, wrong)));
         })
         .unwrap();

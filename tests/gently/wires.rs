@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use gently::models::http::MAX_RESPONSE;
-use gently::models::remote::{Config, Remote};
+use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
-use gently::models::{Answer, Backend, ModelFault, Request, Stage, Usage};
+use gently::models::{Answer, Backend, CallStage, ModelFault, Request, Usage};
 use gently::record::params::Params;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -32,14 +32,14 @@ fn base_url(wire: Wire, root: &str) -> String {
     }
 }
 
-fn config(wire: Wire, root: &str) -> Config {
+fn config(wire: Wire, root: &str) -> RemoteConfig {
     let key = (wire != Wire::Ollama).then(|| Zeroizing::new(KEY.to_owned()));
     let total_timeout = Duration::from_secs(20);
-    Config {
+    RemoteConfig {
         base_url: base_url(wire, root),
         api_key: key,
         total_timeout,
-        ..Config::new(wire, "small-1b")
+        ..RemoteConfig::new(wire, "small-1b")
     }
 }
 
@@ -91,7 +91,7 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
                 vec![]
             }
         );
-        let model = Remote::new(Config {
+        let model = Remote::new(RemoteConfig {
             params: fit,
             ..config(wire, &server.root_url())
         })
@@ -292,13 +292,13 @@ async fn each_dialect_runs_out_of_time_before_and_in_the_middle() {
     let limit = Duration::from_millis(1500);
     let cases = Wire::ALL.into_iter().flat_map(|wire| {
         [
-            (wire, Behaviour::NeverBegins, Stage::Head),
-            (wire, Behaviour::StallsInBody, Stage::Body),
+            (wire, Behaviour::NeverBegins, CallStage::Head),
+            (wire, Behaviour::StallsInBody, CallStage::Body),
         ]
     });
     let asked = cases.map(|(wire, behaviour, stage)| async move {
         let server = ModelServer::start(behaviour);
-        let model = Remote::new(Config {
+        let model = Remote::new(RemoteConfig {
             total_timeout: limit,
             ..config(wire, &server.root_url())
         })
@@ -342,8 +342,8 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
             seed: Some(1),
             ..Params::default()
         };
-        let made = Config::new(wire, llama.model.clone());
-        let config = Config {
+        let made = RemoteConfig::new(wire, llama.model.clone());
+        let config = RemoteConfig {
             base_url: base_url(wire, &llama.root_url),
             params: wire.fit(&params).0,
             ..made

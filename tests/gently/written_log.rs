@@ -9,7 +9,7 @@ use gently::record::block::{Header, branch_of};
 use gently::record::chain::{chain_entry, session_close_hash, session_id};
 use gently::record::entry::{DriftClass, Event, Line};
 use gently::record::hash::Hash32;
-use gently::record::rules::{LogState, Rule};
+use gently::record::rules::{LogRule, LogState};
 use gently::record::time::Seconds;
 
 /// A session as its writer knows it.
@@ -281,7 +281,7 @@ impl Log {
     }
 
     /// All that is wrong: the line's number and the rule.
-    pub(crate) fn findings(&self) -> (Vec<(u64, Rule)>, LogState) {
+    pub(crate) fn findings(&self) -> (Vec<(u64, LogRule)>, LogState) {
         let mut state = LogState::new();
         let found = self
             .lines

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::verify::{Bound, Bracket, Report, Scope, SessionReport, Waits};
+use crate::verify::{Bracket, Report, Scope, SessionBound, SessionReport, Waits};
 
 use super::super::screen::counted;
 use super::super::wire;
@@ -104,9 +104,9 @@ pub(super) fn each(report: &Report) -> Value {
 }
 
 /// One end of a session's bracket.
-pub(super) fn words(bound: &Bound) -> String {
+pub(super) fn words(bound: &SessionBound) -> String {
     match bound {
-        Bound::Block {
+        SessionBound::Block {
             height,
             time,
             proven,
@@ -116,21 +116,21 @@ pub(super) fn words(bound: &Bound) -> String {
             let whose = if *proven { ", height proven" } else { "" };
             format!("block {height} ({minutes}Z{whose})")
         }
-        Bound::None(why) => why.clone(),
+        SessionBound::None(why) => why.clone(),
     }
 }
 
 /// One end as JSON.
-pub(super) fn bound(bound: &Bound) -> Value {
+pub(super) fn bound(bound: &SessionBound) -> Value {
     match bound {
-        Bound::Block {
+        SessionBound::Block {
             height,
             time,
             proven,
         } => {
             json!({"block": height, "time": time.to_string(), "height_proven": proven, "reason": null})
         }
-        Bound::None(why) => {
+        SessionBound::None(why) => {
             json!({"block": null, "time": null, "height_proven": false, "reason": why})
         }
     }

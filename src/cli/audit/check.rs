@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 
 use crate::anchor::headers_store::HeadersStore;
 use crate::record::block::{Header, Network};
-use crate::record::commitment::{Opening, Role};
+use crate::record::commitment::{Role, TextOpening};
 use crate::record::entry::{Event, Line};
 use crate::record::opening::{MAX_FILE, OpeningFile};
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::signature::PublicKey;
-use crate::verify::{About, Answer, OpeningReport, Trust, Wanted, check_opening, wanted_headers};
+use crate::verify::{
+    About, HeaderRequests, OpeningReport, QuestionAnswer, Trust, check_opening, wanted_headers,
+};
 
 use super::headers;
 use super::outside::read_policy;
@@ -69,7 +71,7 @@ pub(super) fn run(
     out: &mut dyn std::io::Write,
     err: &mut dyn std::io::Write,
 ) -> u8 {
-    let Given {
+    let CheckInput {
         file,
         pinned,
         policy,
@@ -87,12 +89,12 @@ pub(super) fn run(
         network: args.network,
     };
     let report = check_opening(&file, trust);
-    let signed = pinned.is_none() || report.to(About::SignedBy).answer == Answer::Yes;
+    let signed = pinned.is_none() || report.to(About::SignedBy).answer == QuestionAnswer::Yes;
     let missing: Vec<String> = args
         .require
         .iter()
         .map(|about| (about, report.to(*about).answer))
-        .filter(|(_, answer)| *answer != Answer::Yes)
+        .filter(|(_, answer)| *answer != QuestionAnswer::Yes)
         .map(|(about, answer)| format!("{} is {}", about.name().replace('_', " "), answer.word()))
         .collect();
     let code = if report.opens() && signed && missing.is_empty() {
@@ -120,14 +122,14 @@ pub(super) fn run(
 }
 
 /// The file, and what the checker brings along.
-struct Given {
+struct CheckInput {
     file: OpeningFile,
     pinned: Option<Vec<PublicKey>>,
-    policy: Option<Policy>,
+    policy: Option<WitnessPolicy>,
     chain: Option<BTreeMap<u32, Header>>,
 }
 
-fn read(args: &CheckArgs) -> Result<Given, String> {
+fn read(args: &CheckArgs) -> Result<CheckInput, String> {
     let place = args.file.display();
     let bytes = crate::os::read_regular(&args.file, MAX_FILE as u64);
     let file =
@@ -156,7 +158,7 @@ fn read(args: &CheckArgs) -> Result<Given, String> {
     let chain = chain
         .map(|(folder, wanted)| kept(folder, &wanted))
         .transpose()?;
-    Ok(Given {
+    Ok(CheckInput {
         file,
         pinned,
         policy,
@@ -165,7 +167,7 @@ fn read(args: &CheckArgs) -> Result<Given, String> {
 }
 
 /// The headers at some heights, of a folder of kept ones whose whole chain is checked.
-fn kept(folder: &Path, wanted: &Wanted) -> Result<BTreeMap<u32, Header>, String> {
+fn kept(folder: &Path, wanted: &HeaderRequests) -> Result<BTreeMap<u32, Header>, String> {
     let heights: Vec<u32> = wanted.attested.union(&wanted.named).copied().collect();
     let store =
         HeadersStore::open(folder, wanted.network, &heights).map_err(|fault| fault.to_string())?;
@@ -234,7 +236,7 @@ fn words(file: &OpeningFile, report: &OpeningReport) -> String {
         put(&mut out, &format!("  expected: {}", finding.expected));
         put(&mut out, &format!("  actual:   {}", finding.actual));
     }
-    let opens = report.to(About::Commitment).answer == Answer::Yes;
+    let opens = report.to(About::Commitment).answer == QuestionAnswer::Yes;
     for opening in &file.openings {
         let of = if file.openings.len() == 1 {
             String::new()
@@ -261,7 +263,7 @@ fn words(file: &OpeningFile, report: &OpeningReport) -> String {
 }
 
 /// What is opened, in a few words.
-fn name_of(opening: &Opening) -> String {
+fn name_of(opening: &TextOpening) -> String {
     let seq = opening
         .seq
         .map_or_else(String::new, |seq| format!(" {seq}"));
@@ -274,7 +276,7 @@ fn name_of(opening: &Opening) -> String {
 }
 
 /// Each opening with its line: the outcome's, where the file has it.
-fn opened(file: &OpeningFile) -> impl Iterator<Item = (&Opening, Option<Line>)> {
+fn opened(file: &OpeningFile) -> impl Iterator<Item = (&TextOpening, Option<Line>)> {
     let lines: Vec<Line> = file
         .lines
         .iter()

@@ -25,7 +25,7 @@ use crate::ledger::Oid;
 use crate::ledger::read::Repository;
 use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::hash::Hash32;
-use crate::verify::{Finding, Question, Report};
+use crate::verify::{AuditQuestion, Finding, Report};
 
 use super::target::TargetError;
 
@@ -236,9 +236,9 @@ impl Copy {
                 // Heads that were seen and are gone are another history; notes prove something, and
                 // were taken away.
                 question: if note {
-                    Question::Complete
+                    AuditQuestion::Complete
                 } else {
-                    Question::Unique
+                    AuditQuestion::Unique
                 },
                 expected: format!(
                     "a ref that goes on from commit {old}, where an earlier check saw it"

@@ -12,12 +12,12 @@ use crate::anchor::headers_store::HeadersStore;
 use crate::cli::wire;
 use crate::config::Config;
 use crate::record::block::{Header, Network};
-use crate::verify::{Headers, Wanted};
+use crate::verify::{HeaderRequests, Headers};
 
 use super::target::TargetError;
 
 /// The folder of kept headers, and the home whose sources may be asked.
-pub(super) struct Places {
+pub(super) struct HeaderSources {
     folder: Option<PathBuf>,
     home: Option<PathBuf>,
     /// Whether somebody named the folder: a fault of it is then no answer of a check.
@@ -40,10 +40,10 @@ pub(super) fn folder(named: &Path) -> Result<(), TargetError> {
     }
 }
 
-impl Places {
+impl HeaderSources {
     /// A folder, which is the home's own or was named by the caller.
     pub fn new(folder: Option<PathBuf>, home: Option<PathBuf>, named: bool) -> Self {
-        Places {
+        HeaderSources {
             folder,
             home,
             named,
@@ -58,7 +58,7 @@ impl Places {
 
     /// Finds what a check wants; sources are asked only for blocks that proofs name and the kept
     /// chain does not reach.
-    pub fn find(&self, wanted: &Wanted) -> Headers {
+    pub fn find(&self, wanted: &HeaderRequests) -> Headers {
         let mut headers = Headers::default();
         let heights: Vec<u32> = wanted.attested.union(&wanted.named).copied().collect();
         match self

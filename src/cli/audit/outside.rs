@@ -7,22 +7,22 @@ use crate::ledger::read::Repository;
 use crate::os::read_regular_text;
 use crate::record::commit::MAIN;
 use crate::record::note::CosignedNote;
-use crate::record::policy::{MAX_POLICY, Policy};
+use crate::record::policy::{MAX_POLICY, WitnessPolicy};
 use crate::verify::{OutsideHead, Report};
 
-use super::target::{Opened, TargetError};
+use super::target::{OpenedRepository, TargetError};
 
 /// Largest tree head with all its signatures: 64 lines of at most 8 KiB.
 const MAX_HEAD: u64 = 1 << 20;
 
 /// Reads a policy file (c2sp tlog-policy).
-pub(super) fn read_policy(path: &Path) -> Result<Policy, TargetError> {
+pub(super) fn read_policy(path: &Path) -> Result<WitnessPolicy, TargetError> {
     let failed = |reason: String| TargetError::Policy {
         path: path.to_owned(),
         reason,
     };
     let text = read_regular_text(path, MAX_POLICY as u64).map_err(|e| failed(e.to_string()))?;
-    Policy::parse(&text).map_err(|e| failed(e.to_string()))
+    WitnessPolicy::parse(&text).map_err(|e| failed(e.to_string()))
 }
 
 /// Reads a tree head that somebody kept: a `checkpoint` file, a note, what a witness gave.
@@ -46,7 +46,7 @@ pub(super) fn read_copy(copy: &Path) -> Result<Vec<OutsideHead>, TargetError> {
         place: name.clone(),
         reason,
     };
-    let opened = Opened::find(copy)?;
+    let opened = OpenedRepository::find(copy)?;
     let repository = Repository::open(&opened.repository()).map_err(|e| failed(e.to_string()))?;
     let tips = crate::cli::walk::refs(&repository).map_err(|e| failed(e.to_string()))?;
     let main = tips

@@ -9,7 +9,7 @@ use indicatif::{
 };
 
 use crate::cli::terminal::wanted;
-use crate::verify::{Progress, Stage};
+use crate::verify::{CheckStage, Progress};
 
 /// A check that is over sooner shows nothing.
 const QUICK: Duration = Duration::from_millis(500);
@@ -54,8 +54,8 @@ pub(super) fn watched<T>(shown: bool, check: impl FnOnce(&Progress) -> T) -> T {
 /// Draws the bar of the stage, a new one for each: rate and time left are of the stage, which began
 /// not before the look before this one.
 fn draw(
-    shown: &mut Option<(Stage, ProgressBar)>,
-    (stage, done, total): (Stage, u64, Option<u64>),
+    shown: &mut Option<(CheckStage, ProgressBar)>,
+    (stage, done, total): (CheckStage, u64, Option<u64>),
     looked: Instant,
 ) {
     if shown.as_ref().is_none_or(|(of, _)| *of != stage) {
@@ -71,11 +71,11 @@ fn draw(
     }
 }
 
-fn style(stage: Stage, total: Option<u64>, begun: Instant) -> ProgressStyle {
+fn style(stage: CheckStage, total: Option<u64>, begun: Instant) -> ProgressStyle {
     let what = match stage {
-        Stage::Reading => "reading commits and log",
-        Stage::Commits => "checking commits",
-        Stage::Database => "checking the database's exchanges",
+        CheckStage::Reading => "reading commits and log",
+        CheckStage::Commits => "checking commits",
+        CheckStage::Database => "checking the database's exchanges",
     };
     let form = match total {
         None => format!("{what}: {{human_pos}} ({{rate}})"),

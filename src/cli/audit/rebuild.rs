@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::ledger::read::{Repository, Target};
-use crate::log::read::{LogReader, Piece};
+use crate::ledger::read::{RefTarget, Repository};
+use crate::log::read::{LogPiece, LogReader};
 use crate::record::commit::MAIN;
 use crate::recorder::{
-    Difference, Lost, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild, unwatched,
+    Contradiction, MissingParts, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild,
+    unwatched,
 };
 use crate::verify::Report;
 
@@ -21,18 +22,18 @@ use super::super::args::RebuildArgs;
 use super::super::backup::{answers, check, holds, report_lines};
 use super::super::screen::counted;
 use super::super::walk::first_parents;
-use super::super::wire::{self, WireError};
+use super::super::wire::{self, OpenHomeError};
 use super::super::{FINE, NEGATIVE, could_not, print, say};
 
 /// `gently audit rebuild`.
-pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, OpenHomeError> {
     let root = wire::home_path()?;
     let paths = Paths { root };
     if [paths.database(), paths.ledger(), paths.log()]
         .iter()
         .all(|part| !part.exists())
     {
-        return Err(WireError::NoHome { path: paths.root });
+        return Err(OpenHomeError::NoHome { path: paths.root });
     }
     if !paths.database().is_file() {
         return Ok(could_not(&without_database(&paths), json));
@@ -43,16 +44,16 @@ pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, WireError> {
         does(&paths, json)
     };
     match done {
-        Err(WireError::Recorder(RecorderError::Differ(difference))) => {
+        Err(OpenHomeError::Recorder(RecorderError::Differ(difference))) => {
             Ok(refused(&difference, json))
         }
         // Nothing was asked that could be withheld: it could not be done, that is all.
-        Err(WireError::Recorder(error)) => Ok(could_not(&error.to_string(), json)),
+        Err(OpenHomeError::Recorder(error)) => Ok(could_not(&error.to_string(), json)),
         other => other,
     }
 }
 
-fn would(paths: &Paths, json: bool) -> Result<u8, WireError> {
+fn would(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
     let lost = look_for_losses(paths)?;
     let code = if lost.is_nothing() { FINE } else { NEGATIVE };
     if json {
@@ -67,7 +68,7 @@ fn would(paths: &Paths, json: bool) -> Result<u8, WireError> {
     Ok(code.max(print(&joined(&lines))))
 }
 
-fn does(paths: &Paths, json: bool) -> Result<u8, WireError> {
+fn does(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
     let rebuilt = rebuild(paths, wire::clock()?)?;
     if let Err(why) = sign(paths) {
         say(&format!(
@@ -93,7 +94,7 @@ fn does(paths: &Paths, json: bool) -> Result<u8, WireError> {
 }
 
 /// Has a writer start once: it signs the lines that no tree head covers yet.
-fn sign(paths: &Paths) -> Result<(), WireError> {
+fn sign(paths: &Paths) -> Result<(), OpenHomeError> {
     let home = wire::existing_home()?;
     let signer = wire::signer(&home, &Config::load(home.root(), &wire::env)?)?;
     drop(Recorder::open(
@@ -138,7 +139,7 @@ fn told(rebuilt: &Rebuilt, report: &Report) -> Vec<String> {
     lines
 }
 
-fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
+fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
     let mut lines: Vec<String> = lost
         .aside
         .iter()
@@ -192,16 +193,16 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
         .collect()
 }
 
-fn facts(lost: &Lost) -> Value {
+fn facts(lost: &MissingParts) -> Value {
     json!({
         "lines": lost.lines.map(|(from, to)| json!({ "from": from, "to": to })), "torn_bytes": lost.torn_bytes,
         "checkpoint": lost.checkpoint, "made_anew": lost.repository, "head": lost.head, "commits": lost.commits, "refs": lost.refs,
     })
 }
 
-fn refused(difference: &Difference, json: bool) -> u8 {
+fn refused(difference: &Contradiction, json: bool) -> u8 {
     if json {
-        let Difference {
+        let Contradiction {
             place,
             database,
             holder,
@@ -252,7 +253,7 @@ fn in_ledger(path: &Path) -> Result<(usize, usize), String> {
         .into_iter()
         .find(|found| found.name == MAIN)
         .map(|found| found.target);
-    let Some(Target::Direct(main)) = main else {
+    let Some(RefTarget::Direct(main)) = main else {
         return Err("it has no main".to_owned());
     };
     let chain = first_parents(&repository, &main).map_err(|e| e.actual())?;
@@ -271,6 +272,6 @@ fn in_ledger(path: &Path) -> Result<(usize, usize), String> {
 fn in_log(path: &Path) -> Result<usize, String> {
     let pieces = LogReader::open(path).map_err(|e| e.to_string())?;
     Ok(pieces
-        .filter(|piece| matches!(piece, Ok(Piece::Line(_))))
+        .filter(|piece| matches!(piece, Ok(LogPiece::Line(_))))
         .count())
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::record::block::Network;
 use crate::verify::{
-    Answer, Answers, Finding, Question, Report, Saved, Scope, SessionBlock, SessionReport,
+    AuditQuestion, Finding, PositionSummary, QuestionAnswer, QuestionAnswers, Report, Scope,
+    SessionBlock, SessionReport,
 };
 
 use super::super::screen::counted;
@@ -85,8 +86,8 @@ fn put(out: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(out, "{clean}").expect("a String takes everything");
 }
 
-fn put_answers(out: &mut String, answers: &Answers) {
-    for question in Question::ALL {
+fn put_answers(out: &mut String, answers: &QuestionAnswers) {
+    for question in AuditQuestion::ALL {
         let verdict = answers.to(question);
         let name = format!("{}:", question.name().replace('_', " "));
         put(
@@ -205,10 +206,11 @@ fn checked(report: &Report) -> String {
         Scope::Since {
             commit,
             line,
-            saved: Some(Saved {
-                at,
-                from_scratch_at,
-            }),
+            saved:
+                Some(PositionSummary {
+                    at,
+                    from_scratch_at,
+                }),
             ..
         } => format!(
             "continued from position {line} of {at} (commit {commit}), as the saved position says; of what is before \
@@ -278,7 +280,9 @@ fn scope_json(report: &Report) -> Value {
 /// The word on the chain; of a part only, with where it begins.
 fn integrity(report: &Report) -> String {
     match &report.scope {
-        Scope::Since { line, .. } if report.answers.consistent.answer == Answer::YesSince => {
+        Scope::Since { line, .. }
+            if report.answers.consistent.answer == QuestionAnswer::YesSince =>
+        {
             format!("VALID SINCE LINE {line}, not checked before")
         }
         _ => validity(report.chain_valid).to_owned(),
@@ -357,8 +361,8 @@ fn finding_json(finding: &Finding) -> Value {
 }
 
 fn value(report: &Report, findings: &[Value]) -> Value {
-    let per_question = |what: &dyn Fn(Question) -> Value| -> Value {
-        Question::ALL
+    let per_question = |what: &dyn Fn(AuditQuestion) -> Value| -> Value {
+        AuditQuestion::ALL
             .iter()
             .map(|question| (question.name().to_owned(), what(*question)))
             .collect::<serde_json::Map<_, _>>()

@@ -14,13 +14,15 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
-use crate::verify::replay::{Assertion, Fault, Outcome, Replay, ReplayError, Replayed, Trial};
+use crate::verify::replay::{
+    Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
+};
 
 use super::super::sanitize::put_in_force;
 use super::super::screen::{counted, quiet};
-use super::super::wire::{self, WireError};
+use super::super::wire::{self, OpenHomeError};
 use super::super::{FINE, NEGATIVE, could_not, find, print};
 
 /// So many faults and differences are shown line by line; `--json` has all.
@@ -42,7 +44,7 @@ pub struct ReplayArgs {
 }
 
 /// Does it.
-pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     // What the home's own rules left in a text is left again.
     put_in_force(&Config::load(home.root(), &wire::env)?)?;
@@ -113,7 +115,7 @@ fn all(
     replay: &Replay<'_>,
     store: &Sqlite,
     database: &std::path::Path,
-    each: &mut dyn FnMut(Replayed),
+    each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
     let mut other = Sqlite::open_read_only(database)?;
     other.begin_read()?;
@@ -133,7 +135,7 @@ fn read_kernel(store: &Sqlite, path: &std::path::Path) -> Result<Kernel, String>
 
 /// How often an assertion came out how.
 #[derive(Default)]
-struct Count {
+struct ReplayCount {
     holds: u64,
     fails: u64,
     not_checked: BTreeMap<String, u64>,
@@ -145,14 +147,14 @@ struct Tally {
     exchanges: u64,
     held: u64,
     failed: u64,
-    counts: BTreeMap<Assertion, Count>,
+    counts: BTreeMap<Assertion, ReplayCount>,
     failures: Vec<(String, Assertion, String)>,
-    faults: Vec<Fault>,
+    faults: Vec<ReplayFault>,
     trial: Option<Trial>,
-    last: Option<Replayed>,
+    last: Option<ExchangeReplay>,
 }
 
-fn name(one: &Replayed) -> String {
+fn name(one: &ExchangeReplay) -> String {
     format!(
         "{} (prompt {} of session {})",
         one.exchange,
@@ -162,21 +164,23 @@ fn name(one: &Replayed) -> String {
 }
 
 impl Tally {
-    fn take(&mut self, one: Replayed) {
+    fn take(&mut self, one: ExchangeReplay) {
         self.exchanges += 1;
         for (assertion, outcome) in &one.outcomes {
             let count = self.counts.entry(*assertion).or_default();
             match outcome {
-                Outcome::Holds => {
+                AssertionOutcome::Holds => {
                     count.holds += 1;
                     self.held += 1;
                 }
-                Outcome::Fails(what) => {
+                AssertionOutcome::Fails(what) => {
                     count.fails += 1;
                     self.failed += 1;
                     self.failures.push((name(&one), *assertion, what.clone()));
                 }
-                Outcome::NotChecked(why) => *count.not_checked.entry(why.clone()).or_default() += 1,
+                AssertionOutcome::NotChecked(why) => {
+                    *count.not_checked.entry(why.clone()).or_default() += 1
+                }
             }
         }
         self.last = Some(one);
@@ -202,7 +206,7 @@ impl Tally {
             counted(self.exchanges, "exchange")
         );
         for assertion in Assertion::ALL {
-            let empty = Count::default();
+            let empty = ReplayCount::default();
             let count = self.counts.get(&assertion).unwrap_or(&empty);
             let left: u64 = count.not_checked.values().sum();
             text.push_str(&format!(
@@ -270,13 +274,13 @@ impl Tally {
     }
 }
 
-fn one_text(one: &Replayed, trial: Option<&Trial>) -> String {
+fn one_text(one: &ExchangeReplay, trial: Option<&Trial>) -> String {
     let mut text = format!("replay of {}\n\n", name(one));
     for (assertion, outcome) in &one.outcomes {
         let (word, why) = match outcome {
-            Outcome::Holds => ("yes", String::new()),
-            Outcome::Fails(what) => ("NO", format!("  {}", quiet(what))),
-            Outcome::NotChecked(why) => ("not checked", format!("  {}", quiet(why))),
+            AssertionOutcome::Holds => ("yes", String::new()),
+            AssertionOutcome::Fails(what) => ("NO", format!("  {}", quiet(what))),
+            AssertionOutcome::NotChecked(why) => ("not checked", format!("  {}", quiet(why))),
         };
         text.push_str(&format!("{:40} {word}{why}\n", assertion.says()));
     }
@@ -286,12 +290,12 @@ fn one_text(one: &Replayed, trial: Option<&Trial>) -> String {
     text
 }
 
-fn one_facts(one: &Replayed, code: u8, trial: Option<&Trial>) -> Value {
+fn one_facts(one: &ExchangeReplay, code: u8, trial: Option<&Trial>) -> Value {
     let assertions = one.outcomes.iter().map(|(assertion, outcome)| {
         let (holds, why) = match outcome {
-            Outcome::Holds => (json!(true), Value::Null),
-            Outcome::Fails(what) => (json!(false), json!(what)),
-            Outcome::NotChecked(why) => (Value::Null, json!(why)),
+            AssertionOutcome::Holds => (json!(true), Value::Null),
+            AssertionOutcome::Fails(what) => (json!(false), json!(what)),
+            AssertionOutcome::NotChecked(why) => (Value::Null, json!(why)),
         };
         json!({"assertion": assertion.name(), "says": assertion.says(), "holds": holds, "why": why})
     });

@@ -1,16 +1,16 @@
 //! Answers that `--require` names.
 
-use crate::verify::{Answer, Question, Report};
+use crate::verify::{AuditQuestion, QuestionAnswer, Report};
 
 /// An answer that has to be *yes*: of all lines, or of those up to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Required {
-    question: Question,
+pub(super) struct RequiredAnswer {
+    question: AuditQuestion,
     line: Option<u64>,
 }
 
 /// Reads `not-before`, `signed`, `not-after:120`.
-pub(super) fn read_required(text: &str) -> Result<Required, String> {
+pub(super) fn read_required(text: &str) -> Result<RequiredAnswer, String> {
     let (name, line) = text
         .split_once(':')
         .map_or((text, None), |(name, line)| (name, Some(line)));
@@ -19,16 +19,16 @@ pub(super) fn read_required(text: &str) -> Result<Required, String> {
     } else {
         name.replace('-', "_")
     };
-    let question = Question::ALL.into_iter().find(|question| question.name() == full).ok_or_else(|| {
+    let question = AuditQuestion::ALL.into_iter().find(|question| question.name() == full).ok_or_else(|| {
         format!("'{name}' is no answer: signed, not-before, not-after, unique, consistent or complete")
     })?;
     let Some(line) = line else {
-        return Ok(Required {
+        return Ok(RequiredAnswer {
             question,
             line: None,
         });
     };
-    if !matches!(question, Question::NotAfter | Question::Unique) {
+    if !matches!(question, AuditQuestion::NotAfter | AuditQuestion::Unique) {
         return Err(format!(
             "'{text}': only not-after and unique may name a line"
         ));
@@ -37,22 +37,22 @@ pub(super) fn read_required(text: &str) -> Result<Required, String> {
     let line = line.parse().ok().filter(|_| digits);
     let line =
         line.ok_or_else(|| format!("'{text}': a line is a number from 1, as in not-after:120"))?;
-    Ok(Required {
+    Ok(RequiredAnswer {
         question,
         line: Some(line),
     })
 }
 
-impl Required {
+impl RequiredAnswer {
     /// *Partly* is enough for a line that it covers, when the ledger is judged up to there.
     fn is_met(self, report: &Report) -> bool {
         let answer = report.answers.to(self.question).answer;
         match (self.line, report.extents.of(self.question)) {
             (Some(line), Some(through)) => {
-                matches!(answer, Answer::Yes | Answer::Partly)
+                matches!(answer, QuestionAnswer::Yes | QuestionAnswer::Partly)
                     && line <= through.min(report.extents.complete)
             }
-            _ => answer == Answer::Yes,
+            _ => answer == QuestionAnswer::Yes,
         }
     }
 
@@ -64,7 +64,7 @@ impl Required {
 }
 
 /// Says which required answers are not *yes*; none when all are.
-pub(super) fn unmet(required: &[Required], report: &Report) -> Option<String> {
+pub(super) fn unmet(required: &[RequiredAnswer], report: &Report) -> Option<String> {
     let unmet = required.iter().filter(|required| !required.is_met(report));
     let words: Vec<String> = unmet
         .map(|required| {
@@ -84,22 +84,22 @@ mod tests {
         let read = |text: &str| read_required(text);
         assert_eq!(
             read("signed"),
-            Ok(Required {
-                question: Question::SignedBy,
+            Ok(RequiredAnswer {
+                question: AuditQuestion::SignedBy,
                 line: None
             })
         );
         assert_eq!(
             read("not-after:120"),
-            Ok(Required {
-                question: Question::NotAfter,
+            Ok(RequiredAnswer {
+                question: AuditQuestion::NotAfter,
                 line: Some(120)
             })
         );
         assert_eq!(
             read("unique:1"),
-            Ok(Required {
-                question: Question::Unique,
+            Ok(RequiredAnswer {
+                question: AuditQuestion::Unique,
                 line: Some(1)
             })
         );

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::os::read_regular;
 use crate::record::time::Seconds;
-use crate::verify::{Misfit, Position, Scope};
+use crate::verify::{Position, PositionMismatch, Scope};
 
 /// Its name in a home.
 const FILE: &str = "verified.json";
@@ -15,15 +15,15 @@ const FILE: &str = "verified.json";
 const MOST: u64 = 256 << 20;
 
 /// The file.
-pub(super) struct Kept(PathBuf);
+pub(super) struct SavedPosition(PathBuf);
 
-impl Kept {
+impl SavedPosition {
     /// The file that is named, else that of the home; none for a repository of which none is named.
     pub(super) fn find(named: Option<&Path>, home: Option<&Path>) -> Option<Self> {
         named
             .map(Path::to_owned)
             .or_else(|| home.map(|home| home.join(FILE)))
-            .map(Kept)
+            .map(SavedPosition)
     }
 
     /// Whether an earlier check has written it.
@@ -32,9 +32,9 @@ impl Kept {
     }
 
     /// What it says, or why that can't be gone on from.
-    pub(super) fn read(&self) -> Result<Position, Misfit> {
+    pub(super) fn read(&self) -> Result<Position, PositionMismatch> {
         let place = self.0.display();
-        let bytes = read_regular(&self.0, MOST).map_err(|e| Misfit::Form {
+        let bytes = read_regular(&self.0, MOST).map_err(|e| PositionMismatch::Form {
             reason: format!("can't read {place}: {e}"),
         })?;
         Position::read(&bytes)

@@ -8,13 +8,13 @@ use crate::record::signature::PublicKey;
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{
-    Database, Evidence, Finding, Look, Question, Report, Terms, VerifyError, Wanted, verify_as,
-    verify_in_use,
+    AuditQuestion, Database, Evidence, Finding, HeaderRequests, Report, VerifyError, VerifyOptions,
+    WithDatabase, verify_as, verify_in_use,
 };
 
 use super::TargetArgs;
 use super::copy::{self, Copy};
-use super::headers::{self, Places};
+use super::headers::{self, HeaderSources};
 
 /// The tree head beside a log.
 const CHECKPOINT: &str = "audit.checkpoint";
@@ -101,54 +101,54 @@ pub(in crate::cli) enum TargetError {
 }
 
 /// A repository that was named: a folder, a bundle that was unpacked, or a copy that was fetched.
-pub(super) enum Opened {
+pub(super) enum OpenedRepository {
     /// As it is.
     Folder(PathBuf),
     /// Removed when the check is over.
-    Bundle(Unpacked),
+    Bundle(UnpackedBundle),
     /// In the cache.
     Copy(Box<Copy>),
 }
 
-impl Opened {
+impl OpenedRepository {
     /// Finds what a path or an address names.
     pub(super) fn find(named: &Path) -> Result<Self, TargetError> {
         let text = named.to_string_lossy();
         if !named.exists() && copy::is_address(&text) {
-            return Ok(Opened::Copy(Box::new(Copy::fetch(&text)?)));
+            return Ok(OpenedRepository::Copy(Box::new(Copy::fetch(&text)?)));
         }
         Ok(if named.is_file() {
-            Opened::Bundle(Unpacked::bundle(named)?)
+            OpenedRepository::Bundle(UnpackedBundle::bundle(named)?)
         } else {
-            Opened::Folder(named.to_owned())
+            OpenedRepository::Folder(named.to_owned())
         })
     }
 
     /// Where it is.
     pub(super) fn repository(&self) -> PathBuf {
         match self {
-            Opened::Folder(path) => path.clone(),
-            Opened::Bundle(unpacked) => unpacked.repository(),
-            Opened::Copy(copy) => copy.repository(),
+            OpenedRepository::Folder(path) => path.clone(),
+            OpenedRepository::Bundle(unpacked) => unpacked.repository(),
+            OpenedRepository::Copy(copy) => copy.repository(),
         }
     }
 }
 
 /// A ledger to look at.
-pub(super) struct Target {
+pub(super) struct AuditTarget {
     repository: PathBuf,
     log: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
     signers: Vec<PublicKey>,
     database: Option<PathBuf>,
     in_use: bool,
-    places: Places,
-    opened: Option<Opened>,
+    places: HeaderSources,
+    opened: Option<OpenedRepository>,
     /// A home that has lost its database: where it was.
     lost: Option<PathBuf>,
 }
 
-impl Target {
+impl AuditTarget {
     /// Finds what the flags name, else the home's own ledger, pinned to the home's own first key.
     pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
         let mut signers = Vec::new();
@@ -158,8 +158,8 @@ impl Target {
         args.headers.as_deref().map(headers::folder).transpose()?;
         let beside = |log: &PathBuf| log.with_file_name(CHECKPOINT);
         if let Some(repository) = &args.repo {
-            let opened = Opened::find(repository)?;
-            return Ok(Target {
+            let opened = OpenedRepository::find(repository)?;
+            return Ok(AuditTarget {
                 repository: opened.repository(),
                 checkpoint: args
                     .checkpoint
@@ -169,7 +169,7 @@ impl Target {
                 signers,
                 database: None,
                 in_use: false,
-                places: Places::new(args.headers.clone(), None, args.headers.is_some()),
+                places: HeaderSources::new(args.headers.clone(), None, args.headers.is_some()),
                 opened: Some(opened),
                 lost: None,
             });
@@ -195,12 +195,13 @@ impl Target {
             }
             .headers()
         });
-        let places = Places::new(Some(folder), Some(home.to_owned()), args.headers.is_some());
+        let places =
+            HeaderSources::new(Some(folder), Some(home.to_owned()), args.headers.is_some());
         // What has keys is a home, and no copy of a ledger's public part.
         let lost =
             (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
         let checkpoint = Some(beside(&log));
-        Ok(Target {
+        Ok(AuditTarget {
             repository,
             log: Some(log),
             checkpoint,
@@ -216,14 +217,14 @@ impl Target {
     /// The copy in the cache, when an address was named.
     pub(super) fn copy(&self) -> Option<&Copy> {
         match &self.opened {
-            Some(Opened::Copy(copy)) => Some(copy),
+            Some(OpenedRepository::Copy(copy)) => Some(copy),
             _ => None,
         }
     }
 
     /// Checks it.
-    pub(super) fn report(&self, terms: Terms<'_>) -> Result<Report, TargetError> {
-        let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
+    pub(super) fn report(&self, terms: VerifyOptions<'_>) -> Result<Report, TargetError> {
+        let database = |look: &mut WithDatabase<'_>| -> Result<(), VerifyError> {
             let Some(path) = &self.database else {
                 return Ok(());
             };
@@ -239,8 +240,8 @@ impl Target {
             signers: &self.signers,
             database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
-        let find = |wanted: &Wanted| self.places.find(wanted);
-        let terms = Terms {
+        let find = |wanted: &HeaderRequests| self.places.find(wanted);
+        let terms = VerifyOptions {
             headers: Some(&find),
             ..terms
         };
@@ -260,7 +261,7 @@ impl Target {
                 .copied()
                 .unwrap_or_default();
             report.found(Finding {
-                question: Question::Complete,
+                question: AuditQuestion::Complete,
                 place: lost.display().to_string(),
                 expected: "the database of this home, which had the only texts and salts".to_owned(),
                 actual: format!(
@@ -353,18 +354,18 @@ fn key_in(text: &str, place: &str) -> Result<PublicKey, TargetError> {
 }
 
 /// A bundle, unpacked by the user's own git into a folder that goes away again.
-pub(super) struct Unpacked {
+pub(super) struct UnpackedBundle {
     folder: PathBuf,
 }
 
-impl Unpacked {
+impl UnpackedBundle {
     fn bundle(bundle: &Path) -> Result<Self, TargetError> {
         let failed = |reason: String| TargetError::Bundle {
             path: bundle.to_owned(),
             reason,
         };
         let bundle_path = std::path::absolute(bundle).map_err(|e| failed(e.to_string()))?;
-        let unpacked = Unpacked {
+        let unpacked = UnpackedBundle {
             folder: fresh_folder().map_err(|e| failed(e.to_string()))?,
         };
         // The caller's repository, hooks and settings have no say in what is looked at.
@@ -391,7 +392,7 @@ impl Unpacked {
     }
 }
 
-impl Drop for Unpacked {
+impl Drop for UnpackedBundle {
     fn drop(&mut self) {
         // Nothing to be done about a folder that can't be removed: it is in the system's temporary
         // folder.

@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::record::bundle::NamedHash;
-use crate::record::context::event::{Kind, event_digest};
+use crate::record::context::event::{EventKind, event_digest};
 use crate::record::context::turn::prompt_document;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Read};
+use crate::store::{ExchangeRow, ReadStore};
 use crate::verify::contexts::{Context, ContextFault};
 
 /// What is hashed of one turn, beside the digests on record; null for an exchange from before
@@ -62,7 +62,7 @@ pub fn of(
 }
 
 /// What needs every text of the context.
-struct Texts {
+struct ContextTexts {
     hashed: Value,
     /// The specification with what the rules changed, which is not hashed.
     spec: Value,
@@ -70,7 +70,11 @@ struct Texts {
     decision: Value,
 }
 
-fn texts(store: &Sqlite, exchange: &ExchangeRow, context: &Context) -> Result<Texts, ContextFault> {
+fn texts(
+    store: &Sqlite,
+    exchange: &ExchangeRow,
+    context: &Context,
+) -> Result<ContextTexts, ContextFault> {
     let user = store
         .turn(exchange.turn_user)?
         .and_then(|turn| turn.content)
@@ -91,19 +95,19 @@ fn texts(store: &Sqlite, exchange: &ExchangeRow, context: &Context) -> Result<Te
     let gone = || ContextFault::Wrong("the session of the exchange is not here".to_owned());
     let session = store.session_of(exchange.session)?.ok_or_else(gone)?;
     let event = context
-        .event(Kind::Decision)
+        .event(EventKind::Decision)
         .ok_or_else(|| ContextFault::Wrong("its DECISION is gone".to_owned()))?;
     let mut normative = context.normative(&session, exchange, digest)?;
     normative.reasons.sort();
     let data = json!(normative);
-    let again = event_digest(Kind::Decision, &event.event.to_string(), data.clone());
+    let again = event_digest(EventKind::Decision, &event.event.to_string(), data.clone());
     let again = again.map_err(|e| ContextFault::Wrong(e.to_string()))?;
     let hashed_decision =
         json!({"correlation_id": event.event, "data": data, "event_kind": "DECISION"});
     let decision = json!({
         "digest": event.digest.map(NamedHash), "hashed": hashed_decision, "holds": event.digest == Some(again.0),
     });
-    Ok(Texts {
+    Ok(ContextTexts {
         hashed,
         spec,
         sent,

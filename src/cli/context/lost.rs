@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 use crate::continuity::declared::TurnContext;
-use crate::continuity::gates::Kept;
-use crate::record::context::event::Kind;
-use crate::record::context::spec::{Effect, Transformation};
+use crate::continuity::gates::ExclusionReason;
+use crate::record::context::event::EventKind;
+use crate::record::context::spec::{RuleEffect, Transformation};
 
 /// Ids that are named in one line.
 const NAMED: usize = 6;
@@ -18,7 +18,7 @@ fn left(context: &TurnContext) -> impl Iterator<Item = &Transformation> {
     context
         .transformations()
         .iter()
-        .filter(|made| made.effect == Effect::LeftOut)
+        .filter(|made| made.effect == RuleEffect::LeftOut)
 }
 
 /// What it is, in a word.
@@ -31,9 +31,9 @@ fn what(context: &TurnContext, id: &str) -> &'static str {
         .find(|(reference, _)| reference.ref_id == id)
         .map(|(_, event)| event.kind())
     {
-        Some(Kind::Intent) => "question",
-        Some(Kind::Decision) => "decision",
-        Some(Kind::Execution) | None => "answer",
+        Some(EventKind::Intent) => "question",
+        Some(EventKind::Decision) => "decision",
+        Some(EventKind::Execution) | None => "answer",
     }
 }
 
@@ -41,26 +41,26 @@ fn what(context: &TurnContext, id: &str) -> &'static str {
 fn why(rule: &str) -> &'static str {
     let codes = [
         (
-            Kept::AuthorityIncompatible,
+            ExclusionReason::AuthorityIncompatible,
             "policy denied it, or its kernel withheld it",
         ),
         (
-            Kept::Forbidden,
+            ExclusionReason::Forbidden,
             "it is about a topic that the kernel's policy forbids",
         ),
-        (Kept::Sensitive, "a secret is found in it"),
+        (ExclusionReason::Sensitive, "a secret is found in it"),
         (
-            Kept::EvidenceBlob,
+            ExclusionReason::EvidenceBlob,
             "it is a dump, a document or encoded data, and no statement",
         ),
-        (Kept::Erased, "its text is erased"),
-        (Kept::NotKept, "its text was never kept"),
+        (ExclusionReason::Erased, "its text is erased"),
+        (ExclusionReason::NotKept, "its text was never kept"),
         (
-            Kept::RingCapItems,
+            ExclusionReason::RingCapItems,
             "the kernel's rings.refs.items are used up by newer ones",
         ),
         (
-            Kept::RingCapTokens,
+            ExclusionReason::RingCapTokens,
             "the kernel's rings.refs.tokens leave no room for it beside newer ones",
         ),
     ];

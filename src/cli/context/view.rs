@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::cli::screen::{beginning, quiet};
-use crate::continuity::score::Parts;
+use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::{DECLARED, TURN, disclosure};
 use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 
@@ -11,7 +11,7 @@ use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 const EXCERPT: usize = 70;
 
 /// What was put before a model, and what was kept out.
-pub struct View<'a> {
+pub struct ContextView<'a> {
     /// What it is the context of.
     pub title: String,
     /// What was put.
@@ -65,7 +65,7 @@ fn group(reference: &ArtifactRef) -> String {
     }
 }
 
-impl View<'_> {
+impl ContextView<'_> {
     /// Each artifact in a line, under its ring; scores in columns.
     pub fn text(&self) -> String {
         let mut out = format!("{}\n", self.title);
@@ -114,7 +114,7 @@ impl View<'_> {
 }
 
 fn score(reference: &ArtifactRef) -> Value {
-    let Some((_, parts)) = Parts::read(&reference.included_reason) else {
+    let Some((_, parts)) = ScoreParts::read(&reference.included_reason) else {
         return Value::Null;
     };
     let mut score: Map<String, Value> = parts
@@ -128,7 +128,7 @@ fn score(reference: &ArtifactRef) -> Value {
 
 fn line(one: &ArtifactRef, said: Option<&str>, width: usize) -> String {
     let mut line = format!("    {:width$}", quiet(&one.artifact_id));
-    if let Some((why, parts)) = Parts::read(&one.included_reason) {
+    if let Some((why, parts)) = ScoreParts::read(&one.included_reason) {
         let named: Vec<String> = parts
             .named()
             .iter()

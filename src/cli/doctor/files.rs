@@ -7,7 +7,7 @@ use crate::recorder::Paths;
 use crate::store::StoreError;
 use crate::store::sqlite::Sqlite;
 
-use super::{Check, shell};
+use super::{DoctorCheck, shell};
 
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
 const KEYS: [(&str, u32); 3] = [
@@ -17,7 +17,7 @@ const KEYS: [(&str, u32); 3] = [
 ];
 
 /// Whether others can read or change what is private.
-pub fn modes(root: &Path) -> Check {
+pub fn modes(root: &Path) -> DoctorCheck {
     let mut wrong = Vec::new();
     let mut mend = Vec::new();
     for (name, widest) in KEYS.into_iter().chain(PRIVATE) {
@@ -37,12 +37,12 @@ pub fn modes(root: &Path) -> Check {
         }
     }
     if wrong.is_empty() {
-        return Check::ok(
+        return DoctorCheck::ok(
             "modes",
             "home, keys, database and configuration are their owner's alone",
         );
     }
-    Check::fail("modes", wrong.join(", "), mend.join(" && "))
+    DoctorCheck::fail("modes", wrong.join(", "), mend.join(" && "))
 }
 
 #[cfg(unix)]
@@ -56,13 +56,13 @@ fn permissions(_: &std::fs::Metadata) -> u32 {
 }
 
 /// Opens the database for reading, and lets SQLite check it.
-pub fn database(paths: &Paths, checks: &mut Vec<Check>) -> Option<Sqlite> {
+pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Sqlite> {
     const MEND: &str =
         "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
     let store = match Sqlite::open_read_only(&paths.database()) {
         Ok(store) => store,
         Err(error) => {
-            checks.push(Check::fail("database", error.to_string(), MEND));
+            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
             return None;
         }
     };
@@ -70,24 +70,24 @@ pub fn database(paths: &Paths, checks: &mut Vec<Check>) -> Option<Sqlite> {
         Ok((
             store.integrity()?,
             store.broken_references()?,
-            crate::store::Read::head(&store)?.lines,
+            crate::store::ReadStore::head(&store)?.lines,
         ))
     };
     let check = match state() {
         Ok((words, 0, lines)) if words == "ok" => {
-            Check::ok("database", format!("sound, {lines} log lines"))
+            DoctorCheck::ok("database", format!("sound, {lines} log lines"))
         }
-        Ok((words, references, _)) if words == "ok" => Check::fail(
+        Ok((words, references, _)) if words == "ok" => DoctorCheck::fail(
             "database",
             format!("{references} rows refer to rows that are not there"),
             MEND,
         ),
-        Ok((words, ..)) => Check::fail("database", format!("SQLite says: {words}"), MEND),
+        Ok((words, ..)) => DoctorCheck::fail("database", format!("SQLite says: {words}"), MEND),
         Err(error @ StoreError::Busy { .. }) => {
-            Check::warn("database", error.to_string(), "gently doctor")
+            DoctorCheck::warn("database", error.to_string(), "gently doctor")
         }
         Err(error) => {
-            checks.push(Check::fail("database", error.to_string(), MEND));
+            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
             return None;
         }
     };

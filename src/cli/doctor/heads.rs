@@ -7,12 +7,12 @@ use crate::cli::witness::{hopeless, state_words};
 use crate::config::{AnchorMode, Config};
 use crate::record::time::Seconds;
 use crate::recorder::Paths;
-use crate::stamp::Standing;
+use crate::stamp::ProofCounts;
 use crate::store::sqlite::Sqlite;
 use crate::store::{CalendarState, WitnessState};
-use crate::witness::{Head, WitnessError, newest_head, standing};
+use crate::witness::{LatestTreeHead, WitnessError, newest_head, standing};
 
-use super::Check;
+use super::DoctorCheck;
 
 const CALENDARS: &str = "calendars";
 const CALENDAR: &str = "calendar";
@@ -25,7 +25,7 @@ const ASK: &str = "gently witness ask";
 const VERIFY: &str = "gently audit verify";
 
 /// How the heads stand with the calendars, and what each calendar said last.
-pub fn calendars(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<Check> {
+pub fn calendars(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<DoctorCheck> {
     let addresses = config.calendars();
     if addresses.is_empty() {
         let off = config.anchor.mode == AnchorMode::Off;
@@ -34,25 +34,25 @@ pub fn calendars(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<Check> {
         } else {
             "ots.calendars is empty"
         };
-        return vec![Check::skipped(
+        return vec![DoctorCheck::skipped(
             CALENDARS,
             format!("{why}: no head of the log is stamped"),
         )];
     }
     let states = match store.calendar_states() {
         Ok(states) => states,
-        Err(error) => return vec![Check::fail(CALENDARS, error.to_string(), VERIFY)],
+        Err(error) => return vec![DoctorCheck::fail(CALENDARS, error.to_string(), VERIFY)],
     };
-    let mut checks = vec![match Standing::read(paths, store) {
+    let mut checks = vec![match ProofCounts::read(paths, store) {
         Ok(standing) => stamped(&standing, config, wire::clock_or_epoch()),
-        Err(error) => Check::fail(CALENDARS, error.to_string(), VERIFY),
+        Err(error) => DoctorCheck::fail(CALENDARS, error.to_string(), VERIFY),
     }];
     checks.extend(addresses.iter().map(|address| calendar(address, &states)));
     checks
 }
 
 /// The heads together.
-fn stamped(standing: &Standing, config: &Config, now: Seconds) -> Check {
+fn stamped(standing: &ProofCounts, config: &Config, now: Seconds) -> DoctorCheck {
     let (here, quorum) = (config.calendars().len(), config.ots.quorum);
     let found = format!(
         "{} must accept a head; {}",
@@ -60,7 +60,7 @@ fn stamped(standing: &Standing, config: &Config, now: Seconds) -> Check {
         counts(standing, now)
     );
     if here < quorum {
-        return Check::warn(
+        return DoctorCheck::warn(
             CALENDARS,
             found,
             format!("gently config set ots.quorum {here}, or add calendars"),
@@ -71,19 +71,19 @@ fn stamped(standing: &Standing, config: &Config, now: Seconds) -> Check {
             "{found}; the note on commit {} is no proof of its head",
             spoiled.commit
         );
-        return Check::warn(CALENDARS, found, VERIFY);
+        return DoctorCheck::warn(CALENDARS, found, VERIFY);
     }
     if standing.unstamped > 0 {
-        return Check::warn(CALENDARS, found, STAMP);
+        return DoctorCheck::warn(CALENDARS, found, STAMP);
     }
     if standing.is_late(now) {
-        return Check::warn(
+        return DoctorCheck::warn(
             CALENDARS,
             found,
             format!("{UPGRADE}; a later proof covers the same lines"),
         );
     }
-    Check::ok(CALENDARS, found)
+    DoctorCheck::ok(CALENDARS, found)
 }
 
 fn of(quorum: usize, here: usize) -> String {
@@ -91,7 +91,7 @@ fn of(quorum: usize, here: usize) -> String {
 }
 
 /// `3 heads: 1 without a proof, 2 pending (the oldest for 5 h), 0 in a block`.
-fn counts(standing: &Standing, now: Seconds) -> String {
+fn counts(standing: &ProofCounts, now: Seconds) -> String {
     let heads = standing.unstamped + standing.pending + standing.complete + standing.spoiled.len();
     let heads = if heads == 1 {
         "1 head".to_owned()
@@ -117,19 +117,19 @@ fn hours(seconds: u64) -> String {
 }
 
 /// What one calendar said last.
-fn calendar(address: &str, states: &[CalendarState]) -> Check {
+fn calendar(address: &str, states: &[CalendarState]) -> DoctorCheck {
     if let Err(fault) = Calendar::new(address) {
-        return Check::fail(
+        return DoctorCheck::fail(
             CALENDAR,
             fault.to_string(),
             "gently config get ots.calendars",
         );
     }
     let Some(state) = states.iter().find(|state| state.address == address) else {
-        return Check::skipped(CALENDAR, format!("{address}: not asked yet, and not now"));
+        return DoctorCheck::skipped(CALENDAR, format!("{address}: not asked yet, and not now"));
     };
     match (&state.said, state.accepted_at) {
-        (None, _) => Check::ok(
+        (None, _) => DoctorCheck::ok(
             CALENDAR,
             format!("{address}: accepted at {}", state.asked_at),
         ),
@@ -138,7 +138,7 @@ fn calendar(address: &str, states: &[CalendarState]) -> Check {
                 format!("accepted last at {at}")
             });
             let said = brief(address, said);
-            Check::warn(
+            DoctorCheck::warn(
                 CALENDAR,
                 format!("{address}: {last}; asked at {}: {said}", state.asked_at),
                 STAMP,
@@ -161,16 +161,20 @@ fn brief<'a>(address: &str, said: &'a str) -> &'a str {
 }
 
 /// How the newest tree head stands with the witnesses, and what each said last.
-pub fn witnesses(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<Check> {
+pub fn witnesses(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<DoctorCheck> {
     if config.witness.named.is_empty() {
         let why = "none is configured: a second history would not show (gently witness add NAME VKEY URL)";
-        return vec![Check::skipped(WITNESSES, why)];
+        return vec![DoctorCheck::skipped(WITNESSES, why)];
     }
     all_of(store, paths, config)
-        .unwrap_or_else(|error| vec![Check::fail(WITNESSES, error.to_string(), VERIFY)])
+        .unwrap_or_else(|error| vec![DoctorCheck::fail(WITNESSES, error.to_string(), VERIFY)])
 }
 
-fn all_of(store: &Sqlite, paths: &Paths, config: &Config) -> Result<Vec<Check>, WitnessError> {
+fn all_of(
+    store: &Sqlite,
+    paths: &Paths,
+    config: &Config,
+) -> Result<Vec<DoctorCheck>, WitnessError> {
     let (head, states) = (newest_head(store)?, store.witness_states()?);
     let held = held(paths, head.as_ref(), config)?;
     let mut checks = vec![cosigned(head.as_ref(), held, config)];
@@ -185,7 +189,11 @@ fn all_of(store: &Sqlite, paths: &Paths, config: &Config) -> Result<Vec<Check>, 
 
 /// How many of the configured witnesses have cosigned the newest tree head, by the note that stands
 /// on it.
-fn held(paths: &Paths, head: Option<&Head>, config: &Config) -> Result<usize, WitnessError> {
+fn held(
+    paths: &Paths,
+    head: Option<&LatestTreeHead>,
+    config: &Config,
+) -> Result<usize, WitnessError> {
     let Some(head) = head else { return Ok(0) };
     let Some(note) = standing(paths, head)? else {
         return Ok(0);
@@ -198,14 +206,14 @@ fn held(paths: &Paths, head: Option<&Head>, config: &Config) -> Result<usize, Wi
         .count())
 }
 
-fn cosigned(head: Option<&Head>, held: usize, config: &Config) -> Check {
+fn cosigned(head: Option<&LatestTreeHead>, held: usize, config: &Config) -> DoctorCheck {
     let (here, quorum) = (config.witness.named.len(), config.witness.quorum);
     if here < quorum {
         let found = format!("the quorum can't be reached: {}", of(quorum, here));
-        return Check::warn(WITNESSES, found, hopeless(here, quorum));
+        return DoctorCheck::warn(WITNESSES, found, hopeless(here, quorum));
     }
     let Some(head) = head else {
-        return Check::skipped(
+        return DoctorCheck::skipped(
             WITNESSES,
             "there is no tree head yet: the first one comes when a session closes",
         );
@@ -215,19 +223,19 @@ fn cosigned(head: Option<&Head>, held: usize, config: &Config) -> Check {
         head.note.size
     );
     if held < quorum {
-        Check::warn(WITNESSES, found, ASK)
+        DoctorCheck::warn(WITNESSES, found, ASK)
     } else {
-        Check::ok(WITNESSES, found)
+        DoctorCheck::ok(WITNESSES, found)
     }
 }
 
 /// What one witness said last.
-fn one(name: &str, state: Option<&WitnessState>, head: Option<u64>) -> Check {
+fn one(name: &str, state: Option<&WitnessState>, head: Option<u64>) -> DoctorCheck {
     let found = format!("{name}: {}", state_words(state, head));
     match state {
-        None => Check::skipped(WITNESS, found),
-        Some(WitnessState { said: Some(_), .. }) => Check::warn(WITNESS, found, ASK),
-        Some(_) => Check::ok(WITNESS, found),
+        None => DoctorCheck::skipped(WITNESS, found),
+        Some(WitnessState { said: Some(_), .. }) => DoctorCheck::warn(WITNESS, found, ASK),
+        Some(_) => DoctorCheck::ok(WITNESS, found),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cli::wire::{self, WireError};
+use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{FINE, could_not, print};
 use crate::govern::kernel::Kernel;
 use crate::govern::output::{ANY_JSON, Shape};
@@ -65,7 +65,7 @@ fn in_force(file: Option<&Path>) -> Result<Kernel, String> {
             .map_err(|e| format!("cannot read the kernel {}: {e}", path.display()))?;
         return Kernel::from_toml(&text).map_err(|e| format!("{}: {e}", path.display()));
     }
-    let of_home = || -> Result<Option<Kernel>, WireError> {
+    let of_home = || -> Result<Option<Kernel>, OpenHomeError> {
         let Some(home) = Home::open(&wire::home_path()?)? else {
             return Ok(None);
         };

@@ -1,7 +1,7 @@
 //! Putting something on record for continuity: redacted under the numbers of the session that it
 //! belongs to.
 
-use crate::cli::wire::{self, Opened, WireError, fresh_salt};
+use crate::cli::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::cli::{could_not, log, program, say};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
@@ -9,7 +9,7 @@ use crate::govern::sanitize::{Clean, Placeholders, redact_with};
 use crate::record::item::{ItemKind, ItemState, subject};
 use crate::record::time::Seconds;
 use crate::record::unseen::is_plain_name;
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, always};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};
 use crate::store::SessionRow;
 
 use super::{CommonArgs, newest, told};
@@ -18,7 +18,7 @@ use super::{CommonArgs, newest, told};
 const MAX_SUBJECT: usize = 200;
 
 /// What somebody said, as it was typed.
-pub(super) struct Said {
+pub(super) struct ItemInput {
     kind: ItemKind,
     text: String,
     about: Option<String>,
@@ -26,26 +26,26 @@ pub(super) struct Said {
 }
 
 /// The same without its secrets.
-struct Cleaned {
+struct RedactedItem {
     text: Clean,
     subject: Option<Clean>,
     source: Clean,
     removed: Vec<String>,
 }
 
-impl Said {
+impl ItemInput {
     pub(super) fn new(
         kind: ItemKind,
         text: &str,
         about: Option<&str>,
         common: Option<CommonArgs>,
-    ) -> Said {
+    ) -> ItemInput {
         let common = common.unwrap_or(CommonArgs {
             source: "user".to_owned(),
             observed_at: None,
             tier: 1,
         });
-        Said {
+        ItemInput {
             kind,
             text: text.trim().to_owned(),
             about: about.map(subject),
@@ -53,7 +53,7 @@ impl Said {
         }
     }
 
-    fn clean(&self, numbers: &mut Placeholders) -> Cleaned {
+    fn clean(&self, numbers: &mut Placeholders) -> RedactedItem {
         let text = redact_with(&self.text, numbers);
         let subject = self.about.as_ref().map(|about| redact_with(about, numbers));
         let source = redact_with(self.common.source.trim(), numbers);
@@ -64,7 +64,7 @@ impl Said {
             .chain(&source.found);
         let mut removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
         removed.dedup();
-        Cleaned {
+        RedactedItem {
             text: text.clean,
             subject: subject.map(|about| about.clean),
             source: source.clean,
@@ -133,14 +133,14 @@ impl Said {
 const ATTEMPTS: u32 = 16;
 
 pub(super) async fn add(
-    said: Said,
+    said: ItemInput,
     confidence: Option<Confidence>,
     json: bool,
-) -> Result<u8, WireError> {
+) -> Result<u8, OpenHomeError> {
     if let Some(fault) = said.fault() {
         return Ok(could_not(&fault, json));
     }
-    let opened = Opened::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let now = wire::clock()?;
     let observed_at = match said.observed_at(now) {
@@ -217,29 +217,36 @@ pub(super) async fn add(
 
 /// What is committed to.
 fn content(
-    said: &Said,
-    clean: &Cleaned,
+    said: &ItemInput,
+    clean: &RedactedItem,
     (confidence, observed_at): (Option<Confidence>, Seconds),
     session: Option<&SessionRow>,
     phase: &str,
-) -> Vec<(&'static str, Field)> {
+) -> Vec<(&'static str, ArtifactField)> {
     vec![
         (
             "confidence",
-            confidence.map_or(Field::Null, |sure| Field::Word(sure.name().to_owned())),
+            confidence.map_or(ArtifactField::Null, |sure| {
+                ArtifactField::Word(sure.name().to_owned())
+            }),
         ),
-        ("observed_at", Field::Number(observed_at.get())),
-        ("phase", Field::Word(phase.to_owned())),
+        ("observed_at", ArtifactField::Number(observed_at.get())),
+        ("phase", ArtifactField::Word(phase.to_owned())),
         (
             "session",
-            session.map_or(Field::Null, |session| Field::Hash(session.id)),
+            session.map_or(ArtifactField::Null, |session| {
+                ArtifactField::Hash(session.id)
+            }),
         ),
-        ("source", Field::Text(clean.source.clone())),
+        ("source", ArtifactField::Text(clean.source.clone())),
         (
             "subject",
-            clean.subject.clone().map_or(Field::Null, Field::Text),
+            clean
+                .subject
+                .clone()
+                .map_or(ArtifactField::Null, ArtifactField::Text),
         ),
-        ("text", Field::Text(clean.text.clone())),
-        ("tier", Field::Number(said.common.tier.into())),
+        ("text", ArtifactField::Text(clean.text.clone())),
+        ("tier", ArtifactField::Number(said.common.tier.into())),
     ]
 }

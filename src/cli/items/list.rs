@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::cli::screen::quiet;
-use crate::cli::wire::{self, WireError};
+use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{could_not, print, say};
 use crate::record::item::{Item, ItemKind, ItemState};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read as _, Recall};
+use crate::store::{ReadStore as _, Recall};
 
 /// No screen holds more.
 const MOST: u32 = 1000;
 
 /// `gently fact list` and its like.
-pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
+pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let open = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(open).collect();
@@ -44,7 +44,7 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
 }
 
 /// Says how many are on record whose text was never kept.
-fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, WireError> {
+fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
     let name = kind.name();
     let unkept = store.unkept(name)?;
     match unkept {
@@ -60,7 +60,7 @@ fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, WireError> {
 }
 
 /// `gently intent show`.
-pub fn intent(json: bool) -> Result<u8, WireError> {
+pub fn intent(json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let Some((item, text)) = store
         .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?

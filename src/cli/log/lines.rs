@@ -11,7 +11,7 @@ use crate::record::chain::line_hash;
 use crate::record::entry::{EntryError, Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 /// A writer between two of its writes looks like a torn line for as long as this, at most.
 const SETTLES: Duration = Duration::from_millis(50);
@@ -20,7 +20,7 @@ const SETTLES: Duration = Duration::from_millis(50);
 const AHEAD: u64 = 1024;
 
 /// What is asked for.
-pub struct Wanted {
+pub struct LineFilter {
     /// At most so many, the newest ones.
     pub most: usize,
     /// None older.
@@ -30,7 +30,7 @@ pub struct Wanted {
 }
 
 /// One line to be shown.
-pub struct Shown {
+pub struct LineView {
     /// From 1.
     pub number: u64,
     /// In the file.
@@ -43,7 +43,7 @@ pub struct Shown {
     chain: Result<(), String>,
 }
 
-impl Shown {
+impl LineView {
     /// Why it does not hold, if it does not.
     pub fn fault(&self) -> Option<String> {
         match (&self.line, &self.chain) {
@@ -55,15 +55,19 @@ impl Shown {
 }
 
 /// What was found.
-pub struct Found {
+pub struct LineMatches {
     /// Oldest first.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<LineView>,
     /// Bytes of a last line without newline.
     pub torn: u64,
 }
 
 /// Reads from the end until all that is wanted was seen.
-pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, ReadError> {
+pub fn collect(
+    path: &Path,
+    store: &dyn ReadStore,
+    wanted: &LineFilter,
+) -> Result<LineMatches, ReadError> {
     let mut back = LinesBack::open(path)?;
     if back.torn() > 0 {
         // Somebody may be writing it just now.
@@ -73,7 +77,7 @@ pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, 
     let torn = back.torn();
     let mut shown = Vec::new();
     let Some(newest) = back.next().transpose()? else {
-        return Ok(Found { shown, torn });
+        return Ok(LineMatches { shown, torn });
     };
     let mut number = number_of(path, store, &newest, back.end())?;
     let mut current = Some(newest);
@@ -88,7 +92,7 @@ pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, 
         current = older;
     }
     shown.reverse();
-    Ok(Found { shown, torn })
+    Ok(LineMatches { shown, torn })
 }
 
 /// Whether a line is wanted, and whether older ones can be.
@@ -96,8 +100,8 @@ fn look(
     line: &LineBack,
     number: u64,
     older: Option<&LineBack>,
-    wanted: &Wanted,
-) -> (Option<Shown>, bool) {
+    wanted: &LineFilter,
+) -> (Option<LineView>, bool) {
     let parsed = Line::parse(&line.bytes);
     let (keep, go_on) = match &parsed {
         Ok(parsed) => {
@@ -111,7 +115,7 @@ fn look(
         // Nobody can say whose it was; with a session asked for it would be noise.
         Err(_) => (wanted.session.is_none(), true),
     };
-    let shown = keep.then(|| Shown {
+    let shown = keep.then(|| LineView {
         number,
         offset: line.offset,
         bytes: line.bytes.clone(),
@@ -152,7 +156,12 @@ fn split(bytes: &[u8]) -> Option<(Hash32, &[u8])> {
 
 /// The number of the last line: from the database, or by counting where the database does not know
 /// it.
-fn number_of(path: &Path, store: &dyn Read, last: &LineBack, end: u64) -> Result<u64, ReadError> {
+fn number_of(
+    path: &Path,
+    store: &dyn ReadStore,
+    last: &LineBack,
+    end: u64,
+) -> Result<u64, ReadError> {
     if let Ok(head) = store.head() {
         if head.bytes == end {
             return Ok(head.lines);

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Account;
+use super::ExchangeDetails;
 
 /// Everything that the screen says, and the documents whole.
-pub fn of(turn: &Account) -> Value {
+pub fn of(turn: &ExchangeDetails) -> Value {
     let exchange = &turn.exchange;
     let outcome = exchange.outcome.as_ref();
     let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| json!(text));

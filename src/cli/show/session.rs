@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::screen::{beginning, quiet};
 use crate::cli::session::{facts, turn_name};
-use crate::cli::wire::{self, WireError};
+use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{find, print};
 use crate::record::block::Block;
 use crate::record::canon;
@@ -16,7 +16,7 @@ use crate::store::{CommitRow, ExchangeRow, Find, SessionRow, StoreError};
 const EXCERPT: usize = 60;
 
 /// What is on record around a session.
-struct Account {
+struct SessionDetails {
     row: SessionRow,
     start: Option<CommitRow>,
     opened: Option<SessionDoc>,
@@ -29,11 +29,11 @@ struct Account {
 }
 
 /// Shows one session.
-pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
+pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let account = Account::of(&store, find::session(&store, id)?)?;
+    let account = SessionDetails::of(&store, find::session(&store, id)?)?;
     Ok(print(&if json {
         format!("{}\n", account.facts())
     } else {
@@ -55,8 +55,8 @@ pub fn start_block(store: &dyn Find, row: &SessionRow) -> Result<Option<Block>, 
     Ok(document.map(|document| document.block))
 }
 
-impl Account {
-    fn of(store: &dyn Find, row: SessionRow) -> Result<Account, StoreError> {
+impl SessionDetails {
+    fn of(store: &dyn Find, row: SessionRow) -> Result<SessionDetails, StoreError> {
         let mut exchanges = Vec::new();
         let mut rows = Vec::new();
         store.each_exchange(Some(row.uuid), &mut |exchange| {
@@ -113,7 +113,7 @@ impl Account {
             .transpose()?
             .flatten();
         let closed = closed.and_then(|bytes| canon::parse(&bytes).ok());
-        Ok(Account {
+        Ok(SessionDetails {
             row,
             start,
             opened,

@@ -6,13 +6,13 @@ use crate::cli::screen::{block, quiet};
 use crate::cli::session::block_name;
 use crate::record::time::Seconds;
 
-use super::Account;
+use super::ExchangeDetails;
 
 /// How far a part's text stands in.
 const INDENT: &str = "    ";
 
 /// All parts, each under its name.
-pub fn of(turn: &Account) -> String {
+pub fn of(turn: &ExchangeDetails) -> String {
     let (session, exchange) = (&turn.session, &turn.exchange);
     let mut out = format!(
         "{} of session {} · {} · {}\n",
@@ -53,7 +53,7 @@ fn part(out: &mut String, name: &str, text: &str) {
     }
 }
 
-fn outcome_words(turn: &Account) -> String {
+fn outcome_words(turn: &ExchangeDetails) -> String {
     let reason = turn
         .exchange
         .outcome
@@ -65,11 +65,11 @@ fn outcome_words(turn: &Account) -> String {
     )
 }
 
-fn said(turn: &Account, text: Option<&str>) -> String {
+fn said(turn: &ExchangeDetails, text: Option<&str>) -> String {
     text.unwrap_or(turn.gone()).to_owned()
 }
 
-fn answer(turn: &Account) -> String {
+fn answer(turn: &ExchangeDetails) -> String {
     match &turn.exchange.outcome {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
         Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
@@ -86,7 +86,7 @@ fn answer(turn: &Account) -> String {
     }
 }
 
-fn drift(turn: &Account) -> String {
+fn drift(turn: &ExchangeDetails) -> String {
     let event = |d: &crate::store::DriftRow| {
         format!(
             "{} ({}): {}  {}\n",
@@ -108,7 +108,7 @@ fn drift(turn: &Account) -> String {
     }
 }
 
-fn not_compiled(turn: &Account) -> String {
+fn not_compiled(turn: &ExchangeDetails) -> String {
     let was_compiled = turn.erased.is_some()
         || turn
             .exchange
@@ -130,7 +130,7 @@ fn pretty(json: &str) -> String {
     }
 }
 
-fn compiled(turn: &Account) -> String {
+fn compiled(turn: &ExchangeDetails) -> String {
     match &turn.compiled {
         None => not_compiled(turn),
         Some(Err(why)) => format!("can't be rendered: {why}"),
@@ -145,7 +145,7 @@ fn compiled(turn: &Account) -> String {
     }
 }
 
-fn injected(turn: &Account) -> String {
+fn injected(turn: &ExchangeDetails) -> String {
     let line = |r: &crate::store::ArtifactRefRow| {
         let age = r
             .freshness_s
@@ -161,7 +161,7 @@ fn injected(turn: &Account) -> String {
     turn.refs.iter().map(line).collect()
 }
 
-fn hashes(turn: &Account) -> String {
+fn hashes(turn: &ExchangeDetails) -> String {
     let mut lines: Vec<(String, String)> = Vec::new();
     for check in &turn.checks {
         let word = match check.holds {
@@ -195,7 +195,7 @@ fn hashes(turn: &Account) -> String {
         .collect()
 }
 
-fn session_facts(turn: &Account) -> String {
+fn session_facts(turn: &ExchangeDetails) -> String {
     let (session, exchange) = (&turn.session, &turn.exchange);
     let outcome = exchange.outcome.as_ref();
     let tokens = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());

@@ -7,7 +7,7 @@ use super::steps;
 use super::value::{
     entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness,
 };
-use super::words::Class;
+use super::words::CueClass;
 
 /// Shortest random token that is taken without a word about it.
 const MIN_BARE: usize = 20;
@@ -73,7 +73,7 @@ const fn parts() -> [u8; 256] {
 
 /// What the bare words of a text are: random ones, and base64 in which `hides` finds a secret.
 #[derive(Default)]
-pub(super) struct Bare {
+pub(super) struct RandomWords {
     pub(super) random: Vec<(usize, usize)>,
     pub(super) encoded: Vec<(usize, usize)>,
 }
@@ -89,19 +89,19 @@ pub(super) struct Cues {
 
 impl Cues {
     /// Notes a word, unless it is a part of another.
-    pub(super) fn add(&mut self, text: &str, start: usize, end: usize, class: Class) {
+    pub(super) fn add(&mut self, text: &str, start: usize, end: usize, class: CueClass) {
         let bytes = text.as_bytes();
         let inside = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphabetic);
-        if class == Class::Weak || inside(start.checked_sub(1).and_then(|at| bytes.get(at))) {
+        if class == CueClass::Weak || inside(start.checked_sub(1).and_then(|at| bytes.get(at))) {
             return;
         }
         self.any.push((start, end));
-        let tokenish = matches!(class, Class::Token | Class::Key)
+        let tokenish = matches!(class, CueClass::Token | CueClass::Key)
             && !inside(bytes.get(end))
             && is_owned(text, start);
         // `key_rotate` is a name, no sentence.
         let joined = |at: Option<&u8>| at.is_some_and(|b| matches!(b, b'_' | b'-'));
-        let said = class == Class::Cue
+        let said = class == CueClass::Cue
             && !joined(start.checked_sub(1).and_then(|at| bytes.get(at)))
             && !joined(bytes.get(end));
         if said || tokenish {
@@ -128,9 +128,9 @@ pub(super) fn look(
     public: &[(usize, usize)],
     cues: &Cues,
     hides: &dyn Fn(&str) -> bool,
-) -> Bare {
+) -> RandomWords {
     let bytes = text.as_bytes();
-    let mut found = Bare::default();
+    let mut found = RandomWords::default();
     let data = data_lines(text);
     let mut at = 0;
     while let Some(next) = bytes[at..].iter().position(|b| PARTS[usize::from(*b)] != 0) {
@@ -164,7 +164,7 @@ pub(super) fn look(
 
 /// Words with many signs in disorder, where a secret is spoken of: "why does this key fail?
 /// q|&h7Hxr;qB>Z$M".
-fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut Bare) {
+fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut RandomWords) {
     steps::count(text.len());
     let mut at = 0;
     for word in text.split([' ', '\t', '\n', '\r']) {
@@ -237,7 +237,7 @@ fn look_at_run(
     start: usize,
     cues: &Cues,
     hides: &dyn Fn(&str) -> bool,
-    found: &mut Bare,
+    found: &mut RandomWords,
 ) {
     let kept = run.trim_end_matches(['.', '-', '_', '/']);
     let kept_start = start + kept.len()
@@ -260,7 +260,7 @@ fn look_at_run(
         return;
     }
     let end = kept_start + word.len();
-    let cued = Cued {
+    let cued = WordContext {
         any: is_cued(&cues.any, kept_start, end),
         strong: is_cued(&cues.strong, kept_start, end),
     };
@@ -294,7 +294,7 @@ fn look_at_run(
         return;
     }
     for part in word.split(['/', '.', '=', '~']) {
-        if is_secret(part, Cued::default())
+        if is_secret(part, WordContext::default())
             && !is_public_token(part)
             && !has_words_between_signs(part)
             && !is_file_of_build(word, at, part)
@@ -368,12 +368,12 @@ fn has_words_between_signs(run: &str) -> bool {
 
 /// What is said near a word.
 #[derive(Clone, Copy, Default)]
-struct Cued {
+struct WordContext {
     any: bool,
     strong: bool,
 }
 
-fn is_secret(word: &str, cued: Cued) -> bool {
+fn is_secret(word: &str, cued: WordContext) -> bool {
     let made = makeup(word);
     let least = if cued.any { MIN_CUED } else { MIN_BARE };
     if !(least..=MAX_BARE).contains(&word.len())

@@ -2,7 +2,7 @@
 //! of words.
 
 use super::lexicon::{
-    AS, BOTH, CHANGE, DONE, JUDGE, KEY, NUMBERED, PHRASE, STRONG, Says, USER, WEAK, says,
+    AS, BOTH, CHANGE, DONE, JUDGE, KEY, NUMBERED, PHRASE, STRONG, USER, WEAK, WordSenses, says,
 };
 use super::near::{is_account, is_numbered_method};
 use super::public::{is_algorithm, is_file};
@@ -33,7 +33,7 @@ const CLOSERS: &[char] = &[
 
 /// Why a sentence is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Topic {
+pub(super) enum SentenceTopic {
     /// A word for a password is in it.
     Password,
     /// It speaks of a wireless network: the password may be called a key.
@@ -50,7 +50,7 @@ struct Token<'a> {
     /// Where the word itself begins.
     start: usize,
     text: &'a str,
-    says: Says,
+    says: WordSenses,
     password: bool,
 }
 
@@ -69,7 +69,7 @@ impl Chat {
         text: &str,
         start: usize,
         end: usize,
-        topic: Topic,
+        topic: SentenceTopic,
     ) -> Vec<(usize, usize)> {
         if end + AHEAD <= self.seen {
             return Vec::new();
@@ -97,7 +97,7 @@ impl Chat {
             ]
         };
         let line = text.get(from..to).unwrap_or_default();
-        if topic == Topic::Login
+        if topic == SentenceTopic::Login
             && (line.contains("passw") || !joins().iter().any(|both| line.contains(both)))
         {
             return Vec::new();
@@ -217,16 +217,16 @@ pub(super) fn names_password(word: &str) -> bool {
 }
 
 /// All passwords of one sentence.
-fn read(sentence: &[Token<'_>], topic: Topic, found: &mut Vec<(usize, usize)>) {
+fn read(sentence: &[Token<'_>], topic: SentenceTopic, found: &mut Vec<(usize, usize)>) {
     let password = |at: usize| {
-        sentence
-            .get(at)
-            .is_some_and(|token| token.password || (topic == Topic::Network && token.says.any(KEY)))
+        sentence.get(at).is_some_and(|token| {
+            token.password || (topic == SentenceTopic::Network && token.says.any(KEY))
+        })
     };
     let named = (0..sentence.len()).any(password);
     let changes = sentence.iter().any(|token| token.says.any(CHANGE));
     for (at, token) in sentence.iter().enumerate() {
-        if token.password || token.says != Says::default() && !is_mixed(token.text) {
+        if token.password || token.says != WordSenses::default() && !is_mixed(token.text) {
             continue;
         }
         let Some(surely) = is_placed(sentence, at, topic, named, &password) else {
@@ -244,24 +244,24 @@ fn read(sentence: &[Token<'_>], topic: Topic, found: &mut Vec<(usize, usize)>) {
 fn is_placed(
     sentence: &[Token<'_>],
     at: usize,
-    topic: Topic,
+    topic: SentenceTopic,
     named: bool,
     password: &impl Fn(usize) -> bool,
 ) -> Option<bool> {
     let before = at.checked_sub(1).and_then(|at| sentence.get(at));
     let token = sentence.get(at)?;
-    let said = before.map_or(Says::default(), |before| before.says);
+    let said = before.map_or(WordSenses::default(), |before| before.says);
     let is_user = said.any(USER) && !said.any(BOTH | WEAK) && !(said.any(STRONG) && named);
     if is_user && !before.is_some_and(|before| before.password) {
         return None;
     }
     // "with admin and X", "kunde17 / X", where somebody logs in.
     let second = at >= 2 && (said.any(BOTH) || before.is_some_and(|before| before.raw == "/"));
-    if topic == Topic::Login && !named {
+    if topic == SentenceTopic::Login && !named {
         return (second && !is_common(sentence[at - 2].text) && has_sign(token.text))
             .then_some(false);
     }
-    if topic == Topic::Network && !named {
+    if topic == SentenceTopic::Network && !named {
         // "we use X for the wifi": only what was made up.
         let used = said.any(WEAK) && token.text.contains(SIGNS);
         return used.then_some(false);
@@ -278,7 +278,7 @@ fn is_placed(
     let next = |nth: usize| {
         sentence
             .get(at + nth)
-            .map_or(Says::default(), |token| token.says)
+            .map_or(WordSenses::default(), |token| token.says)
     };
     let as_one = next(1).any(AS) && near(at + 2..=at + 4)
         || said.any(STRONG | WEAK)

@@ -1,7 +1,7 @@
 //! Codes that open something: PINs, one-time codes, codes of doors, recovery codes, in several
 //! languages.
 
-use super::lexicon::{CODE, COUNTED, NOT, OPENS, PIN, STRONG, Says, says};
+use super::lexicon::{CODE, COUNTED, NOT, OPENS, PIN, STRONG, WordSenses, says};
 use super::rounds::OPAQUE;
 use super::said::{reach_after, reach_before};
 
@@ -37,11 +37,11 @@ pub(super) fn look(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> 
     if !digit(rest) && !lists && !digit(before) {
         return Vec::new();
     }
-    let opened = Opened::of(name, before, rest);
-    if opened == Opened::Nothing {
+    let opened = CodePurpose::of(name, before, rest);
+    if opened == CodePurpose::Nothing {
         return Vec::new();
     }
-    if lists && opened != Opened::Perhaps {
+    if lists && opened != CodePurpose::Perhaps {
         return list(text, to + rest.len() + 1);
     }
     if let Some(found) = behind(text, rest, to, opened) {
@@ -91,27 +91,27 @@ fn name(text: &str, start: usize, end: usize) -> Option<(&str, usize, usize)> {
 
 /// What a code is said to open.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Opened {
+enum CodePurpose {
     Nothing,
     /// A name alone that says it: PIN, PUK, OTP.
     Perhaps,
     Something,
 }
 
-impl Opened {
+impl CodePurpose {
     fn of(name: &str, before: &str, rest: &str) -> Self {
-        let mut of_name = Says::default();
+        let mut of_name = WordSenses::default();
         for part in name.split(['_', '-']).chain([name]) {
             of_name = of_name | says(part);
             of_name = of_name | says(part.trim_end_matches(['s', 'S']));
         }
         let last = |nth: usize| {
             let mut words = before.rsplit(is_apart).filter(|word| !word.is_empty());
-            words.nth(nth).map_or(Says::default(), says)
+            words.nth(nth).map_or(WordSenses::default(), says)
         };
         let next = |nth: usize| {
             let mut words = rest.split(is_apart).filter(|word| !word.is_empty());
-            words.nth(nth).map_or(Says::default(), says)
+            words.nth(nth).map_or(WordSenses::default(), says)
         };
         let adjacent =
             !before.ends_with(['.', ';', '\n']) && before.len() - before.trim_end().len() <= 1;
@@ -119,15 +119,15 @@ impl Opened {
             || (adjacent && last(0).any(NOT) && !last(0).any(OPENS))
             || next(0).any(NOT);
         if other {
-            return Opened::Nothing;
+            return CodePurpose::Nothing;
         }
         let opens = of_name.any(OPENS) && of_name.any(CODE) && name.contains(['_', '-'])
             || (0..2).any(|nth| last(nth).any(OPENS))
             || (0..4).any(|nth| next(nth).any(OPENS));
         match () {
-            () if opens && of_name.any(PIN | CODE) => Opened::Something,
-            () if of_name.any(PIN) => Opened::Perhaps,
-            () => Opened::Nothing,
+            () if opens && of_name.any(PIN | CODE) => CodePurpose::Something,
+            () if of_name.any(PIN) => CodePurpose::Perhaps,
+            () => CodePurpose::Nothing,
         }
     }
 }
@@ -137,7 +137,7 @@ fn is_apart(c: char) -> bool {
 }
 
 /// The code behind its name, which ends at `base`.
-fn behind(text: &str, rest: &str, base: usize, opened: Opened) -> Option<(usize, usize)> {
+fn behind(text: &str, rest: &str, base: usize, opened: CodePurpose) -> Option<(usize, usize)> {
     let mut at = 0;
     let mut linked = false;
     let mut nth = 0;
@@ -170,11 +170,11 @@ fn behind(text: &str, rest: &str, base: usize, opened: Opened) -> Option<(usize,
         nth += 1;
         if code.bytes().any(|b| b.is_ascii_digit()) {
             let fits = is_digits(code)
-                && (code.len() >= 4 || (linked && opened == Opened::Something))
+                && (code.len() >= 4 || (linked && opened == CodePurpose::Something))
                 || is_groups(code)
-                || (opened == Opened::Something && (linked || direct) && is_mixed(code));
+                || (opened == CodePurpose::Something && (linked || direct) && is_mixed(code));
             let surely = linked
-                || (direct && opened == Opened::Something)
+                || (direct && opened == CodePurpose::Something)
                 || (direct && (is_groups(code) || (4..=8).contains(&code.len())));
             if !fits || !surely || is_counted(text, place + code.len()) {
                 return None;
@@ -191,8 +191,8 @@ fn behind(text: &str, rest: &str, base: usize, opened: Opened) -> Option<(usize,
 }
 
 /// "552913 is your verification code": the code in front of its name.
-fn in_front(before: &str, base: usize, opened: Opened) -> Option<(usize, usize)> {
-    if opened != Opened::Something {
+fn in_front(before: &str, base: usize, opened: CodePurpose) -> Option<(usize, usize)> {
+    if opened != CodePurpose::Something {
         return None;
     }
     let (mut at, mut linked) = (before.len(), false);

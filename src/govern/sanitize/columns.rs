@@ -7,11 +7,11 @@
 //!                        | ann  | …        |
 //! ```
 
-use super::link::{Link, Value};
+use super::link::{AssignedValue, Separator};
 use super::named::{accepts, parts};
 use super::steps;
 use super::window::{boundary, boundary_before};
-use super::words::{Word, is_a_kind_of_name};
+use super::words::{CueWord, is_a_kind_of_name};
 
 /// Longest row.
 const MAX_ROW: usize = 1024;
@@ -37,7 +37,7 @@ struct Cell<'a> {
 }
 
 /// The values of the column that the word calls; none when it stands in no head of a table.
-pub(super) fn look(text: &str, word: Word, heads: &mut Heads) -> Option<Vec<(usize, usize)>> {
+pub(super) fn look(text: &str, word: CueWord, heads: &mut Heads) -> Option<Vec<(usize, usize)>> {
     let bytes = text.as_bytes();
     let skip =
         |b: &&u8| is_name_byte(**b) || matches!(**b, b'"' | b'\'' | b'`' | b'*' | b'[' | b']');
@@ -140,7 +140,11 @@ fn below<'a>(
 }
 
 /// `(name, password) VALUES ('ann', '…'), (…)`: the values under the word.
-fn inserted(text: &str, (start, end): (usize, usize), word: Word) -> Option<Vec<(usize, usize)>> {
+fn inserted(
+    text: &str,
+    (start, end): (usize, usize),
+    word: CueWord,
+) -> Option<Vec<(usize, usize)>> {
     let open = text
         .get(start..word.start)?
         .rfind('(')
@@ -173,16 +177,16 @@ fn inserted(text: &str, (start, end): (usize, usize), word: Word) -> Option<Vec<
     Some(kept(&rows, name, word))
 }
 
-fn kept(rows: &[Cell<'_>], name: &str, word: Word) -> Vec<(usize, usize)> {
+fn kept(rows: &[Cell<'_>], name: &str, word: CueWord) -> Vec<(usize, usize)> {
     let fits = |cell: &&Cell<'_>| {
-        let value = Value {
+        let value = AssignedValue {
             start: cell.start,
             text: cell.text,
             quoted: false,
             next: None,
             last: true,
         };
-        !cell.text.is_empty() && accepts(word.class, name, Link::Colon, &value.head())
+        !cell.text.is_empty() && accepts(word.class, name, Separator::Colon, &value.head())
     };
     rows.iter()
         .filter(fits)

@@ -5,21 +5,21 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
-use super::chat::{Chat, Topic};
+use super::chat::{Chat, SentenceTopic};
 use super::columns::{self, Heads};
 use super::exempt::{Exempt, Exemptions};
-use super::gather::{Gathered, forms};
+use super::gather::{KeywordTable, forms};
 use super::link::Ends;
-use super::near::{self, Near};
+use super::near::{self, CueScan};
 use super::optional::{OPTIONAL, Optional};
 use super::public::{is_called_public, is_example};
 use super::rounds::OPAQUE;
-use super::rules::{Allow, Rule, RuleFault, RuleFile, read, read_own};
+use super::rules::{Allow, RuleFault, RuleFile, SecretRule, read, read_own};
 use super::said::is_ticket;
-use super::span::Span;
-use super::triggers::{Action, TRIGGERS};
-use super::window::{AFTER, Windows, boundary, boundary_before};
-use super::words::{WORDS, Word};
+use super::span::SecretSpan;
+use super::triggers::{TRIGGERS, TriggerTask};
+use super::window::{AFTER, ScanWindows, boundary, boundary_before};
+use super::words::{CueWord, WORDS};
 use super::{address, bare, codes, login, named, optional, pem, prose, steps};
 
 /// The rules that every home has.
@@ -65,8 +65,8 @@ struct Kinds {
     token: usize,
 }
 
-struct Known {
-    rule: Rule,
+struct SessionSecrets {
+    rule: SecretRule,
     kind: usize,
     file: usize,
     /// Whether every match stands near one of its keywords, which is so for our own rules.
@@ -77,14 +77,14 @@ struct Known {
 pub struct Engine {
     kinds: Vec<String>,
     is_kind: HashSet<String>,
-    rules: Vec<Known>,
+    rules: Vec<SessionSecrets>,
     allow: Vec<Vec<Allow>>,
     always: Vec<usize>,
     keywords: AhoCorasick,
     words: Vec<String>,
     /// The same search for long texts, made when the first of them comes.
     fast: OnceLock<Option<AhoCorasick>>,
-    actions: Vec<Vec<Action>>,
+    actions: Vec<Vec<TriggerTask>>,
     of: Kinds,
     pub(super) exempt: Exempt,
     optional: Vec<(Optional, usize)>,
@@ -92,9 +92,9 @@ pub struct Engine {
 
 /// What one look at a text finds.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ScanResult {
     /// Secrets; not sorted, and some may overlap.
-    pub(super) spans: Vec<Span>,
+    pub(super) spans: Vec<SecretSpan>,
     /// Public blocks.
     pub(super) public: Vec<(usize, usize)>,
 }
@@ -113,7 +113,7 @@ impl Engine {
             read_files.push(read(name, text)?);
         }
         let mut kinds: Vec<String> = FIRST.map(str::to_owned).to_vec();
-        let mut gathered = Gathered::default();
+        let mut gathered = KeywordTable::default();
         let (mut rules, mut allow, mut always) = (Vec::new(), Vec::new(), Vec::new());
         for (
             file,
@@ -131,8 +131,8 @@ impl Engine {
                 }
                 rule.keywords
                     .iter()
-                    .for_each(|word| gathered.add(word, Action::Rule(rules.len())));
-                rules.push(Known {
+                    .for_each(|word| gathered.add(word, TriggerTask::Rule(rules.len())));
+                rules.push(SessionSecrets {
                     rule,
                     kind,
                     file,
@@ -152,7 +152,7 @@ impl Engine {
         }
         for (class, words) in WORDS {
             for form in words.iter().flat_map(|word| forms(word)) {
-                gathered.add(&form, Action::Named(*class));
+                gathered.add(&form, TriggerTask::Named(*class));
             }
         }
         TRIGGERS
@@ -249,14 +249,14 @@ impl Engine {
     }
 
     /// All places of one text that hold a secret, as it stands.
-    pub(super) fn look(&self, text: &str) -> Seen {
+    pub(super) fn look(&self, text: &str) -> ScanResult {
         self.look_at(text, true)
     }
 
-    fn look_at(&self, text: &str, decode: bool) -> Seen {
+    fn look_at(&self, text: &str, decode: bool) -> ScanResult {
         steps::count(text.len());
-        let mut windows = Windows::new(text, self.rules.len());
-        let mut words: Vec<Word> = Vec::new();
+        let mut windows = ScanWindows::new(text, self.rules.len());
+        let mut words: Vec<CueWord> = Vec::new();
         let mut spans = Vec::new();
         let mut has_blocks = false;
         let mut chats: [Chat; 3] = Default::default();
@@ -264,22 +264,22 @@ impl Engine {
             let (start, end) = (hit.start(), hit.end());
             for action in &self.actions[hit.pattern().as_usize()] {
                 match action {
-                    Action::Rule(rule) if self.rules[*rule].near => {
+                    TriggerTask::Rule(rule) if self.rules[*rule].near => {
                         windows.add(*rule, start, end, self.rules[*rule].rule.expression.run());
                     }
-                    Action::Rule(rule) => windows.everything(*rule),
-                    Action::Named(class) => push_word(
+                    TriggerTask::Rule(rule) => windows.everything(*rule),
+                    TriggerTask::Named(class) => push_word(
                         &mut words,
-                        Word {
+                        CueWord {
                             start,
                             end,
                             class: *class,
                         },
                     ),
-                    Action::Block => has_blocks = true,
-                    Action::Chat(topic) => {
+                    TriggerTask::Block => has_blocks = true,
+                    TriggerTask::Chat(topic) => {
                         let found = chats[*topic as usize].around(text, start, end, *topic);
-                        spans.extend(found.into_iter().map(|(start, end)| Span {
+                        spans.extend(found.into_iter().map(|(start, end)| SecretSpan {
                             start,
                             end,
                             kind: self.of.password,
@@ -303,7 +303,7 @@ impl Engine {
         }
         for (kind, index) in &self.optional {
             let places = optional::look(text, *kind).into_iter();
-            spans.extend(places.map(|(start, end)| Span {
+            spans.extend(places.map(|(start, end)| SecretSpan {
                 start,
                 end,
                 kind: *index,
@@ -312,7 +312,7 @@ impl Engine {
         let cues = self.look_by_name(
             text,
             words,
-            &mut chats[Topic::Password as usize],
+            &mut chats[SentenceTopic::Password as usize],
             &mut spans,
         );
         let mut covered = blocks.public.clone();
@@ -320,17 +320,17 @@ impl Engine {
         covered.sort_unstable();
         let hides = |plain: &str| decode && self.hides(plain);
         let found = bare::look(text, &covered, &cues, &hides);
-        spans.extend(found.random.into_iter().map(|(start, end)| Span {
+        spans.extend(found.random.into_iter().map(|(start, end)| SecretSpan {
             start,
             end,
             kind: self.of.token,
         }));
-        spans.extend(found.encoded.into_iter().map(|(start, end)| Span {
+        spans.extend(found.encoded.into_iter().map(|(start, end)| SecretSpan {
             start,
             end,
             kind: self.of.encoded,
         }));
-        Seen {
+        ScanResult {
             spans,
             public: blocks.public,
         }
@@ -356,42 +356,47 @@ impl Engine {
         text: &str,
         start: usize,
         end: usize,
-        action: Action,
-        spans: &mut Vec<Span>,
+        action: TriggerTask,
+        spans: &mut Vec<SecretSpan>,
     ) {
         let mut add = |place: Option<(usize, usize)>, kind: usize| {
-            spans.extend(place.map(|(start, end)| Span { start, end, kind }));
+            spans.extend(place.map(|(start, end)| SecretSpan { start, end, kind }));
         };
         match action {
-            Action::Address => address::user_info(text, end)
+            TriggerTask::Address => address::user_info(text, end)
                 .into_iter()
                 .for_each(|place| add(Some(place), self.of.url)),
-            Action::Bearer => add(address::bearer(text, end), self.of.bearer),
-            Action::Basic => add(address::basic(text, end), self.of.basic),
-            Action::Authorization => add(address::authorization(text, end), self.of.authorization),
-            Action::UserFlag => add(address::user_flag(text, end), self.of.password),
-            Action::Pair => add(prose::pair(text, end), self.of.password),
-            Action::Login => add(
+            TriggerTask::Bearer => add(address::bearer(text, end), self.of.bearer),
+            TriggerTask::Basic => add(address::basic(text, end), self.of.basic),
+            TriggerTask::Authorization => {
+                add(address::authorization(text, end), self.of.authorization)
+            }
+            TriggerTask::UserFlag => add(address::user_flag(text, end), self.of.password),
+            TriggerTask::Pair => add(prose::pair(text, end), self.of.password),
+            TriggerTask::Login => add(
                 login::login(text, end).or_else(|| near::behind(text, end)),
                 self.of.password,
             ),
-            Action::Behind => add(near::behind(text, end), self.of.password),
-            Action::Joined => add(near::joined(text, start, end), self.of.password),
-            Action::Mail => add(near::of_mail(text, end), self.of.password),
-            Action::Purpose => add(login::before_purpose(text, start), self.of.password),
-            Action::Code | Action::ToldCode | Action::Pin => {
+            TriggerTask::Behind => add(near::behind(text, end), self.of.password),
+            TriggerTask::Joined => add(near::joined(text, start, end), self.of.password),
+            TriggerTask::Mail => add(near::of_mail(text, end), self.of.password),
+            TriggerTask::Purpose => add(login::before_purpose(text, start), self.of.password),
+            TriggerTask::Code | TriggerTask::ToldCode | TriggerTask::Pin => {
                 let place = login::code(
                     text,
                     (start, end),
-                    action == Action::Pin,
-                    action == Action::ToldCode,
+                    action == TriggerTask::Pin,
+                    action == TriggerTask::ToldCode,
                 );
                 add(place, self.of.password);
             }
-            Action::Opens => codes::look(text, start, end)
+            TriggerTask::Opens => codes::look(text, start, end)
                 .into_iter()
                 .for_each(|place| add(Some(place), self.of.password)),
-            Action::Rule(_) | Action::Named(_) | Action::Block | Action::Chat(_) => {}
+            TriggerTask::Rule(_)
+            | TriggerTask::Named(_)
+            | TriggerTask::Block
+            | TriggerTask::Chat(_) => {}
         }
     }
 
@@ -399,16 +404,16 @@ impl Engine {
     fn look_by_rule(
         &self,
         text: &str,
-        known: &Known,
+        known: &SessionSecrets,
         windows: &[(usize, usize)],
-        spans: &mut Vec<Span>,
+        spans: &mut Vec<SecretSpan>,
     ) {
         if windows.is_empty() {
             return;
         }
         let Some(regex) = known.rule.expression.regex() else {
             // What can't be looked for must not pass: the whole text goes.
-            spans.push(Span {
+            spans.push(SecretSpan {
                 start: 0,
                 end: text.len(),
                 kind: known.kind,
@@ -441,7 +446,7 @@ impl Engine {
                     && known.rule.counts(text, secret, matched, global)
                     && !(known.near && is_example(text.get(secret.0..secret.1).unwrap_or_default()))
                 {
-                    spans.push(Span {
+                    spans.push(SecretSpan {
                         start: secret.0,
                         end: secret.1,
                         kind: known.kind,
@@ -465,15 +470,16 @@ impl Engine {
     fn look_by_name(
         &self,
         text: &str,
-        words: Vec<Word>,
+        words: Vec<CueWord>,
         chat: &mut Chat,
-        spans: &mut Vec<Span>,
+        spans: &mut Vec<SecretSpan>,
     ) -> bare::Cues {
         let mut cues = bare::Cues::default();
-        let (mut ends, mut heads, mut near) = (Ends::default(), Heads::default(), Near::default());
+        let (mut ends, mut heads, mut near) =
+            (Ends::default(), Heads::default(), CueScan::default());
         let nexts = prose::nexts(text, &words);
         for (word, next) in words.iter().zip(nexts) {
-            let Word { start, end, class } = *word;
+            let CueWord { start, end, class } = *word;
             steps::count(end - start);
             cues.add(text, start, end, class);
             if is_taken(text, end) || class.is_short() && is_ticket(text, start, end) {
@@ -485,11 +491,11 @@ impl Engine {
                 self.of.secret
             };
             if let Some(values) = columns::look(text, *word, &mut heads) {
-                spans.extend(
-                    values
-                        .into_iter()
-                        .map(|(start, end)| Span { start, end, kind }),
-                );
+                spans.extend(values.into_iter().map(|(start, end)| SecretSpan {
+                    start,
+                    end,
+                    kind,
+                }));
                 continue;
             }
             let place = named::look(text, *word, &mut ends);
@@ -505,21 +511,21 @@ impl Engine {
                     .get(start..end)
                     .is_some_and(|word| word.eq_ignore_ascii_case("credential"));
             if place.is_none() && class.is_password() {
-                let found = chat.around(text, start, end, Topic::Password);
+                let found = chat.around(text, start, end, SentenceTopic::Password);
                 spans.extend(
                     found
                         .into_iter()
-                        .map(|(start, end)| Span { start, end, kind }),
+                        .map(|(start, end)| SecretSpan { start, end, kind }),
                 );
             }
             if place.is_none() && calls {
                 spans.extend(
                     near.around(text, start, end)
                         .into_iter()
-                        .map(|(start, end)| Span { start, end, kind }),
+                        .map(|(start, end)| SecretSpan { start, end, kind }),
                 );
             }
-            spans.extend(place.map(|(start, end)| Span { start, end, kind }));
+            spans.extend(place.map(|(start, end)| SecretSpan { start, end, kind }));
         }
         cues
     }
@@ -529,7 +535,7 @@ impl Engine {
 /// it go.
 ///
 /// What is left is in the order of the text.
-fn push_word(words: &mut Vec<Word>, word: Word) {
+fn push_word(words: &mut Vec<CueWord>, word: CueWord) {
     while words.last().is_some_and(|last| {
         word.start < last.start || word.start == last.start && word.end > last.end
     }) {

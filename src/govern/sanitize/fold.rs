@@ -345,7 +345,7 @@ fn is_cut(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::View;
+    use super::super::view::TextView;
     use super::*;
 
     #[test]
@@ -364,7 +364,7 @@ mod tests {
             ("\u{5bc6}\u{7801} caf\u{e9}", "\u{5bc6}\u{7801} caf\u{e9}"),
             ("plain", "plain"),
         ] {
-            assert_eq!(View::of(text, &unmasked(text)).text, plain, "{text:?}");
+            assert_eq!(TextView::of(text, &unmasked(text)).text, plain, "{text:?}");
         }
     }
 
@@ -386,7 +386,7 @@ mod tests {
                 "ab12cd34ef56ab78\ncd90ef and more",
             ),
         ] {
-            assert_eq!(View::of(text, &joined(text)).text, plain, "{text:?}");
+            assert_eq!(TextView::of(text, &joined(text)).text, plain, "{text:?}");
         }
     }
 }

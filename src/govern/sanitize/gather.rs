@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use super::triggers::Action;
+use super::triggers::TriggerTask;
 
 /// Keywords while they are gathered: each once, with all that it calls for.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct KeywordTable {
     index: HashMap<String, usize>,
     pub(super) words: Vec<String>,
-    pub(super) actions: Vec<Vec<Action>>,
+    pub(super) actions: Vec<Vec<TriggerTask>>,
 }
 
-impl Gathered {
-    pub(super) fn add(&mut self, word: &str, action: Action) {
+impl KeywordTable {
+    pub(super) fn add(&mut self, word: &str, action: TriggerTask) {
         let at = *self.index.entry(word.to_owned()).or_insert_with(|| {
             self.words.push(word.to_owned());
             self.actions.push(Vec::new());

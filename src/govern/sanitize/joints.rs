@@ -182,7 +182,7 @@ fn quoted_line(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::steps::count;
-    use super::super::view::View;
+    use super::super::view::TextView;
     use super::*;
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             ("> > ab\r\n> > cd", "> > abcd"),
             ("'ab'\"cd\"", "'abcd\""),
         ] {
-            assert_eq!(View::of(text, &marked(text)).text, whole, "{text:?}");
+            assert_eq!(TextView::of(text, &marked(text)).text, whole, "{text:?}");
         }
         for text in [
             "ab <b>cd</b> ef",

@@ -8,7 +8,7 @@ use super::window::boundary;
 const MAX_VALUE: usize = 1024;
 /// What stands between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum Separator {
     /// `=`, `:=`, `==`, `=>`.
     Assigned { spaced: bool },
     /// `:`.
@@ -25,7 +25,7 @@ pub(super) enum Link {
 
 /// A value and how it stands there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value<'a> {
+pub(super) struct AssignedValue<'a> {
     pub(super) start: usize,
     pub(super) text: &'a str,
     pub(super) quoted: bool,
@@ -38,12 +38,12 @@ pub(super) struct Value<'a> {
 /// How much of a long value is looked at to say what it is.
 const HEAD: usize = 64;
 
-impl Value<'_> {
+impl AssignedValue<'_> {
     /// The value, without what is behind its first part.
     pub(super) fn head(&self) -> Self {
         let to = boundary(self.text, HEAD.min(self.text.len()));
         steps::count(to);
-        Value {
+        AssignedValue {
             text: self.text.get(..to).unwrap_or_default(),
             ..*self
         }
@@ -68,7 +68,12 @@ fn blanks(bytes: &[u8], at: usize, most: usize) -> usize {
 }
 
 /// What links a name that ends at `after` to a value, and where the value may begin.
-pub(super) fn link(bytes: &[u8], after: usize, element: bool, flag: bool) -> Option<(Link, usize)> {
+pub(super) fn link(
+    bytes: &[u8],
+    after: usize,
+    element: bool,
+    flag: bool,
+) -> Option<(Separator, usize)> {
     let closers = bytes[after..]
         .iter()
         .take(4)
@@ -95,29 +100,31 @@ pub(super) fn link(bytes: &[u8], after: usize, element: bool, flag: bool) -> Opt
         .find(|operator| may_be && rest.starts_with(operator))
     {
         let to = here + found.len();
-        return Some((Link::Assigned { spaced: gap > 0 }, to));
+        return Some((Separator::Assigned { spaced: gap > 0 }, to));
     }
     match rest.first()? {
         // A path of code: secrets::{…}.
         b':' if rest.get(1) == Some(&b':') => None,
         b':' => {
             let to = here + 1;
-            Some(typed(bytes, to).map_or((Link::Colon, to), |to| {
-                (Link::Assigned { spaced: true }, to)
+            Some(typed(bytes, to).map_or((Separator::Colon, to), |to| {
+                (Separator::Assigned { spaced: true }, to)
             }))
         }
-        b'>' if element || was_quoted => Some((Link::Element, here + 1)),
+        b'>' if element || was_quoted => Some((Separator::Element, here + 1)),
         // A cell of a table.
-        b'|' if gap > 0 && rest.get(1) == Some(&b' ') => Some((Link::Colon, here + 1)),
-        b'(' if closers == 0 && gap == 0 => Some((Link::Argument, here + 1)),
-        b',' if was_quoted => Some((Link::Argument, here + 1)),
+        b'|' if gap > 0 && rest.get(1) == Some(&b' ') => Some((Separator::Colon, here + 1)),
+        b'(' if closers == 0 && gap == 0 => Some((Separator::Argument, here + 1)),
+        b',' if was_quoted => Some((Separator::Argument, here + 1)),
         b'v' | b'V' if was_quoted && gap > 0 => {
-            xml_value(bytes, here).map(|to| (Link::Assigned { spaced: false }, to))
+            xml_value(bytes, here).map(|to| (Separator::Assigned { spaced: false }, to))
         }
-        _ if flag && gap > 0 => Some((Link::Flag, here)),
-        _ if gap > 0 => Some(declared(bytes, here).map_or((Link::Blank, here), |to| {
-            (Link::Assigned { spaced: true }, to)
-        })),
+        _ if flag && gap > 0 => Some((Separator::Flag, here)),
+        _ if gap > 0 => Some(
+            declared(bytes, here).map_or((Separator::Blank, here), |to| {
+                (Separator::Assigned { spaced: true }, to)
+            }),
+        ),
         _ => None,
     }
 }
@@ -164,12 +171,12 @@ fn xml_value(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) fn value<'a>(
     text: &'a str,
     at: usize,
-    link: Link,
+    link: Separator,
     ends: &mut Ends,
-) -> Option<Value<'a>> {
+) -> Option<AssignedValue<'a>> {
     let bytes = text.as_bytes();
     let mut at = at + blanks(bytes, at, 24);
-    if matches!(link, Link::Colon)
+    if matches!(link, Separator::Colon)
         && let Some(next) = block(bytes, at)
     {
         return unquoted(text, next, link, ends);
@@ -182,14 +189,18 @@ pub(super) fn value<'a>(
                 .take_while(|b| b.is_ascii_whitespace())
                 .count();
         let opens = matches!(bytes.get(next), Some(b'"' | b'\'' | b'`'));
-        if !(link == Link::Element
-            || (opens && matches!(link, Link::Colon | Link::Assigned { .. } | Link::Argument)))
+        if !(link == Separator::Element
+            || (opens
+                && matches!(
+                    link,
+                    Separator::Colon | Separator::Assigned { .. } | Separator::Argument
+                )))
         {
             return None;
         }
         at = next;
     }
-    if matches!(link, Link::Colon) {
+    if matches!(link, Separator::Colon) {
         // Markdown: **password:** value.
         at += bytes[at..]
             .iter()
@@ -266,7 +277,7 @@ fn quoted<'a>(
     quote: u8,
     escaped: bool,
     ends: &mut Ends,
-) -> Option<Value<'a>> {
+) -> Option<AssignedValue<'a>> {
     let bytes = text.as_bytes();
     let triple = bytes[open..].starts_with(&[quote; 3]);
     let start = open + if triple { 3 } else { 1 };
@@ -283,14 +294,14 @@ fn quoted<'a>(
         at += 1;
     }
     if at >= limit {
-        return unquoted(text, start, Link::Assigned { spaced: false }, ends)
+        return unquoted(text, start, Separator::Assigned { spaced: false }, ends)
             .filter(|value| value.text.len() >= MIN_PASSWORD);
     }
     Some(with_next(text, start, at, true))
 }
 
 /// Whether a sign ends an unquoted value.
-fn ends_value(bytes: &[u8], at: usize, link: Link) -> bool {
+fn ends_value(bytes: &[u8], at: usize, link: Separator) -> bool {
     let b = bytes[at];
     if b.is_ascii_alphanumeric() {
         return false;
@@ -299,7 +310,8 @@ fn ends_value(bytes: &[u8], at: usize, link: Link) -> bool {
     match b {
         b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b';' => true,
         b'<' => {
-            link == Link::Element || next.is_some_and(|b| *b == b'/' || b.is_ascii_alphabetic())
+            link == Separator::Element
+                || next.is_some_and(|b| *b == b'/' || b.is_ascii_alphabetic())
         }
         b'\\' => matches!(next, Some(b'n' | b'r' | b't' | b'"' | b'\'')),
         b'&' | b',' => {
@@ -318,10 +330,15 @@ fn ends_value(bytes: &[u8], at: usize, link: Link) -> bool {
     }
 }
 
-fn unquoted<'a>(text: &'a str, start: usize, link: Link, ends: &mut Ends) -> Option<Value<'a>> {
+fn unquoted<'a>(
+    text: &'a str,
+    start: usize,
+    link: Separator,
+    ends: &mut Ends,
+) -> Option<AssignedValue<'a>> {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(start + MAX_VALUE);
-    let element = link == Link::Element;
+    let element = link == Separator::Element;
     let known = ends.element == element && (ends.from..ends.to).contains(&start);
     let mut end = if known { ends.to.min(limit) } else { start };
     while end < limit && !ends_value(bytes, end, link) {
@@ -346,14 +363,14 @@ fn unquoted<'a>(text: &'a str, start: usize, link: Link, ends: &mut Ends) -> Opt
     Some(with_next(text, start, start + kept.len(), false))
 }
 
-fn with_next(text: &str, start: usize, end: usize, quoted: bool) -> Value<'_> {
+fn with_next(text: &str, start: usize, end: usize, quoted: bool) -> AssignedValue<'_> {
     let bytes = text.as_bytes();
     let closing = end + usize::from(quoted);
     let after = closing + blanks(bytes, closing, 64);
     let next = bytes.get(after).copied();
     let last = matches!(next, None | Some(b'\n' | b'\r' | b'#' | b'<'))
         || bytes[after..].starts_with(b"//");
-    Value {
+    AssignedValue {
         start,
         text: text.get(start..end).unwrap_or_default(),
         quoted,

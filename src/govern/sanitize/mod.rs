@@ -71,7 +71,7 @@ impl fmt::Display for Clean {
 
 /// One secret that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SecretFinding {
     /// What it is: `aws-access-key`.
     pub kind: String,
     /// First byte of it in the text as given.
@@ -86,9 +86,9 @@ pub struct Redaction {
     /// The text with placeholders: `[redacted:aws-access-key]`.
     pub clean: Clean,
     /// What was taken out, by place.
-    pub found: Vec<Finding>,
+    pub found: Vec<SecretFinding>,
     /// What looks like a secret and stays, because the home's list says so; by place.
-    pub allowed: Vec<Finding>,
+    pub allowed: Vec<SecretFinding>,
 }
 
 static OWN: LazyLock<Engine> =
@@ -126,7 +126,7 @@ pub fn redact_with(text: &str, numbers: &mut Placeholders) -> Redaction {
 ///
 /// The same view that rules for secrets have; what judges words shares it.
 pub(in crate::govern) fn unmasked_text(text: &str) -> Cow<'_, str> {
-    view::View::of(text, &fold::unmasked(text)).text
+    view::TextView::of(text, &fold::unmasked(text)).text
 }
 
 /// The ASCII letter or digit that a character of another script looks like, whatever stands beside

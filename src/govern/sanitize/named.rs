@@ -1,7 +1,7 @@
 //! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags,
 //! calls.
 
-use super::link::{Ends, Link, Value, link, value};
+use super::link::{AssignedValue, Ends, Separator, link, value};
 use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
 use super::steps;
 use super::value::{
@@ -9,7 +9,7 @@ use super::value::{
     is_path, is_random, is_uuid, makeup, may_have_blanks, stands_in, wordiness,
 };
 use super::window::boundary;
-use super::words::{Class, Lexicon, Word, is_a_kind_of_name};
+use super::words::{CueClass, CueWord, Lexicon, is_a_kind_of_name};
 
 /// Most bytes of a name on either side of its word.
 const MAX_NAME: usize = 48;
@@ -24,8 +24,8 @@ fn is_name_byte(b: u8) -> bool {
 }
 
 /// The secret that the name around `start..end` gives a value to, as a place in the text.
-pub(super) fn look(text: &str, word: Word, ends: &mut Ends) -> Option<(usize, usize)> {
-    let Word { start, end, class } = word;
+pub(super) fn look(text: &str, word: CueWord, ends: &mut Ends) -> Option<(usize, usize)> {
+    let CueWord { start, end, class } = word;
     let bytes = text.as_bytes();
     let left = bytes[..start]
         .iter()
@@ -44,12 +44,12 @@ pub(super) fn look(text: &str, word: Word, ends: &mut Ends) -> Option<(usize, us
     let (link, at) = link(bytes, after, element, flag)?;
     let whole = text.get(name..after)?;
     let first = value(text, at, link, ends)?;
-    let place = |value: &Value<'_>| (value.start, value.start + value.text.len());
+    let place = |value: &AssignedValue<'_>| (value.start, value.start + value.text.len());
     if accepts(class, whole, link, &first.head()) {
         return Some(place(&first));
     }
     let other = otherwise(text, at, link)?;
-    let second = value(text, other, Link::Assigned { spaced: true }, ends)?;
+    let second = value(text, other, Separator::Assigned { spaced: true }, ends)?;
     (second.quoted && accepts(class, whole, link, &second.head())).then(|| place(&second))
 }
 
@@ -60,8 +60,8 @@ const OTHERWISE: &[&str] = &["||", "??", "?:", "or", "else", ":", "//"];
 const MAX_OTHERWISE: usize = 120;
 
 /// `token = process.env.T || "…"`, `secret = x ? y : "…"`: where the quote of the second value is.
-fn otherwise(text: &str, at: usize, link: Link) -> Option<usize> {
-    if !matches!(link, Link::Assigned { .. } | Link::Colon) {
+fn otherwise(text: &str, at: usize, link: Separator) -> Option<usize> {
+    if !matches!(link, Separator::Assigned { .. } | Separator::Colon) {
         return None;
     }
     let rest = text.get(at..)?;
@@ -88,7 +88,7 @@ fn otherwise(text: &str, at: usize, link: Link) -> Option<usize> {
 
 /// `SMTP_PASS=abcd efgh ijkl mnop`: four groups of four small letters, as some services make
 /// passwords of programs.
-pub(super) fn look_grouped(text: &str, word: Word) -> Option<(usize, usize)> {
+pub(super) fn look_grouped(text: &str, word: CueWord) -> Option<(usize, usize)> {
     const GROUPS: usize = 19;
     let bytes = text.as_bytes();
     let rest = bytes
@@ -120,7 +120,13 @@ pub(super) fn look_grouped(text: &str, word: Word) -> Option<(usize, usize)> {
 }
 
 /// The end of the name that goes on after its word; none when the word is part of another one.
-fn rest_of_name(text: &str, name: usize, start: usize, end: usize, class: Class) -> Option<usize> {
+fn rest_of_name(
+    text: &str,
+    name: usize,
+    start: usize,
+    end: usize,
+    class: CueClass,
+) -> Option<usize> {
     let bytes = text.as_bytes();
     let before = bytes[name..start].last().copied();
     let word = &bytes[start..end];
@@ -184,28 +190,33 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a value may be what its name says.
-pub(super) fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -> bool {
+pub(super) fn accepts(
+    class: CueClass,
+    name: &str,
+    link: Separator,
+    value: &AssignedValue<'_>,
+) -> bool {
     let text = value.text;
     // After a mere blank, a word is believed with a digit in it, or in quotes.
-    if link == Link::Blank && !value.quoted && !text.bytes().any(|b| b.is_ascii_digit()) {
+    if link == Separator::Blank && !value.quoted && !text.bytes().any(|b| b.is_ascii_digit()) {
         return false;
     }
     if stands_in(text)
         || is_path(text)
         || is_escaped(text)
-        || (is_dated(text) && class != Class::Password)
+        || (is_dated(text) && class != CueClass::Password)
         || (!value.quoted && is_code(text))
     {
         return false;
     }
     let accepted = match class {
-        Class::Password | Class::ShortPassword => is_password(name, link, value),
-        Class::Token => {
+        CueClass::Password | CueClass::ShortPassword => is_password(name, link, value),
+        CueClass::Token => {
             is_token(link, value, MIN_TOKEN)
                 || is_chosen(name, link, value)
                 || is_short_token(link, value)
         }
-        Class::Weak => {
+        CueClass::Weak => {
             (is_token(link, value, MIN_LOOSE_TOKEN)
                 && makeup(text).digits > 0
                 && !text.contains(' '))
@@ -213,8 +224,8 @@ pub(super) fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -
                     && makeup(text).digits > 0
                     && is_password(name, link, value))
         }
-        Class::Key => is_key(link, value),
-        Class::Cue => false,
+        CueClass::Key => is_key(link, value),
+        CueClass::Cue => false,
     };
     // What costs more to tell is asked of the few that are left.
     accepted
@@ -222,11 +233,11 @@ pub(super) fn accepts(class: Class, name: &str, link: Link, value: &Value<'_>) -
 }
 
 /// `REDIS_AUTH=…` of an environment: what a program logs in with, and a person may have chosen.
-fn is_auth_variable(name: &str, link: Link) -> bool {
-    name.ends_with("_AUTH") && matches!(link, Link::Assigned { .. } | Link::Colon)
+fn is_auth_variable(name: &str, link: Separator) -> bool {
+    name.ends_with("_AUTH") && matches!(link, Separator::Assigned { .. } | Separator::Colon)
 }
 
-fn is_password(name: &str, link: Link, value: &Value<'_>) -> bool {
+fn is_password(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
     let text = value.text;
     let made = makeup(text);
     let length = text.chars().count();
@@ -236,30 +247,30 @@ fn is_password(name: &str, link: Link, value: &Value<'_>) -> bool {
     let mixed = made.kinds() >= 2 && (made.digits > 0 || (made.others > 0 && !text.contains(' ')));
     let wordlike = made.digits == 0 && made.others == 0;
     match link {
-        Link::Assigned { spaced } => {
+        Separator::Assigned { spaced } => {
             value.quoted
                 || mixed
                 || (!spaced && !closes(value))
                 || (spaced && value.last && !wordlike)
         }
-        Link::Colon => {
+        Separator::Colon => {
             value.quoted
                 || (mixed && !is_prose_sign(text))
                 || is_mixed_case(text)
                 || (value.last && !is_common(text))
         }
-        Link::Element => true,
-        Link::Flag => {
+        Separator::Element => true,
+        Separator::Flag => {
             (value.quoted || mixed || value.last || value.next == Some(b'-')) && !is_common(text)
         }
-        Link::Argument => {
+        Separator::Argument => {
             value.quoted
                 && ((mixed && !text.contains(' ') && !is_identifier(text))
                     || is_mixed_case(text)
                     || sets(name)
                     || is_shouted(name))
         }
-        Link::Blank => {
+        Separator::Blank => {
             (value.quoted && !text.contains(' ') && !is_common(text))
                 || (!value.quoted && is_strong(text))
         }
@@ -290,7 +301,7 @@ fn is_shouted(name: &str) -> bool {
 }
 
 /// Whether a value is followed by what ends an argument or a field of code.
-fn closes(value: &Value<'_>) -> bool {
+fn closes(value: &AssignedValue<'_>) -> bool {
     matches!(value.next, Some(b')' | b',' | b'}' | b']' | b'('))
 }
 
@@ -350,7 +361,7 @@ fn is_common(text: &str) -> bool {
     super::words::is_common(text.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
-fn is_token(link: Link, value: &Value<'_>, least: usize) -> bool {
+fn is_token(link: Separator, value: &AssignedValue<'_>, least: usize) -> bool {
     let text = value.text;
     let made = makeup(text);
     if text.len() < least || is_name(text) || text.split_whitespace().count() > 1 && !value.quoted {
@@ -369,9 +380,11 @@ fn is_token(link: Link, value: &Value<'_>, least: usize) -> bool {
         random && (made.digits > 0 || text.len() >= 12)
     };
     match link {
-        Link::Assigned { .. } | Link::Colon | Link::Element | Link::Flag => shaped || is_uuid(text),
-        Link::Argument => value.quoted && shaped && (made.digits > 0 || made.upper > 0),
-        Link::Blank => {
+        Separator::Assigned { .. } | Separator::Colon | Separator::Element | Separator::Flag => {
+            shaped || is_uuid(text)
+        }
+        Separator::Argument => value.quoted && shaped && (made.digits > 0 || made.upper > 0),
+        Separator::Blank => {
             text.len() >= MIN_LOOSE_TOKEN
                 && made.digits > 0
                 && (is_random(text) || is_uuid(text))
@@ -382,10 +395,10 @@ fn is_token(link: Link, value: &Value<'_>, least: usize) -> bool {
 }
 
 /// `SESSION_SECRET=value` of an environment: a person may have chosen it, as a password.
-fn is_chosen(name: &str, link: Link, value: &Value<'_>) -> bool {
+fn is_chosen(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
     let text = value.text;
     let plain = !text.contains(' ') && !is_name(text) && !is_common(text) && !is_prose_sign(text);
-    link == (Link::Assigned { spaced: false })
+    link == (Separator::Assigned { spaced: false })
         && is_shouted(name)
         && (name.contains("SECRET") || name.contains("PEPPER"))
         && text.len() >= MIN_TOKEN
@@ -394,9 +407,12 @@ fn is_chosen(name: &str, link: Link, value: &Value<'_>) -> bool {
 
 /// A short value that nobody would write for anything else: signs in disorder, or letters that
 /// can't be said.
-fn is_short_token(link: Link, value: &Value<'_>) -> bool {
+fn is_short_token(link: Separator, value: &AssignedValue<'_>) -> bool {
     let text = value.text;
-    let told = matches!(link, Link::Assigned { .. } | Link::Colon | Link::Element);
+    let told = matches!(
+        link,
+        Separator::Assigned { .. } | Separator::Colon | Separator::Element
+    );
     let made = makeup(text);
     let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
     let unsaid = letters
@@ -412,7 +428,7 @@ fn is_short_token(link: Link, value: &Value<'_>) -> bool {
         && wordiness(text) == 0;
     let mixed = mixed
         && value.quoted
-        && !matches!(link, Link::Element)
+        && !matches!(link, Separator::Element)
         && !stands_in(&said_in_digits(text));
     told && (mixed || has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
 }
@@ -439,13 +455,13 @@ fn consonants(text: &str) -> usize {
 }
 
 /// A bare `key`: many things are keys, so only what is random and long is a secret.
-fn is_key(link: Link, value: &Value<'_>) -> bool {
+fn is_key(link: Separator, value: &AssignedValue<'_>) -> bool {
     let text = value.text;
     let made = makeup(text);
     let long = text.len() >= 16
-        || (text.len() >= MIN_LOOSE_TOKEN && matches!(link, Link::Assigned { spaced: _ }));
+        || (text.len() >= MIN_LOOSE_TOKEN && matches!(link, Separator::Assigned { spaced: _ }));
     let hex_digest =
-        is_hex(text) && matches!(text.len(), 32 | 40 | 64) && matches!(link, Link::Blank);
+        is_hex(text) && matches!(text.len(), 32 | 40 | 64) && matches!(link, Separator::Blank);
     long && made.digits > 0
         && made.letters() > 0
         && is_random(text)
@@ -453,6 +469,6 @@ fn is_key(link: Link, value: &Value<'_>) -> bool {
         && !text.contains(' ')
         && !hex_digest
         && !is_prose_sign(text)
-        && (link != Link::Argument || value.quoted)
+        && (link != Separator::Argument || value.quoted)
         && !is_name(text)
 }

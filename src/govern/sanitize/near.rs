@@ -157,14 +157,14 @@ fn is_counted(text: &str) -> bool {
 /// How far one text was read for them, so that many words near each other don't have the same line
 /// read many times.
 #[derive(Default)]
-pub(super) struct Near<'a> {
+pub(super) struct CueScan<'a> {
     /// Where the reading ended.
     seen: usize,
     /// The last word that was read there.
     last: &'a str,
 }
 
-impl<'a> Near<'a> {
+impl<'a> CueScan<'a> {
     /// All of them in the line of the word `start..end` that were not told before, unless something
     /// was taken out of it. The words that it is called for come in the order of the text.
     pub(super) fn around(

@@ -1,7 +1,7 @@
 //! Key blocks: `-----BEGIN … PRIVATE KEY-----` with its whole body, also cut off, quoted or
 //! escaped; certificates.
 
-use super::span::Span;
+use super::span::SecretSpan;
 
 /// Most characters between the dashes of a marker.
 const MAX_LABEL: usize = 64;
@@ -15,11 +15,11 @@ struct Marker {
     start: usize,
     end: usize,
     begins: bool,
-    secret: Option<Block>,
+    secret: Option<PemBlock>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Block {
+enum PemBlock {
     Key,
     Certificate,
 }
@@ -28,7 +28,7 @@ enum Block {
 /// itself.
 #[derive(Default)]
 pub(super) struct Blocks {
-    pub(super) secret: Vec<Span>,
+    pub(super) secret: Vec<SecretSpan>,
     pub(super) public: Vec<(usize, usize)>,
 }
 
@@ -58,12 +58,12 @@ pub(super) fn blocks(text: &str, key: usize, certificate: usize) -> Blocks {
         }
         let end = closed.map_or(body_end, |next| next.end);
         match marker.secret {
-            Some(Block::Key) => found.secret.push(Span {
+            Some(PemBlock::Key) => found.secret.push(SecretSpan {
                 start: marker.start,
                 end,
                 kind: key,
             }),
-            Some(Block::Certificate) => found.secret.push(Span {
+            Some(PemBlock::Certificate) => found.secret.push(SecretSpan {
                 start: marker.start,
                 end,
                 kind: certificate,
@@ -119,9 +119,9 @@ fn marker(text: &str, word: usize, label: usize, begins: bool) -> Option<Marker>
         return None;
     }
     let secret = if name.contains("PRIVATE KEY") || name.contains("SEED") {
-        Some(Block::Key)
+        Some(PemBlock::Key)
     } else {
-        (name.contains("CERTIFICATE") && !name.contains("REQUEST")).then_some(Block::Certificate)
+        (name.contains("CERTIFICATE") && !name.contains("REQUEST")).then_some(PemBlock::Certificate)
     };
     Some(Marker {
         start: word - before - dashes,

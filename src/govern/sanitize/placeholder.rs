@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ring::hmac;
 
-use super::span::Span;
+use super::span::SecretSpan;
 
 /// How a placeholder begins.
 pub(super) const OPEN: &str = "[redacted:";
@@ -231,7 +231,7 @@ pub(super) fn all<'a>(
 /// The text with a placeholder for every span.
 pub(super) fn rebuilt(
     text: &str,
-    found: &[Span],
+    found: &[SecretSpan],
     kinds: &[String],
     numbers: &mut Placeholders,
 ) -> String {

@@ -6,13 +6,13 @@ use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
 use super::near::{is_made_up, is_numbered_method};
 use super::public::{is_algorithm, is_public_token};
 use super::said::{
-    QUOTES, Said, has_hump, is_english, last_words, reach_after, reach_before, words,
+    QUOTES, SentenceWord, has_hump, is_english, last_words, reach_after, reach_before, words,
 };
 use super::value::{
     is_code, is_interleaved, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in,
 };
 use super::window::boundary;
-use super::words::{Class, Lexicon, Word, is_a_kind_of_name, is_common};
+use super::words::{CueClass, CueWord, Lexicon, is_a_kind_of_name, is_common};
 
 /// Most words between "password" and its verb: "the password for the guest network is".
 const MAX_BETWEEN: usize = 6;
@@ -77,7 +77,7 @@ const TOKEN_LINKS: [char; 5] = [' ', ':', '*', '`', '"'];
 
 /// For every word, where the next one begins that reads on as this one would: no word reads past it
 /// for a verb.
-pub(super) fn nexts(text: &str, words: &[Word]) -> Vec<usize> {
+pub(super) fn nexts(text: &str, words: &[CueWord]) -> Vec<usize> {
     let mut nexts = vec![usize::MAX; words.len()];
     let (mut password, mut token) = (usize::MAX, usize::MAX);
     for (next, word) in nexts.iter_mut().zip(words).rev() {
@@ -301,7 +301,7 @@ fn leads_back(before: &str, ends: bool) -> bool {
 }
 
 /// "is X a good password?": the word before the article that ends at `at`.
-fn asked(all: &[Said<'_>], at: usize) -> Option<(usize, usize)> {
+fn asked(all: &[SentenceWord<'_>], at: usize) -> Option<(usize, usize)> {
     let [.., verb, said] = all.get(..at)? else {
         return None;
     };
@@ -320,7 +320,7 @@ fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(us
     if !leads_back(before, ends) {
         return None;
     }
-    let all: Vec<Said<'_>> = last_words(before, from, MAX_ARTICLES + 3);
+    let all: Vec<SentenceWord<'_>> = last_words(before, from, MAX_ARTICLES + 3);
     let mut at = all.len();
     while at > 0 && all.len() - at < MAX_ARTICLES && all[at - 1].is(ARTICLES) {
         at -= 1;
@@ -413,14 +413,15 @@ pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
 }
 
 /// Whether a word stands at the start of a name and calls a token.
-fn calls_a_token(text: &str, start: usize, class: Class) -> bool {
+fn calls_a_token(text: &str, start: usize, class: CueClass) -> bool {
     let before = start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
-    matches!(class, Class::Token | Class::Key) && before.is_none_or(|b| !b.is_ascii_alphanumeric())
+    matches!(class, CueClass::Token | CueClass::Key)
+        && before.is_none_or(|b| !b.is_ascii_alphanumeric())
 }
 
 /// "my token is X", "the API key: X": a random word after a verb.
-pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize)> {
-    let Word { start, end, class } = word;
+pub(super) fn token(text: &str, word: CueWord, next: usize) -> Option<(usize, usize)> {
+    let CueWord { start, end, class } = word;
     if !calls_a_token(text, start, class) {
         return None;
     }
@@ -431,7 +432,7 @@ pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(FILLERS) {
-            let id = class == Class::Key && is_uuid(word.text);
+            let id = class == CueClass::Key && is_uuid(word.text);
             return (!id && (is_said_token(word.text) || is_made_up(word.text, true)))
                 .then(|| word.place());
         }

@@ -6,11 +6,11 @@ use aho_corasick::{AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 use super::engine::Engine;
 use super::placeholder::{self, Placeholders};
-use super::span::{Span, merged, without};
+use super::span::{SecretSpan, merged, without};
 use super::steps;
-use super::view::{Edit, View};
+use super::view::{Edit, TextView};
 use super::window::{boundary, boundary_before};
-use super::{Clean, Finding, Redaction, fold, joints};
+use super::{Clean, Redaction, SecretFinding, fold, joints};
 
 /// How often a text is looked at: a removal may uncover a shape, each round removes at least one.
 const MAX_ROUNDS: usize = 16;
@@ -41,11 +41,11 @@ struct Rounds<'a> {
     text: &'a str,
     /// Placeholders that stand in it.
     stay: Vec<(usize, usize)>,
-    found: Vec<Span>,
+    found: Vec<SecretSpan>,
     /// Public blocks, where no line is looked at by itself.
     public: Vec<(usize, usize)>,
     /// What was found and stays, because the home says so.
-    allowed: Vec<Span>,
+    allowed: Vec<SecretSpan>,
 }
 
 impl Engine {
@@ -66,11 +66,11 @@ impl Engine {
         };
         rounds.run();
         let clean = placeholder::rebuilt(text, &rounds.found, self.kinds(), numbers);
-        let kind = |span: &Span| self.kinds().get(span.kind).cloned().unwrap_or_default();
-        let told = |spans: &[Span]| {
+        let kind = |span: &SecretSpan| self.kinds().get(span.kind).cloned().unwrap_or_default();
+        let told = |spans: &[SecretSpan]| {
             spans
                 .iter()
-                .map(|span| Finding {
+                .map(|span| SecretFinding {
                     kind: kind(span),
                     start: span.start,
                     end: span.end,
@@ -124,7 +124,7 @@ impl Rounds<'_> {
     }
 
     /// The lines that secrets stand in, without the placeholders in them.
-    fn lines_of(&self, spans: Vec<Span>) -> Vec<Span> {
+    fn lines_of(&self, spans: Vec<SecretSpan>) -> Vec<SecretSpan> {
         let widened = spans.into_iter().map(|span| {
             let start = self
                 .text
@@ -132,7 +132,7 @@ impl Rounds<'_> {
                 .and_then(|before| before.rfind('\n'))
                 .map_or(0, |at| at + 1);
             let rest = self.text.get(span.end..).and_then(|after| after.find('\n'));
-            Span {
+            SecretSpan {
                 start,
                 end: rest.map_or(self.text.len(), |at| span.end + at),
                 ..span
@@ -156,7 +156,7 @@ impl Rounds<'_> {
     }
 
     /// All secrets in pieces of the text, sorted, apart, and free of what is hidden.
-    fn round(&mut self, pieces: &[(usize, usize)]) -> Vec<Span> {
+    fn round(&mut self, pieces: &[(usize, usize)]) -> Vec<SecretSpan> {
         let hidden = self.hidden();
         let mut spans = Vec::new();
         for piece in pieces {
@@ -178,7 +178,7 @@ impl Rounds<'_> {
         &mut self,
         (from, to): (usize, usize),
         hidden: &[(usize, usize)],
-        spans: &mut Vec<Span>,
+        spans: &mut Vec<SecretSpan>,
     ) {
         steps::count(to - from);
         let whole = from == 0 && to == self.text.len();
@@ -191,8 +191,8 @@ impl Rounds<'_> {
                 with: Some(OPAQUE),
             })
             .collect();
-        let opaque = View::of(self.text.get(from..to).unwrap_or_default(), &edits);
-        let unmasked = View::of(&opaque.text, &fold::unmasked(&opaque.text));
+        let opaque = TextView::of(self.text.get(from..to).unwrap_or_default(), &edits);
+        let unmasked = TextView::of(&opaque.text, &fold::unmasked(&opaque.text));
         let back = |start: usize, end: usize| {
             let (start, end) = unmasked.original(start, end);
             let (start, end) = opaque.original(start, end);
@@ -215,7 +215,8 @@ impl Rounds<'_> {
             .take(plain)
             .map(|span| span.start)
             .collect();
-        let shaped = |span: &Span| self.engine.is_shape(span.kind) && !starts.contains(&span.start);
+        let shaped =
+            |span: &SecretSpan| self.engine.is_shape(span.kind) && !starts.contains(&span.start);
         look_at_joints(
             self.engine,
             &unmasked.text,
@@ -318,8 +319,8 @@ fn look_at_joints(
     engine: &Engine,
     text: &str,
     edits: &[Edit],
-    spans: &mut Vec<Span>,
-    believed: &dyn Fn(&Span) -> bool,
+    spans: &mut Vec<SecretSpan>,
+    believed: &dyn Fn(&SecretSpan) -> bool,
 ) {
     let mut at = 0;
     while let Some(first) = edits.get(at) {
@@ -342,11 +343,11 @@ fn look_at_joints(
                 ..*e
             })
             .collect();
-        let view = View::of(text.get(from..to).unwrap_or_default(), &moved);
+        let view = TextView::of(text.get(from..to).unwrap_or_default(), &moved);
         for span in engine.look(&view.text).spans {
             let (start, end) = view.original(span.start, span.end);
             let over = end - start != span.end - span.start;
-            let span = Span {
+            let span = SecretSpan {
                 start: start + from,
                 end: end + from,
                 ..span
@@ -366,7 +367,7 @@ fn is_worth_repeating(secret: &str) -> bool {
 }
 
 /// Other places where a secret stands without anything that names it.
-fn repeated(text: &str, found: &[Span], hidden: &[(usize, usize)]) -> Vec<Span> {
+fn repeated(text: &str, found: &[SecretSpan], hidden: &[(usize, usize)]) -> Vec<SecretSpan> {
     let mut secrets: Vec<&str> = Vec::new();
     let mut kinds: Vec<usize> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -413,7 +414,7 @@ fn repeated(text: &str, found: &[Span], hidden: &[(usize, usize)]) -> Vec<Span> 
         .find_iter(text)
         .filter(|hit| !known(hit.start(), hit.end()));
     places
-        .map(|hit| Span {
+        .map(|hit| SecretSpan {
             start: hit.start(),
             end: hit.end(),
             kind: kinds[hit.pattern().as_usize()],

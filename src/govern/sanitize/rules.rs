@@ -198,7 +198,7 @@ struct RawAllow {
 
 /// What of a match an allowlist's expressions look at.
 #[derive(Clone, Copy)]
-enum Target {
+enum AllowTarget {
     Secret,
     Match,
     Line,
@@ -207,7 +207,7 @@ enum Target {
 /// What a match is not, although its expression fits.
 pub(super) struct Allow {
     all: bool,
-    target: Target,
+    target: AllowTarget,
     regexes: Vec<Expression>,
     stopwords: Vec<String>,
     rules: Vec<String>,
@@ -226,9 +226,9 @@ impl Allow {
             }
         };
         let target = match raw.regex_target.as_deref() {
-            None | Some("" | "secret") => Target::Secret,
-            Some("match") => Target::Match,
-            Some("line") => Target::Line,
+            None | Some("" | "secret") => AllowTarget::Secret,
+            Some("match") => AllowTarget::Match,
+            Some("line") => AllowTarget::Line,
             Some(other) => {
                 return Err(format!(
                     "regexTarget is secret, match or line; found '{other}'"
@@ -265,9 +265,9 @@ impl Allow {
 
     fn allows(&self, secret: &str, matched: &str, line: &str) -> bool {
         let looked_at = match self.target {
-            Target::Secret => secret,
-            Target::Match => matched,
-            Target::Line => line,
+            AllowTarget::Secret => secret,
+            AllowTarget::Match => matched,
+            AllowTarget::Line => line,
         };
         let by_regex = || {
             self.regexes.iter().any(|e| {
@@ -290,7 +290,7 @@ impl Allow {
 }
 
 /// One rule.
-pub(super) struct Rule {
+pub(super) struct SecretRule {
     pub(super) id: String,
     pub(super) keywords: Vec<String>,
     pub(super) expression: Expression,
@@ -299,7 +299,7 @@ pub(super) struct Rule {
     allow: Vec<Allow>,
 }
 
-impl Rule {
+impl SecretRule {
     fn read(raw: RawRule, origin: Origin) -> Result<Option<Self>, String> {
         if !is_id(&raw.id) {
             return Err(format!(
@@ -334,7 +334,7 @@ impl Rule {
             .chain(raw.allowlists)
             .map(|raw| Allow::read(raw, origin));
         let allow = allow.collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(Rule {
+        Ok(Some(SecretRule {
             id: raw.id,
             keywords: raw
                 .keywords
@@ -396,7 +396,7 @@ impl Rule {
             part((start, end))
         };
         !allow.into_iter().any(|allow| {
-            let line = if matches!(allow.target, Target::Line) {
+            let line = if matches!(allow.target, AllowTarget::Line) {
                 line()
             } else {
                 ""
@@ -415,7 +415,7 @@ fn is_id(text: &str) -> bool {
 
 /// The rules of one file, and what it never counts.
 pub(super) struct RuleFile {
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<SecretRule>,
     pub(super) allow: Vec<Allow>,
 }
 
@@ -447,7 +447,7 @@ fn read_from(name: &str, text: &str, origin: Origin) -> Result<RuleFile, RuleFau
     let mut rules = Vec::with_capacity(raw.rules.len());
     for rule in raw.rules {
         let id = rule.id.clone();
-        rules.extend(Rule::read(rule, origin).map_err(|reason| fault(Some(&id), reason))?);
+        rules.extend(SecretRule::read(rule, origin).map_err(|reason| fault(Some(&id), reason))?);
     }
     if rules.is_empty() {
         return Err(fault(

@@ -19,7 +19,7 @@ const MAX_WORD: usize = 16;
 
 /// A word of a sentence: where it is, without the signs around it.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct SentenceWord<'a> {
     pub(super) start: usize,
     pub(super) text: &'a str,
     /// Whether a pair of quotes or backticks was around it.
@@ -62,7 +62,7 @@ pub(super) fn reach_before(text: &str, to: usize) -> (usize, &str) {
 }
 
 /// The words of a piece of text that begins at `base`; what stands between quotes is one word.
-pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = Said<'_>> {
+pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = SentenceWord<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = piece.get(at..)?;
@@ -104,7 +104,7 @@ fn end_of_word(text: &str) -> usize {
 
 /// The last words of a piece of text that begins at `base`, at least `count` of them if there are
 /// as many.
-pub(super) fn last_words(piece: &str, base: usize, count: usize) -> Vec<Said<'_>> {
+pub(super) fn last_words(piece: &str, base: usize, count: usize) -> Vec<SentenceWord<'_>> {
     // Without quotes a word is what stands between blanks, wherever the reading begins.
     let quoted = piece
         .bytes()
@@ -125,9 +125,9 @@ pub(super) fn last_words(piece: &str, base: usize, count: usize) -> Vec<Said<'_>
     words(piece.get(from..).unwrap_or_default(), base + from).collect()
 }
 
-fn said(raw: &str, start: usize) -> Said<'_> {
+fn said(raw: &str, start: usize) -> SentenceWord<'_> {
     if raw.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        return Said {
+        return SentenceWord {
             start,
             text: raw,
             quoted: false,
@@ -148,7 +148,7 @@ fn said(raw: &str, start: usize) -> Said<'_> {
         && opened
             .get(kept.len()..)
             .is_some_and(|rest| rest.starts_with('('));
-    Said {
+    SentenceWord {
         start: start + raw.len() - opened.len(),
         text: kept,
         quoted,
@@ -157,7 +157,7 @@ fn said(raw: &str, start: usize) -> Said<'_> {
     }
 }
 
-impl Said<'_> {
+impl SentenceWord<'_> {
     /// Its bytes.
     pub(super) fn place(&self) -> (usize, usize) {
         (self.start, self.start + self.text.len())

@@ -11,7 +11,7 @@ pub(super) struct Edit {
 }
 
 /// A place where offsets of view and original are known to agree.
-struct Mark {
+struct OffsetPair {
     view: usize,
     original: usize,
     /// Whether what follows replaces something, rather than being copied.
@@ -19,16 +19,16 @@ struct Mark {
 }
 
 /// What is looked at in place of a text.
-pub(super) struct View<'a> {
+pub(super) struct TextView<'a> {
     pub(super) text: Cow<'a, str>,
-    marks: Vec<Mark>,
+    marks: Vec<OffsetPair>,
 }
 
-impl<'a> View<'a> {
+impl<'a> TextView<'a> {
     /// Applies edits, which are sorted and apart.
     pub(super) fn of(text: &'a str, edits: &[Edit]) -> Self {
         if edits.is_empty() {
-            return View {
+            return TextView {
                 text: Cow::Borrowed(text),
                 marks: Vec::new(),
             };
@@ -38,13 +38,13 @@ impl<'a> View<'a> {
         let mut done = 0;
         for edit in edits {
             out.push_str(text.get(done..edit.start).unwrap_or_default());
-            marks.push(Mark {
+            marks.push(OffsetPair {
                 view: out.len(),
                 original: edit.start,
                 replaced: true,
             });
             out.extend(edit.with);
-            marks.push(Mark {
+            marks.push(OffsetPair {
                 view: out.len(),
                 original: edit.end,
                 replaced: false,
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
             done = edit.end;
         }
         out.push_str(text.get(done..).unwrap_or_default());
-        View {
+        TextView {
             text: Cow::Owned(out),
             marks,
         }
@@ -68,12 +68,12 @@ impl<'a> View<'a> {
         {
             None => start,
             Some(at) => match &self.marks[at] {
-                Mark {
+                OffsetPair {
                     original,
                     replaced: true,
                     ..
                 } => *original,
-                Mark { view, original, .. } => original + (start - view),
+                OffsetPair { view, original, .. } => original + (start - view),
             },
         };
         let to = match self
@@ -83,10 +83,10 @@ impl<'a> View<'a> {
         {
             None => end,
             Some(at) => match &self.marks[at] {
-                Mark { replaced: true, .. } => {
+                OffsetPair { replaced: true, .. } => {
                     self.marks.get(at + 1).map_or(end, |mark| mark.original)
                 }
-                Mark { view, original, .. } => original + (end - view),
+                OffsetPair { view, original, .. } => original + (end - view),
             },
         };
         (from, to.max(from))
@@ -101,7 +101,7 @@ mod tests {
     fn offsets_find_their_way_back() {
         let edit = |start, end, with| Edit { start, end, with };
         // "a%20b--c": "%20" becomes a space, "--" goes.
-        let view = View::of("a%20b--c", &[edit(1, 4, Some(' ')), edit(5, 7, None)]);
+        let view = TextView::of("a%20b--c", &[edit(1, 4, Some(' ')), edit(5, 7, None)]);
         assert_eq!(view.text, "a bc");
         for (of_view, of_original) in [
             ((0, 1), (0, 1)),
@@ -117,6 +117,6 @@ mod tests {
                 "{of_view:?}"
             );
         }
-        assert_eq!(View::of("abc", &[]).original(1, 2), (1, 2));
+        assert_eq!(TextView::of("abc", &[]).original(1, 2), (1, 2));
     }
 }

@@ -9,16 +9,16 @@ const BEFORE: usize = 160;
 pub(super) const AFTER: usize = 512;
 
 /// Stretches of text for each rule, in the order of the text; those that meet are one.
-pub(super) struct Windows<'a> {
+pub(super) struct ScanWindows<'a> {
     text: &'a str,
     of_rule: Vec<Vec<(usize, usize)>>,
     /// The run of token bytes that was measured last.
     run: (usize, usize),
 }
 
-impl<'a> Windows<'a> {
+impl<'a> ScanWindows<'a> {
     pub(super) fn new(text: &'a str, rules: usize) -> Self {
-        Windows {
+        ScanWindows {
             text,
             of_rule: vec![Vec::new(); rules],
             run: (0, 0),

@@ -2,7 +2,7 @@
 
 /// What a word says about the value that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CueClass {
     /// Something a person may have chosen: any four characters.
     Password,
     /// The same, as a word so short that it stands in others.
@@ -19,28 +19,28 @@ pub(super) enum Class {
 
 /// A word that calls something secret, where it stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
+pub(super) struct CueWord {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) class: Class,
+    pub(super) class: CueClass,
 }
 
-impl Class {
+impl CueClass {
     /// Whether the word calls a password.
     pub(super) fn is_password(self) -> bool {
-        matches!(self, Class::Password | Class::ShortPassword)
+        matches!(self, CueClass::Password | CueClass::ShortPassword)
     }
 
     /// Whether the word must stand at the start of a part of its name.
     pub(super) fn is_short(self) -> bool {
-        matches!(self, Class::ShortPassword | Class::Key)
+        matches!(self, CueClass::ShortPassword | CueClass::Key)
     }
 }
 
 /// Every word by what it says, in lower case.
 #[rustfmt::skip]
-pub(super) const WORDS: &[(Class, &[&str])] = &[
-    (Class::Password, &[
+pub(super) const WORDS: &[(CueClass, &[&str])] = &[
+    (CueClass::Password, &[
         "password", "passwd", "paswd", "passwrd", "paswrd", "pswrd", "psswd", "psswrd", "psword", "pssword", "pasword",
         "passphrase", "pass phrase", "passcode", "pswd", "passwort", "kennwort",
         "mot de passe", "mots de passe", "motdepasse", "mdp", "contraseña", "contrasena", "haslo", "palavra-passe", "wachtwoord", "lösenord",
@@ -48,10 +48,10 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
         "パスワード", "비밀번호", "비밀 번호", "비번", "암호", "패스워드", "пароля", "kodeord", "mật khẩu", "รหัสผ่าน",
         "كلمة المرور", "סיסמה", "पासवर्ड", "kata sandi", "parolă", "lozinka", "slaptažodis", "securestring",
     ]),
-    (Class::ShortPassword, &[
+    (CueClass::ShortPassword, &[
         "pass", "pwd", "psw", "pw", "senha", "parola",
     ]),
-    (Class::Token, &[
+    (CueClass::Token, &[
         "secret", "token", "apikey", "api_key", "api-key", "api key", "accesskey", "access_key", "access-key",
         "access key", "authkey", "auth_key", "auth-key", "private_key", "privatekey", "private-key",
         "private key", "encryption_key", "encryptionkey", "encryption key", "signing_key", "signingkey",
@@ -63,14 +63,14 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
         "secretkey", "secret_key", "pepper", "apitoken", "consumer_key", "consumerkey", "service_key",
         "subscription-key", "subscription_key",
     ]),
-    (Class::Key, &[
+    (CueClass::Key, &[
         "key",
     ]),
-    (Class::Weak, &[
+    (CueClass::Weak, &[
         "access", "private", "creds", "_auth", "_pat", "signature", "cookie", "jwt", "sonar.login", "license",
         "salt", "nonce", "auth", "hmac",
     ]),
-    (Class::Cue, &[
+    (CueClass::Cue, &[
         "leaked", "call the api", "still valid", "expired", "is rejected", "authenticate with", "rotate",
     ]),
 ];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::record::bundle::Reading;
 
 /// Values that no line has named so far.
-type Left = BTreeMap<String, Reading>;
+type UnnamedValues = BTreeMap<String, Reading>;
 
 /// The values in the order in which a person would ask for them; those without a sentence of their
 /// own follow by name.
@@ -20,7 +20,7 @@ pub(super) fn lines(values: &BTreeMap<String, Reading>) -> Vec<String> {
 }
 
 /// `sys_health`.
-fn machine(left: &mut Left) -> Vec<String> {
+fn machine(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     let mut take = |name: &str| left.remove(name);
     let (one, five, fifteen) = (take("cpu_load"), take("cpu_load_5m"), take("cpu_load_15m"));
@@ -79,7 +79,7 @@ fn machine(left: &mut Left) -> Vec<String> {
 }
 
 /// `disk_usage`: a line a disk.
-fn disks(left: &mut Left) -> Vec<String> {
+fn disks(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     for n in 1.. {
         let Some(mount) = left.remove(&format!("disk{n}_mount")) else {
@@ -102,7 +102,7 @@ fn disks(left: &mut Left) -> Vec<String> {
 }
 
 /// `index_status`.
-fn holdings(left: &mut Left) -> Vec<String> {
+fn holdings(left: &mut UnnamedValues) -> Vec<String> {
     let mut list = |names: &[(&str, &str, &str)], show: fn(&Reading) -> String| {
         let part = |(name, one, many): &(&str, &str, &str)| {
             let value = left.remove(*name)?;
@@ -139,7 +139,7 @@ fn holdings(left: &mut Left) -> Vec<String> {
 
 /// `index_changed`: what is the same on one line, what is not on another. It *differs*: "changed
 /// config" by itself reads like a report of having changed it.
-fn changes(left: &mut Left) -> Vec<String> {
+fn changes(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     for (state, said) in [("changed", "differs"), ("same", "same")] {
         let is = |value: &Reading| *value == Reading::Text(state.to_owned());

@@ -1,7 +1,7 @@
 //! The context block of a prompt: what is referred to, in a text that nothing in it can end.
 
-use super::event::Kind;
-use super::spec::{AdmittedFor, Form, Resolved};
+use super::event::EventKind;
+use super::spec::{AdmittedFor, ContextForm, ResolvedContext};
 
 /// How the context block begins and ends.
 const BEGIN: &str = "DBL_CONTEXT_REFS_BEGIN";
@@ -34,18 +34,18 @@ pub(super) fn stripped(text: &str) -> &str {
 /// In the sent form a line of content that looks like one of these gets a `\` before it, so no
 /// content can end its block. The hashed form is never read by a model, and escapes nothing. A
 /// DECISION says nothing, and has no part in either.
-pub fn context_block(resolved: &Resolved, form: Form) -> Option<String> {
+pub fn context_block(resolved: &ResolvedContext, form: ContextForm) -> Option<String> {
     match form {
-        Form::Sent => block_again(resolved.shown().map(|(reference, event)| {
+        ContextForm::Sent => block_again(resolved.shown().map(|(reference, event)| {
             (
                 reference.ref_id.as_str(),
                 event.kind(),
                 event.text().unwrap_or_default(),
             )
         })),
-        Form::Hashed => block(resolved.refs.iter().map(|(reference, event)| {
+        ContextForm::Hashed => block(resolved.refs.iter().map(|(reference, event)| {
             let content = match (reference.admitted_for, event.kind()) {
-                (_, Kind::Decision) => String::new(),
+                (_, EventKind::Decision) => String::new(),
                 (AdmittedFor::ExecutionOnly, _) => reference
                     .event_digest
                     .map(|d| d.to_string())
@@ -61,9 +61,11 @@ pub fn context_block(resolved: &Resolved, form: Form) -> Option<String> {
 
 /// The sent form of the block from parts: of each reference that is shown its id, kind and text, in
 /// their order.
-pub fn block_again<'a>(parts: impl Iterator<Item = (&'a str, Kind, &'a str)>) -> Option<String> {
+pub fn block_again<'a>(
+    parts: impl Iterator<Item = (&'a str, EventKind, &'a str)>,
+) -> Option<String> {
     block(parts.map(|(id, kind, text)| {
-        let content = if kind == Kind::Decision {
+        let content = if kind == EventKind::Decision {
             String::new()
         } else {
             escaped(stripped(text))
@@ -72,7 +74,7 @@ pub fn block_again<'a>(parts: impl Iterator<Item = (&'a str, Kind, &'a str)>) ->
     }))
 }
 
-fn block<'a>(parts: impl Iterator<Item = (&'a str, Kind, String)>) -> Option<String> {
+fn block<'a>(parts: impl Iterator<Item = (&'a str, EventKind, String)>) -> Option<String> {
     let mut lines = vec![BEGIN.to_owned(), EXPLAINED.to_owned(), String::new()];
     let before = lines.len();
     for (id, kind, content) in parts {

@@ -39,7 +39,7 @@ pub enum Sort {
 /// of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Rule {
+pub enum ContextRule {
     /// Policy sees INTENTs only.
     FilterIntentOnly,
     /// Events of other threads are refused.
@@ -71,7 +71,7 @@ pub struct ContextRules {
 #[serde(deny_unknown_fields)]
 pub struct Normalization {
     /// All three, in any order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ContextRule>,
 }
 
 /// The whole document.
@@ -155,7 +155,7 @@ impl ContextConfig {
     }
 
     /// What is executed and named in the record.
-    pub fn normalization(&self) -> &[Rule] {
+    pub fn normalization(&self) -> &[ContextRule] {
         &self.document.normalization.rules
     }
 
@@ -234,9 +234,9 @@ fn check(document: &ConfigDocument) -> Result<(), ContextConfigFault> {
         );
     }
     let all = [
-        Rule::FilterIntentOnly,
-        Rule::ScopeBound,
-        Rule::SortCanonical,
+        ContextRule::FilterIntentOnly,
+        ContextRule::ScopeBound,
+        ContextRule::SortCanonical,
     ];
     if normalization.rules.len() != all.len()
         || !all.iter().all(|rule| normalization.rules.contains(rule))

@@ -188,13 +188,13 @@ mod tests {
     }
 
     #[derive(Serialize)]
-    struct Declared<A, B> {
+    struct DeclaredForm<A, B> {
         first: A,
         second: B,
     }
 
     #[derive(Serialize)]
-    struct Turned<A, B> {
+    struct EffectForm<A, B> {
         second: A,
         first: B,
     }
@@ -220,7 +220,7 @@ mod tests {
         }
         held(
             &|| {
-                made(&Declared {
+                made(&DeclaredForm {
                     first: "é\u{7f}\"\n😀",
                     second: [Some(-7), None],
                 })
@@ -229,7 +229,7 @@ mod tests {
         );
         held(
             &|| {
-                made(&Declared {
+                made(&DeclaredForm {
                     first: json!({"a": {"b": 1, "c": []}}),
                     second: true,
                 })
@@ -238,7 +238,7 @@ mod tests {
         );
         held(
             &|| {
-                made(&Turned {
+                made(&EffectForm {
                     second: "x",
                     first: 1,
                 })
@@ -247,7 +247,7 @@ mod tests {
         );
         held(
             &|| {
-                made(&Declared {
+                made(&DeclaredForm {
                     first: json!({"é": 1, "z": 2}),
                     second: 0,
                 })
@@ -256,7 +256,7 @@ mod tests {
         );
         held(
             &|| {
-                made(&Declared {
+                made(&DeclaredForm {
                     first: u64::MAX,
                     second: i64::MIN,
                 })
@@ -265,7 +265,7 @@ mod tests {
         );
         held(
             &|| {
-                made(&Declared {
+                made(&DeclaredForm {
                     first: 0.5,
                     second: 1,
                 })
@@ -274,7 +274,7 @@ mod tests {
         );
         held(
             &|| {
-                made(&Declared {
+                made(&DeclaredForm {
                     first: 1,
                     second: 2.0f32,
                 })

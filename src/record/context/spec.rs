@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::record::bundle::NamedHash;
 
 use super::block::{context_block, stripped};
-use super::config::{ContextConfig, Rule, Sort};
-use super::event::{Event, Kind};
+use super::config::{ContextConfig, ContextRule, Sort};
+use super::event::{EventKind, ThreadEvent};
 use super::json::{self, JsonFault};
 
 /// The version of these documents.
@@ -89,7 +89,7 @@ pub struct ResolvedRef {
 #[serde(deny_unknown_fields)]
 pub struct Transformation {
     /// `execution_only`, `left_out` or `named_twice`.
-    pub effect: Effect,
+    pub effect: RuleEffect,
     /// The reference that it was made to.
     pub ref_id: String,
     /// The rule, or the configuration's key.
@@ -99,7 +99,7 @@ pub struct Transformation {
 /// What a rule did to a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum RuleEffect {
     /// Kept from policy.
     ExecutionOnly,
     /// Not shown to a model; what the configuration keeps out is not resolved either.
@@ -135,7 +135,7 @@ pub struct IntentSpec {
 #[serde(deny_unknown_fields)]
 pub struct NormalizationRecord {
     /// The configuration's rules, sorted.
-    pub applied_rules: Vec<Rule>,
+    pub applied_rules: Vec<ContextRule>,
     /// The configuration's version.
     pub boundary_version: String,
     /// The configuration's digest.
@@ -206,18 +206,18 @@ pub struct AssembledContext {
 
 /// References that were resolved, with their events, by `event_index` and then by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedContext {
     /// As declared, sorted.
     pub declared: Vec<DeclaredRef>,
     /// What each of them stands for.
-    pub refs: Vec<(ResolvedRef, Event)>,
+    pub refs: Vec<(ResolvedRef, ThreadEvent)>,
     /// What the rules changed.
     pub transformations: Vec<Transformation>,
 }
 
-impl Resolved {
+impl ResolvedContext {
     /// The events that are referred to, each once under the first of its ids.
-    pub fn events(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
+    pub fn events(&self) -> impl Iterator<Item = &(ResolvedRef, ThreadEvent)> {
         let mut last = None;
         self.refs.iter().filter(move |(reference, _)| {
             last.replace(reference.event_index) != Some(reference.event_index)
@@ -225,7 +225,7 @@ impl Resolved {
     }
 
     /// The events that a model is shown: without what gates and caps kept out.
-    pub fn shown(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
+    pub fn shown(&self) -> impl Iterator<Item = &(ResolvedRef, ThreadEvent)> {
         let kept = left_out(&self.transformations);
         self.events()
             .filter(move |(reference, _)| !kept.contains(reference.ref_id.as_str()))
@@ -235,14 +235,14 @@ impl Resolved {
 /// Ids of references that no model is shown.
 pub fn left_out(made: &[Transformation]) -> HashSet<&str> {
     made.iter()
-        .filter(|one| one.effect == Effect::LeftOut)
+        .filter(|one| one.effect == RuleEffect::LeftOut)
         .map(|one| one.ref_id.as_str())
         .collect()
 }
 
 /// Which of the two forms of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ContextForm {
     /// What a model is shown.
     Sent,
     /// All that was resolved, with digests in place of what a model said.
@@ -256,7 +256,7 @@ impl ContextSpec {
         identity: Identity,
         intent_type: &str,
         text: &str,
-        resolved: &Resolved,
+        resolved: &ResolvedContext,
     ) -> Self {
         let mut applied_rules = config.normalization().to_vec();
         applied_rules.sort();
@@ -298,7 +298,7 @@ impl ContextSpec {
 
 impl AssembledContext {
     /// The context of a question, in one of its forms.
-    pub fn new(text: &str, resolved: &Resolved, form: Form) -> Self {
+    pub fn new(text: &str, resolved: &ResolvedContext, form: ContextForm) -> Self {
         let block = context_block(resolved, form).map(|content| ContextMessage {
             content,
             role: "system".to_owned(),
@@ -320,18 +320,18 @@ impl AssembledContext {
 }
 
 /// Digests of the INTENTs that are referred to, sorted; one whose text is not here has none.
-pub fn normative_inputs(resolved: &Resolved) -> Vec<NamedHash> {
+pub fn normative_inputs(resolved: &ResolvedContext) -> Vec<NamedHash> {
     let intents = resolved
         .refs
         .iter()
-        .filter(|(_, event)| event.kind() == Kind::Intent);
+        .filter(|(_, event)| event.kind() == EventKind::Intent);
     let mut digests: Vec<NamedHash> = intents.filter_map(|(_, event)| event.digest()).collect();
     digests.sort();
     digests
 }
 
 #[derive(Serialize)]
-struct Digested<'a> {
+struct SpecForm<'a> {
     assembled_context: &'a AssembledContext,
     context_spec: &'a ContextSpec,
 }
@@ -341,7 +341,7 @@ pub fn context_digest(
     spec: &ContextSpec,
     hashed: &AssembledContext,
 ) -> Result<NamedHash, JsonFault> {
-    json::digest_of(&Digested {
+    json::digest_of(&SpecForm {
         assembled_context: hashed,
         context_spec: &spec.hashed(),
     })

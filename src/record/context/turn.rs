@@ -11,7 +11,7 @@ use crate::record::bundle::NamedHash;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::event::Kind;
+use super::event::EventKind;
 use super::json::{self, JsonFault};
 use super::spec::{AdmittedFor, Transformation};
 
@@ -56,7 +56,7 @@ pub fn prompt_digest(
         return json::digest(&prompt_document(compiled, model, params)?);
     };
     let params = params.map(read).transpose()?;
-    json::digest_of(&Sent {
+    json::digest_of(&SentForm {
         model,
         model_messages,
         params,
@@ -68,7 +68,7 @@ fn read(text: &str) -> Result<Value, JsonFault> {
 }
 
 #[derive(Serialize)]
-struct Sent<'a> {
+struct SentForm<'a> {
     model: &'a str,
     model_messages: Vec<BTreeMap<String, String>>,
     params: Option<Value>,
@@ -93,7 +93,7 @@ pub struct EventNamed {
     /// Its place in the thread.
     pub event_index: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
 }
 
 /// A resolved reference as the exchange document names it: its digest is inside the context digest.

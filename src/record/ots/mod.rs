@@ -128,11 +128,11 @@ pub enum Attestation {
 
 /// One node: who attests to its message, and what is made of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct ProofNode {
     /// Who attests to this node's message.
     pub attestations: BTreeSet<Attestation>,
     /// What is made of it.
-    pub branches: BTreeMap<Op, Tree>,
+    pub branches: BTreeMap<Op, ProofNode>,
 }
 
 /// A message, and who attests to it.
@@ -154,24 +154,24 @@ pub struct Proof {
     /// The digest.
     pub digest: Vec<u8>,
     /// What was made of it.
-    pub tree: Tree,
+    pub tree: ProofNode,
 }
 
-impl Tree {
+impl ProofNode {
     /// A tree of one chain of operations that ends in one attestation.
-    pub fn chain(path: impl DoubleEndedIterator<Item = Op>, attestation: Attestation) -> Tree {
-        let end = Tree {
+    pub fn chain(path: impl DoubleEndedIterator<Item = Op>, attestation: Attestation) -> ProofNode {
+        let end = ProofNode {
             attestations: BTreeSet::from([attestation]),
             branches: BTreeMap::new(),
         };
-        path.rev().fold(end, |tree, op| Tree {
+        path.rev().fold(end, |tree, op| ProofNode {
             attestations: BTreeSet::new(),
             branches: BTreeMap::from([(op, tree)]),
         })
     }
 
     /// Takes in what another tree over the same message says.
-    pub fn merge(&mut self, other: Tree) {
+    pub fn merge(&mut self, other: ProofNode) {
         self.attestations.extend(other.attestations);
         for (op, tree) in other.branches {
             self.branches.entry(op).or_default().merge(tree);
@@ -207,13 +207,13 @@ impl Tree {
     }
 
     /// The node at the end of a path of operations; none when there is no such path.
-    pub fn node(&mut self, path: &[Op]) -> Option<&mut Tree> {
+    pub fn node(&mut self, path: &[Op]) -> Option<&mut ProofNode> {
         path.iter()
             .try_fold(self, |tree, op| tree.branches.get_mut(op))
     }
 
     /// Reads a calendar's answer: a tree over `message`, and nothing after it.
-    pub fn read(bytes: &[u8], message: &[u8]) -> Result<Tree, OtsFault> {
+    pub fn read(bytes: &[u8], message: &[u8]) -> Result<ProofNode, OtsFault> {
         read::tree(bytes, message)
     }
 

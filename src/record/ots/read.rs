@@ -1,7 +1,7 @@
 //! Reading a proof, within limits.
 
 use super::{Attestation, FileHash, MAX_DEPTH, MAX_MESSAGE, MAX_PAYLOAD, MAX_PROOF, MAX_URI};
-use super::{Op, OtsFault, OtsReason, Proof, Tree};
+use super::{Op, OtsFault, OtsReason, Proof, ProofNode};
 
 /// How every proof begins.
 pub(super) const MAGIC: &[u8; 31] =
@@ -141,18 +141,18 @@ pub(super) fn proof(bytes: &[u8]) -> Result<Proof, OtsFault> {
 }
 
 /// Reads a tree over a message, and nothing after it.
-pub(super) fn tree(bytes: &[u8], message: &[u8]) -> Result<Tree, OtsFault> {
+pub(super) fn tree(bytes: &[u8], message: &[u8]) -> Result<ProofNode, OtsFault> {
     let mut input = input(bytes)?;
     let tree = branches(&mut input, message, MAX_DEPTH)?;
     input.end()?;
     Ok(tree)
 }
 
-fn branches(input: &mut Input<'_>, message: &[u8], levels: usize) -> Result<Tree, OtsFault> {
+fn branches(input: &mut Input<'_>, message: &[u8], levels: usize) -> Result<ProofNode, OtsFault> {
     let Some(levels) = levels.checked_sub(1) else {
         return input.fault(OtsReason::Depth);
     };
-    let mut tree = Tree::default();
+    let mut tree = ProofNode::default();
     loop {
         let at = input.at;
         let tag = input.byte()?;

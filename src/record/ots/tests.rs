@@ -177,7 +177,7 @@ fn a_pending_proof_takes_in_what_the_calendar_says_later() {
     );
     // What the calendar would answer is what the whole proof has below the same message.
     let answer = whole.tree.clone().node(&path).unwrap().print();
-    let answer = Tree::read(&answer, &message).unwrap();
+    let answer = ProofNode::read(&answer, &message).unwrap();
     pending.tree.node(&path).unwrap().merge(answer);
     let bitcoin: Vec<Leaf<'_>> = pending
         .leaves()
@@ -264,17 +264,18 @@ fn attestation() -> impl Strategy<Value = Attestation> {
     ]
 }
 
-fn tree() -> impl Strategy<Value = Tree> {
-    let leaf = proptest::collection::btree_set(attestation(), 1..3).prop_map(|attestations| Tree {
-        attestations,
-        branches: BTreeMap::new(),
-    });
+fn tree() -> impl Strategy<Value = ProofNode> {
+    let leaf =
+        proptest::collection::btree_set(attestation(), 1..3).prop_map(|attestations| ProofNode {
+            attestations,
+            branches: BTreeMap::new(),
+        });
     leaf.prop_recursive(6, 40, 3, |below| {
         (
             proptest::collection::btree_set(attestation(), 0..2),
             proptest::collection::btree_map(op(), below, 1..3),
         )
-            .prop_map(|(attestations, branches)| Tree {
+            .prop_map(|(attestations, branches)| ProofNode {
                 attestations,
                 branches,
             })
@@ -285,7 +286,7 @@ proptest! {
     #[test]
     fn every_tree_reads_as_it_prints(tree in tree()) {
         let bytes = tree.print();
-        prop_assert_eq!(&Tree::read(&bytes, &[7; 32]).unwrap(), &tree);
+        prop_assert_eq!(&ProofNode::read(&bytes, &[7; 32]).unwrap(), &tree);
         let mut twice = tree.clone();
         twice.merge(tree.clone());
         prop_assert_eq!(twice, tree);
@@ -293,12 +294,12 @@ proptest! {
 
     #[test]
     fn no_bytes_do_harm(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), tree in tree(), at in any::<proptest::sample::Index>(), to: u8) {
-        let _ = Tree::read(&bytes, b"m");
+        let _ = ProofNode::read(&bytes, b"m");
         let mut changed = tree.print();
         let place = at.index(changed.len());
         changed[place] = to;
-        if let Ok(read) = Tree::read(&changed, b"m") {
-            prop_assert_eq!(Tree::read(&read.print(), b"m").unwrap(), read);
+        if let Ok(read) = ProofNode::read(&changed, b"m") {
+            prop_assert_eq!(ProofNode::read(&read.print(), b"m").unwrap(), read);
         }
         let mut whole = proof("");
         whole.append(&mut bytes);

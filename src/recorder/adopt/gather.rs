@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Repository, Target};
-use crate::log::read::{LogReader, Piece};
+use crate::ledger::read::{RefTarget, Repository};
+use crate::log::read::{LogPiece, LogReader};
 use crate::record::commit::{CommitKind, MAIN, branch_ref, trailer};
 use crate::record::documents::{Genesis, Rotate};
 use crate::record::entry::{Event, Line};
@@ -43,18 +43,18 @@ impl Newer {
                 .find(|r| r.name == name)
                 .map(|r| r.target.clone())
         };
-        let mut gathering = Gathering {
+        let mut gathering = StepCollector {
             repository: &repository,
             seen: HashSet::new(),
             newer: Newer::default(),
         };
-        let Some(Target::Direct(main)) = tip(MAIN) else {
+        let Some(RefTarget::Direct(main)) = tip(MAIN) else {
             return Err(unreadable(place, "it has no main"));
         };
         let segments = gathering.walk(MAIN, main)?;
         for number in 1..=7u8 {
             let name = branch_ref(&format!("branch-{number}"));
-            if let Some(Target::Direct(tip)) = tip(&name) {
+            if let Some(RefTarget::Direct(tip)) = tip(&name) {
                 gathering.walk(&name, tip)?;
             }
         }
@@ -144,13 +144,13 @@ impl Newer {
 /// A tree head has some 200 bytes.
 const MAX_CHECKPOINT: u64 = 16 * 1024;
 
-struct Gathering<'a> {
+struct StepCollector<'a> {
     repository: &'a Repository,
     seen: HashSet<Oid>,
     newer: Newer,
 }
 
-impl Gathering<'_> {
+impl StepCollector<'_> {
     /// Takes the first parents of a ref, down to what was taken before; returns their segments,
     /// oldest first.
     fn walk(&mut self, reference: &str, tip: Oid) -> Result<Vec<Vec<u8>>, RecorderError> {
@@ -203,8 +203,8 @@ fn longer(segments: Vec<String>, path: &Path) -> Result<Vec<String>, RecorderErr
     let mut lines = Vec::with_capacity(segments.len());
     for piece in LogReader::open(path).map_err(|e| unreadable(place(), e))? {
         match piece.map_err(|e| unreadable(place(), e))? {
-            Piece::Line(line) => lines.push(line.text),
-            Piece::Torn(_) => {}
+            LogPiece::Line(line) => lines.push(line.text),
+            LogPiece::Torn(_) => {}
         }
     }
     if !lines.starts_with(&segments) {

@@ -8,7 +8,7 @@ use crate::record::block::{Anchor, Block, Header, Network, Source};
 use crate::record::canon;
 use crate::record::commit::CommitKind;
 use crate::record::commitment::Salt;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::documents::{AuthorityState, Close, Genesis, Record, Rotate, SessionDoc};
 use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
@@ -16,7 +16,8 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::tree::Frontier;
 use crate::store::{
-    ArtifactRow, AuthKeyRow, EventRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, Write,
+    ArtifactRow, AuthKeyRow, EventRow, ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate,
+    SessionRow, Write,
 };
 
 use super::super::auth::{KIND, REVOKED};
@@ -26,21 +27,21 @@ use super::rows::{bare, document, header, silent, unreadable};
 use super::{AdoptFault, NewerCommit, TakenOver, row};
 
 /// A prompt line that has no outcome so far.
-struct Asked {
+struct UnansweredPrompt {
     n: u64,
     line: Line,
     hash: Hash32,
 }
 
 /// The database being brought forward.
-pub struct Replay<'a> {
+pub struct Adoption<'a> {
     tx: &'a mut dyn Write,
-    head: Head,
+    head: LedgerHead,
     frontier: Frontier,
     network: Network,
     sessions: BTreeMap<Hash32, SessionRow>,
     /// New prompts without an outcome, by session and number.
-    asked: BTreeMap<(Hash32, u64), Asked>,
+    asked: BTreeMap<(Hash32, u64), UnansweredPrompt>,
     new_sessions: u64,
     /// Ids of exchanges and artifacts whose texts and salts were in the lost database only.
     lost: Vec<String>,
@@ -49,9 +50,9 @@ pub struct Replay<'a> {
     keys: Vec<String>,
 }
 
-impl<'a> Replay<'a> {
+impl<'a> Adoption<'a> {
     /// Starts where the database stands.
-    pub fn begin(tx: &'a mut dyn Write, head: Head) -> Result<Self, RecorderError> {
+    pub fn begin(tx: &'a mut dyn Write, head: LedgerHead) -> Result<Self, RecorderError> {
         let frontier =
             Frontier::from_bytes(&head.frontier).map_err(|e| unreadable("head.frontier", e))?;
         let genesis: Genesis =
@@ -61,7 +62,7 @@ impl<'a> Replay<'a> {
             .into_iter()
             .map(|session| (session.id, session))
             .collect();
-        Ok(Replay {
+        Ok(Adoption {
             tx,
             head,
             frontier,
@@ -136,14 +137,14 @@ impl<'a> Replay<'a> {
                 exchange,
                 ..
             } => {
-                self.no_answer(n, line, (*seq, Outcome::Failed), reason, *exchange)?;
+                self.no_answer(n, line, (*seq, ExchangeOutcome::Failed), reason, *exchange)?;
             }
             Event::Denied {
                 seq,
                 reason,
                 exchange,
             } => {
-                self.no_answer(n, line, (*seq, Outcome::Denied), reason, *exchange)?;
+                self.no_answer(n, line, (*seq, ExchangeOutcome::Denied), reason, *exchange)?;
             }
             Event::BtcAnchor { btc, block, header } => self.anchor(line, *btc, *block, *header)?,
             Event::Artifact { kind, id, hash } => self.artifact(n, line, (kind, id), *hash)?,
@@ -241,7 +242,7 @@ impl<'a> Replay<'a> {
         let id = session.id;
         self.asked.insert(
             (id, seq),
-            Asked {
+            UnansweredPrompt {
                 n,
                 line: line.clone(),
                 hash,
@@ -262,7 +263,7 @@ impl<'a> Replay<'a> {
         session.interactions += 1;
         session.chain_head = chain;
         let update = OutcomeUpdate {
-            outcome: Outcome::Answered,
+            outcome: ExchangeOutcome::Answered,
             turn_aurora: Some(row_id("turn_aurora", session.id, seq)),
             refusal: Some(record.refusal),
             response_commitment: Some(record.response_hash),
@@ -276,7 +277,7 @@ impl<'a> Replay<'a> {
         &mut self,
         n: u64,
         line: &Line,
-        (seq, outcome): (u64, Outcome),
+        (seq, outcome): (u64, ExchangeOutcome),
         reason: &str,
         exchange: Hash32,
     ) -> Result<(), RecorderError> {
@@ -300,7 +301,7 @@ impl<'a> Replay<'a> {
         let exchange = row_id("exchange", session.id, seq);
         let asked = self.asked.remove(&(session.id, seq));
         if let Some(asked) = &asked {
-            let decision = if update.outcome == Outcome::Denied {
+            let decision = if update.outcome == ExchangeOutcome::Denied {
                 "deny"
             } else {
                 "allow"
@@ -346,7 +347,7 @@ impl<'a> Replay<'a> {
             event,
             thread: turn.thread,
             index,
-            kind: Kind::Execution,
+            kind: EventKind::Execution,
             turn: exchange,
             line: n,
             created_at: line.time,
@@ -365,7 +366,7 @@ impl<'a> Replay<'a> {
         &mut self,
         session: &SessionRow,
         seq: u64,
-        asked: &Asked,
+        asked: &UnansweredPrompt,
         (decision, authority_state): (&str, AuthorityState),
         salt: Option<Salt>,
     ) -> Result<(), RecorderError> {
@@ -489,10 +490,10 @@ impl<'a> Replay<'a> {
     /// what was taken over, the head, and the ids of what is lost.
     pub fn finish(
         mut self,
-        from: &Head,
+        from: &LedgerHead,
         key: PublicKey,
         salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
-    ) -> Result<(TakenOver, Head, Vec<String>), RecorderError> {
+    ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
         if self.head.signer != key {
             return Err(AdoptFault::Signer {
                 theirs: self.head.signer,

@@ -8,7 +8,7 @@ use crate::record::documents::AuthorityState;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{Outcome, OutcomeUpdate, TurnRow};
+use crate::store::{ExchangeOutcome, OutcomeUpdate, TurnRow};
 
 use super::super::RecorderError;
 use super::{AdoptFault, NewerCommit};
@@ -47,7 +47,7 @@ pub fn silent(
 /// An outcome of which only the line is known.
 pub fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
     OutcomeUpdate {
-        outcome: Outcome::Failed,
+        outcome: ExchangeOutcome::Failed,
         reason: None,
         turn_aurora: None,
         response_hash: None,

@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::record::tree::{Frontier, parse_note};
-use crate::store::Head;
+use crate::store::LedgerHead;
 
 use super::super::RecorderError;
 use super::unapplied;
@@ -19,14 +19,14 @@ const MOST: u64 = 16 * 1024;
 
 /// A file that was put in its place.
 #[derive(Debug)]
-pub(super) struct Replaced {
+pub(super) struct PlacedFile {
     file: File,
     path: PathBuf,
     /// There was none before.
     is_first: bool,
 }
 
-impl Replaced {
+impl PlacedFile {
     /// Waits until the file and its name are on the disk.
     pub(super) fn sync(&self) -> std::io::Result<()> {
         self.file.sync_data()?;
@@ -46,7 +46,7 @@ impl Replaced {
 ///
 /// Refuses when it holds one by the key in force over lines, or a tree, that the database does not
 /// have: somebody signed a history with this key that is not the one here.
-pub(super) fn look(head: &Head, path: &Path) -> Result<bool, RecorderError> {
+pub(super) fn look(head: &LedgerHead, path: &Path) -> Result<bool, RecorderError> {
     let Some(found) = read(path)? else {
         return Ok(head.checkpoint.is_none());
     };
@@ -95,7 +95,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, RecorderError> {
 }
 
 /// Puts the head's tree head in its place, whatever stood there; without one nothing is done.
-pub(super) fn replace(head: &Head, path: &Path) -> Result<Option<Replaced>, RecorderError> {
+pub(super) fn replace(head: &LedgerHead, path: &Path) -> Result<Option<PlacedFile>, RecorderError> {
     let Some(text) = &head.checkpoint else {
         return Ok(None);
     };
@@ -116,7 +116,7 @@ pub(super) fn replace(head: &Head, path: &Path) -> Result<Option<Replaced>, Reco
         let _ = std::fs::remove_file(&beside);
         return Err(failed(e));
     }
-    Ok(Some(Replaced {
+    Ok(Some(PlacedFile {
         file,
         path: path.to_owned(),
         is_first,

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Oid};
 use crate::record::commit::CommitKind;
-use crate::store::{CommitRow, Head, Read};
+use crate::store::{CommitRow, LedgerHead, ReadStore};
 
 use super::super::RecorderError;
-use super::super::draft::{Files, oid, segment};
-use super::super::step::{Step, Watch, pass};
-use super::{From, Paths, Pending, unapplied};
+use super::super::draft::{EntryFiles, oid, segment};
+use super::super::step::{Failpoint, FailpointWatch, pass};
+use super::{From, Paths, PendingWrites, unapplied};
 
 /// How one ref has to move: from the applied tip, through the pending commits, to the last of them.
 pub(super) struct Moves {
@@ -44,16 +44,16 @@ impl Moves {
 pub(super) type AllMoves = BTreeMap<String, Moves>;
 
 /// Where a ref is.
-pub(super) enum Place {
+pub(super) enum RefPosition {
     /// At the applied tip or at a pending commit.
     Known(Option<Oid>),
     /// Cut by a power loss: it holds nothing that could be somebody's history.
     Torn,
 }
 
-impl Place {
+impl RefPosition {
     fn is(&self, tip: Option<Oid>) -> bool {
-        matches!(self, Place::Known(actual) if *actual == tip)
+        matches!(self, RefPosition::Known(actual) if *actual == tip)
     }
 }
 
@@ -61,10 +61,10 @@ pub(super) fn open_ledger(paths: &Paths) -> Result<Ledger, RecorderError> {
     Ledger::open(&paths.ledger()).map_err(unapplied("opening ledger.git"))
 }
 
-pub(super) fn moves<R: Read + ?Sized>(
+pub(super) fn moves<R: ReadStore + ?Sized>(
     store: &R,
-    head: &Head,
-    pending: &Pending,
+    head: &LedgerHead,
+    pending: &PendingWrites,
 ) -> Result<AllMoves, RecorderError> {
     let mut all = BTreeMap::new();
     for reference in store.refs()? {
@@ -83,12 +83,12 @@ pub(super) fn moves<R: Read + ?Sized>(
     Ok(all)
 }
 
-fn place(ledger: &Ledger, reference: &str, moves: &Moves) -> Result<Place, RecorderError> {
+fn place(ledger: &Ledger, reference: &str, moves: &Moves) -> Result<RefPosition, RecorderError> {
     match ledger.tip(reference) {
-        Ok(actual) if actual == moves.applied => Ok(Place::Known(actual)),
-        Ok(Some(actual)) if moves.pending.contains(&actual) => Ok(Place::Known(Some(actual))),
+        Ok(actual) if actual == moves.applied => Ok(RefPosition::Known(actual)),
+        Ok(Some(actual)) if moves.pending.contains(&actual) => Ok(RefPosition::Known(Some(actual))),
         Ok(actual) => Err(moves.disagree(reference, actual)),
-        Err(LedgerError::TornRef { .. }) => Ok(Place::Torn),
+        Err(LedgerError::TornRef { .. }) => Ok(RefPosition::Torn),
         Err(e) => Err(unapplied("reading a ref of ledger.git")(e)),
     }
 }
@@ -97,7 +97,7 @@ fn place(ledger: &Ledger, reference: &str, moves: &Moves) -> Result<Place, Recor
 pub(super) fn places(
     ledger: &Ledger,
     moves: &AllMoves,
-) -> Result<BTreeMap<String, Place>, RecorderError> {
+) -> Result<BTreeMap<String, RefPosition>, RecorderError> {
     let places = moves
         .iter()
         .map(|(reference, moves)| Ok((reference.clone(), place(ledger, reference, moves)?)));
@@ -108,11 +108,11 @@ pub(super) fn places(
 
 /// Writes pending objects, then moves refs; returns what waits for its sync, and how much was
 /// missing.
-pub(super) fn apply_commits<R: Read + ?Sized>(
+pub(super) fn apply_commits<R: ReadStore + ?Sized>(
     store: &R,
-    head: &Head,
-    (paths, watch): (&Paths, &Watch),
-    pending: &Pending,
+    head: &LedgerHead,
+    (paths, watch): (&Paths, &FailpointWatch),
+    pending: &PendingWrites,
     from: From,
 ) -> Result<(Option<Ledger>, u64), RecorderError> {
     let mut ledger = open_ledger(paths)?;
@@ -121,9 +121,9 @@ pub(super) fn apply_commits<R: Read + ?Sized>(
     if pending.commits.is_empty()
         && places
             .values()
-            .all(|place| matches!(place, Place::Known(_)))
+            .all(|place| matches!(place, RefPosition::Known(_)))
     {
-        pass(watch, Step::AfterObjects).map_err(unapplied("writing objects"))?;
+        pass(watch, Failpoint::AfterObjects).map_err(unapplied("writing objects"))?;
         return Ok((None, 0));
     }
     let at_mark = places
@@ -133,21 +133,21 @@ pub(super) fn apply_commits<R: Read + ?Sized>(
     let tips: Option<Vec<Oid>> = (from == From::Mark && at_mark)
         .then(|| moves.values().filter_map(|moves| moves.applied).collect());
     let objects = put_all(store, &mut ledger, pending, (watch, tips.as_deref()))?;
-    pass(watch, Step::AfterObjects).map_err(unapplied("writing objects"))?;
+    pass(watch, Failpoint::AfterObjects).map_err(unapplied("writing objects"))?;
     let mut moved = 0;
     for (reference, moves) in &moves {
         let Some(target) = moves.target() else {
             continue;
         };
         let result = match places.get(reference) {
-            Some(Place::Torn) => {
+            Some(RefPosition::Torn) => {
                 moved += 1;
-                pass(watch, Step::Ref).map_err(unapplied("moving refs"))?;
+                pass(watch, Failpoint::Ref).map_err(unapplied("moving refs"))?;
                 ledger.overwrite_torn_ref(reference, target)
             }
-            Some(Place::Known(from)) if !moves.pending.is_empty() => {
+            Some(RefPosition::Known(from)) if !moves.pending.is_empty() => {
                 moved += u64::from(*from != Some(target));
-                pass(watch, Step::Ref).map_err(unapplied("moving refs"))?;
+                pass(watch, Failpoint::Ref).map_err(unapplied("moving refs"))?;
                 ledger.move_ref(reference, *from, target)
             }
             _ => continue,
@@ -159,15 +159,15 @@ pub(super) fn apply_commits<R: Read + ?Sized>(
 
 /// Writes the objects of pending commits; returns for how many any was missing or torn. With tips,
 /// which are those of all refs, none of the objects is looked for.
-fn put_all<R: Read + ?Sized>(
+fn put_all<R: ReadStore + ?Sized>(
     store: &R,
     ledger: &mut Ledger,
-    pending: &Pending,
-    (watch, tips): (&Watch, Option<&[Oid]>),
+    pending: &PendingWrites,
+    (watch, tips): (&FailpointWatch, Option<&[Oid]>),
 ) -> Result<u64, RecorderError> {
     let mut missing = 0;
     for row in &pending.commits {
-        pass(watch, Step::Object).map_err(unapplied("writing objects"))?;
+        pass(watch, Failpoint::Object).map_err(unapplied("writing objects"))?;
         let files = files_of(store, row)?;
         let before = ledger.written();
         match tips {
@@ -207,12 +207,12 @@ fn refuse_unknown_refs(ledger: &Ledger, known: &AllMoves) -> Result<(), Recorder
 }
 
 /// The tree of a stored commit: its stored files, and the lines of its segment.
-pub(in crate::recorder) fn files_of<R: Read + ?Sized>(
+pub(in crate::recorder) fn files_of<R: ReadStore + ?Sized>(
     store: &R,
     row: &CommitRow,
-) -> Result<Files, RecorderError> {
+) -> Result<EntryFiles, RecorderError> {
     let stored = store.files(row.tree_of.unwrap_or(row.n))?;
-    let mut files = Files::new();
+    let mut files = EntryFiles::new();
     for (name, bytes) in stored {
         let known = row
             .kind

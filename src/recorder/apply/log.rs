@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::log::append::{AppendError, Appender};
 use crate::record::entry::Line;
-use crate::store::{Head, Read};
+use crate::store::{LedgerHead, ReadStore};
 
 use super::super::RecorderError;
 use super::super::draft::segment;
-use super::{Pending, unapplied};
+use super::{PendingWrites, unapplied};
 
 /// How far the file already holds the pending lines.
-pub(super) struct LogState {
+pub(super) struct LogPosition {
     /// Bytes of the file that agree, from the start.
     agreed: u64,
     /// Its length.
@@ -24,12 +24,12 @@ pub(super) struct LogState {
 ///
 /// A crash leaves a prefix of the pending lines, or as many bytes of which some are torn. Whatever
 /// is longer than that, or holds a line of another history, is somebody's, and nothing is touched.
-pub(super) fn look_at_log<R: Read + ?Sized>(
+pub(super) fn look_at_log<R: ReadStore + ?Sized>(
     store: &R,
-    head: &Head,
+    head: &LedgerHead,
     path: &Path,
-    pending: &Pending,
-) -> Result<LogState, RecorderError> {
+    pending: &PendingWrites,
+) -> Result<LogPosition, RecorderError> {
     let len = length_of(path)?;
     if len < pending.from {
         return Err(behind(
@@ -65,7 +65,7 @@ pub(super) fn look_at_log<R: Read + ?Sized>(
     if after.len() > common {
         refuse_other_history(head, pending, &after[whole_lines..], whole_lines, len)?;
     }
-    Ok(LogState {
+    Ok(LogPosition {
         agreed: pending.from + u64::try_from(whole_lines).unwrap_or(u64::MAX),
         len,
     })
@@ -85,7 +85,7 @@ fn length_of(path: &Path) -> Result<u64, RecorderError> {
     }
 }
 
-fn behind(head: &Head, expected: String, actual: String) -> RecorderError {
+fn behind(head: &LedgerHead, expected: String, actual: String) -> RecorderError {
     RecorderError::Disagree {
         ahead: "the database",
         behind: "audit.log",
@@ -97,8 +97,8 @@ fn behind(head: &Head, expected: String, actual: String) -> RecorderError {
 
 /// `rest` follows the first `agreed` bytes of the pending lines, and is not what they go on with.
 fn refuse_other_history(
-    head: &Head,
-    pending: &Pending,
+    head: &LedgerHead,
+    pending: &PendingWrites,
     rest: &[u8],
     agreed: usize,
     len: u64,
@@ -163,8 +163,8 @@ fn read_from(path: &Path, start: u64, most: u64) -> Result<Vec<u8>, RecorderErro
 
 pub(super) fn apply_lines(
     path: &Path,
-    pending: &Pending,
-    state: LogState,
+    pending: &PendingWrites,
+    state: LogPosition,
 ) -> Result<(Option<Appender>, u64), RecorderError> {
     if pending.lines.is_empty() && state.len == pending.to {
         return Ok((None, 0));

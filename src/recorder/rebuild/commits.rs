@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 use crate::ledger::Oid;
 use crate::ledger::read::Commit;
 use crate::ledger::whole::{commit_id, commit_of, tree_id};
-use crate::ledger::write::{Files, Ledger};
+use crate::ledger::write::{Ledger, TreeFiles};
 use crate::record::canon;
 use crate::record::commit::{CommitKind, MAIN, branch_ref};
 use crate::record::documents::{Genesis, Rotate, SessionDoc};
 use crate::record::signature::PublicKey;
 use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, Head, Read as _};
+use crate::store::{CommitRow, LedgerHead, ReadStore as _};
 
 use super::super::apply::files_of;
-use super::rows::{RowFault, Rows};
-use super::{Difference, RecorderError, database_is_wrong};
+use super::rows::{LineRows, RowFault};
+use super::{Contradiction, RecorderError, database_is_wrong};
 
 /// What is wrong with a row, as words that follow "gently.db says".
 type Said = String;
@@ -42,7 +42,7 @@ impl<'a> Commits<'a> {
         torn: bool,
     ) -> Result<Self, RecorderError> {
         let genesis = store.genesis()?;
-        let parsed: Genesis = canon::parse(genesis.as_bytes()).map_err(|e| Difference {
+        let parsed: Genesis = canon::parse(genesis.as_bytes()).map_err(|e| Contradiction {
             place: "head.genesis".to_owned(),
             database: format!(
                 "'{}', which is no genesis document: {e}",
@@ -68,12 +68,12 @@ impl<'a> Commits<'a> {
     /// tips.
     pub fn look(
         mut self,
-        head: &Head,
+        head: &LedgerHead,
         each: &mut dyn FnMut(&CommitRow, Oid),
     ) -> Result<(BTreeMap<String, Oid>, u64), RecorderError> {
         let store = self.store;
         let mut number = 0;
-        for row in Rows::new(head.commits, |from, to| store.commits(from, to)) {
+        for row in LineRows::new(head.commits, |from, to| store.commits(from, to)) {
             number += 1;
             let row = match row {
                 Ok(row) => row,
@@ -103,7 +103,7 @@ impl<'a> Commits<'a> {
             return Err(self.fault(head.commits + 1, Some(row), said).into());
         }
         if self.signer != head.signer {
-            return Err(Difference {
+            return Err(Contradiction {
                 place: "head.signer".to_owned(),
                 database: head.signer.to_string(),
                 holder: "gently.db",
@@ -157,7 +157,7 @@ impl<'a> Commits<'a> {
         Ok(Ok(id))
     }
 
-    fn check_files(&self, row: &CommitRow, commit: &Commit, files: &Files) -> Result<(), Said> {
+    fn check_files(&self, row: &CommitRow, commit: &Commit, files: &TreeFiles) -> Result<(), Said> {
         let tree = tree_id(files);
         if tree != commit.tree {
             return Err(format!(
@@ -181,7 +181,7 @@ impl<'a> Commits<'a> {
     }
 
     /// A commit stands on the ref of its kind, right after the one before it there.
-    fn check_place(&self, row: &CommitRow, commit: &Commit, files: &Files) -> Result<(), Said> {
+    fn check_place(&self, row: &CommitRow, commit: &Commit, files: &TreeFiles) -> Result<(), Said> {
         use CommitKind::{Checkpoint, Close, Genesis, KeyRotate, SessionStart};
         let on_main = matches!(row.kind, Genesis | Close | Checkpoint | KeyRotate);
         if on_main != (row.reference == MAIN) {
@@ -218,7 +218,7 @@ impl<'a> Commits<'a> {
         Ok(())
     }
 
-    fn fault(&self, number: u64, row: Option<&CommitRow>, said: Said) -> Difference {
+    fn fault(&self, number: u64, row: Option<&CommitRow>, said: Said) -> Contradiction {
         let of_row = row.map(|row| {
             format!(
                 " ({} on {}, log line {})",
@@ -235,7 +235,7 @@ impl<'a> Commits<'a> {
             (None, None) => "nothing that could be compared".to_owned(),
         };
         let place = format!("commit {number}{}", of_row.unwrap_or_default());
-        Difference {
+        Contradiction {
             place,
             database: said,
             holder: "ledger.git",
@@ -246,7 +246,7 @@ impl<'a> Commits<'a> {
 }
 
 fn document<T: serde::de::DeserializeOwned + serde::Serialize>(
-    files: &Files,
+    files: &TreeFiles,
     name: &str,
 ) -> Result<T, Said> {
     let bytes = files.get(name).ok_or_else(|| format!("no {name}"))?;

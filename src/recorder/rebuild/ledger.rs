@@ -6,16 +6,16 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::ledger::read::{Repository, Target};
+use crate::ledger::read::{RefTarget, Repository};
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Oid};
 use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Find as _, Head, Read as _};
+use crate::store::{Find as _, LedgerHead, ReadStore as _};
 
 use super::super::apply::files_of;
 use super::commits::Commits;
-use super::{Difference, Lost, RecorderError, changed, database_is_older, set_aside};
+use super::{Contradiction, MissingParts, RecorderError, changed, database_is_older, set_aside};
 
 /// The file without which git sees no repository.
 const HEAD: &str = "HEAD";
@@ -77,10 +77,10 @@ pub fn open(path: &Path) -> Result<Here, RecorderError> {
 }
 
 /// What there is of the ledger.
-pub struct Found {
+pub struct LedgerContent {
     here: Here,
     /// Refs that are not at their newest commit: where they are, and where they belong.
-    refs: BTreeMap<String, (Place, Oid)>,
+    refs: BTreeMap<String, (RefState, Oid)>,
     /// Files of torn packs.
     packs: Vec<PathBuf>,
     /// `HEAD` is missing or torn: gently needs it not, stock git finds no repository without.
@@ -91,15 +91,15 @@ pub struct Found {
 
 /// Where a ref is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum RefState {
     Missing,
     Torn,
     At(Oid),
 }
 
-impl Found {
+impl LedgerContent {
     /// What of it is lost.
-    pub fn count(&self, path: &Path, lost: &mut Lost) {
+    pub fn count(&self, path: &Path, lost: &mut MissingParts) {
         lost.repository = !matches!(self.here, Here::Ledger(_));
         lost.commits = self.commits;
         lost.refs = self.refs.keys().cloned().collect();
@@ -117,9 +117,9 @@ impl Found {
     pub fn restore(
         self,
         store: &Sqlite,
-        head: &Head,
+        head: &LedgerHead,
         path: &Path,
-        lost: &mut Lost,
+        lost: &mut MissingParts,
     ) -> Result<(), RecorderError> {
         self.count(path, lost);
         lost.aside.clear();
@@ -144,9 +144,9 @@ impl Found {
         }
         for (name, (place, tip)) in &self.refs {
             let moved = match place {
-                Place::Torn => ledger.overwrite_torn_ref(name, *tip),
-                Place::Missing => ledger.move_ref(name, None, *tip),
-                Place::At(from) => ledger.move_ref(name, Some(*from), *tip),
+                RefState::Torn => ledger.overwrite_torn_ref(name, *tip),
+                RefState::Missing => ledger.move_ref(name, None, *tip),
+                RefState::At(from) => ledger.move_ref(name, Some(*from), *tip),
             };
             moved.map_err(unapplied("moving a ref of ledger.git"))?;
         }
@@ -155,7 +155,7 @@ impl Found {
 }
 
 /// Makes `HEAD` as a new ledger has it. Durable on return.
-fn restore_head(path: &Path, lost: &mut Lost) -> Result<(), RecorderError> {
+fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderError> {
     let file = path.join(HEAD);
     if file.exists() {
         lost.aside.push(set_aside(&file)?);
@@ -185,7 +185,7 @@ fn made(path: &Path) -> Result<Ledger, RecorderError> {
 /// Writes every commit of which something is missing; returns how many there were.
 fn put_all(
     store: &Sqlite,
-    head: &Head,
+    head: &LedgerHead,
     path: &Path,
     ledger: &mut Ledger,
 ) -> Result<u64, RecorderError> {
@@ -211,7 +211,7 @@ fn put_all(
 
 /// Holds the database's commits against each other, the lines and the ledger; refuses at the first
 /// difference.
-pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderError> {
+pub fn look(store: &Sqlite, head: &LedgerHead, here: Here) -> Result<LedgerContent, RecorderError> {
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
     let mut places = BTreeMap::new();
     let mut packs = Vec::new();
@@ -227,16 +227,16 @@ pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderEr
     let mut behind = BTreeSet::new();
     let (tips, commits) =
         Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
-            if places.get(&row.reference) == Some(&Place::At(id)) {
+            if places.get(&row.reference) == Some(&RefState::At(id)) {
                 behind.insert(row.reference.clone());
             }
         })?;
     let mut refs = BTreeMap::new();
     for (name, tip) in tips {
-        let place = places.get(&name).copied().unwrap_or(Place::Missing);
+        let place = places.get(&name).copied().unwrap_or(RefState::Missing);
         match (place, here.ledger()) {
-            (Place::At(id), _) if id == tip => {}
-            (Place::At(id), Some(ledger)) if !behind.contains(&name) => {
+            (RefState::At(id), _) if id == tip => {}
+            (RefState::At(id), Some(ledger)) if !behind.contains(&name) => {
                 return Err(elsewhere(ledger, head, name, (id, tip)).into());
             }
             _ => {
@@ -247,7 +247,7 @@ pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderEr
     let no_head = here
         .ledger()
         .is_some_and(|ledger| is_headless(ledger.path()));
-    Ok(Found {
+    Ok(LedgerContent {
         here,
         refs,
         packs,
@@ -256,24 +256,29 @@ pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderEr
     })
 }
 
-fn place(ledger: &Ledger, name: &str) -> Result<Place, RecorderError> {
+fn place(ledger: &Ledger, name: &str) -> Result<RefState, RecorderError> {
     match ledger.tip(name) {
-        Ok(Some(id)) => Ok(Place::At(id)),
-        Ok(None) => Ok(Place::Missing),
-        Err(LedgerError::TornRef { .. }) => Ok(Place::Torn),
+        Ok(Some(id)) => Ok(RefState::At(id)),
+        Ok(None) => Ok(RefState::Missing),
+        Err(LedgerError::TornRef { .. }) => Ok(RefState::Torn),
         Err(e) => Err(unapplied("reading a ref of ledger.git")(e)),
     }
 }
 
 /// A ref that is at no commit which the database knows there.
-fn elsewhere(ledger: &Ledger, head: &Head, name: String, (at, tip): (Oid, Oid)) -> Difference {
+fn elsewhere(
+    ledger: &Ledger,
+    head: &LedgerHead,
+    name: String,
+    (at, tip): (Oid, Oid),
+) -> Contradiction {
     let next = if goes_on(ledger, head, at, tip) {
         database_is_older()
     } else {
         changed("ledger.git")
     };
     let database = format!("commit {tip}");
-    Difference {
+    Contradiction {
         place: name,
         database,
         holder: "ledger.git",
@@ -284,7 +289,7 @@ fn elsewhere(ledger: &Ledger, head: &Head, name: String, (at, tip): (Oid, Oid)) 
 
 /// Whether a commit is reached from the database's tip by commits of this ledger, the first of them
 /// by the key that the database knows. What somebody else pushed on top is no newer history.
-fn goes_on(ledger: &Ledger, head: &Head, at: Oid, tip: Oid) -> bool {
+fn goes_on(ledger: &Ledger, head: &LedgerHead, at: Oid, tip: Oid) -> bool {
     let Ok(repository) = Repository::open(ledger.path()) else {
         return false;
     };
@@ -321,10 +326,10 @@ fn refuse_strange_refs(
         let (is_known, name) = (known.contains(&found.name), found.name);
         let said = match found.target {
             // A torn one is made whole.
-            Target::Direct(_) | Target::Broken(_) if is_known => continue,
-            Target::Direct(id) => format!("commit {id}"),
-            Target::Symbolic(to) => format!("a pointer to {to}"),
-            Target::Broken(what) => what,
+            RefTarget::Direct(_) | RefTarget::Broken(_) if is_known => continue,
+            RefTarget::Direct(id) => format!("commit {id}"),
+            RefTarget::Symbolic(to) => format!("a pointer to {to}"),
+            RefTarget::Broken(what) => what,
         };
         let unknown = |id: &str| {
             store
@@ -342,7 +347,7 @@ fn refuse_strange_refs(
             ),
         };
         let database = if is_known { "a commit" } else { "no such ref" }.to_owned();
-        return Err(Difference {
+        return Err(Contradiction {
             place: name,
             database,
             holder: "ledger.git",
@@ -356,7 +361,12 @@ fn refuse_strange_refs(
 
 /// The line `n`, from 0, as a segment on `main` has it; none when no segment that can be read holds
 /// it.
-pub fn line_in_segments(store: &Sqlite, head: &Head, ledger: &Ledger, n: u64) -> Option<String> {
+pub fn line_in_segments(
+    store: &Sqlite,
+    head: &LedgerHead,
+    ledger: &Ledger,
+    n: u64,
+) -> Option<String> {
     let repository = Repository::open(ledger.path()).ok()?;
     let holds =
         |segment: Option<(u64, u64)>| segment.is_some_and(|(from, to)| (from..to).contains(&n));

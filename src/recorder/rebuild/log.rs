@@ -7,18 +7,18 @@ use std::path::Path;
 
 use crate::ledger::write::Ledger;
 use crate::log::append::{AppendError, Appender};
-use crate::log::read::{LogReader, Piece, ReadError};
+use crate::log::read::{LogPiece, LogReader, ReadError};
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::tree::{Frontier, parse_note};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Head, Read as _};
+use crate::store::{LedgerHead, ReadStore as _};
 
 use super::ledger::line_in_segments;
-use super::rows::{RowFault, Rows};
+use super::rows::{LineRows, RowFault};
 use super::{
-    Difference, Lost, RecorderError, changed, database_is_older, database_is_wrong, set_aside,
-    two_histories,
+    Contradiction, MissingParts, RecorderError, changed, database_is_older, database_is_wrong,
+    set_aside, two_histories,
 };
 
 /// How much of what is no line a message shows.
@@ -27,7 +27,7 @@ const SHOWN_BYTES: usize = 80;
 const APPENDED: u64 = 4096;
 
 /// What there is of the log.
-pub struct Found {
+pub struct LogContent {
     /// How many lines, all of them the database's.
     here: u64,
     /// Their length in bytes.
@@ -38,9 +38,9 @@ pub struct Found {
     strange: bool,
 }
 
-impl Found {
+impl LogContent {
     /// What of it is lost.
-    pub fn count(&self, head: &Head, path: &Path, lost: &mut Lost) {
+    pub fn count(&self, head: &LedgerHead, path: &Path, lost: &mut MissingParts) {
         let first = if self.strange { 0 } else { self.here };
         lost.lines = (first < head.lines).then_some((first + 1, head.lines));
         lost.torn_bytes = if self.strange { 0 } else { self.torn };
@@ -53,9 +53,9 @@ impl Found {
     pub fn restore(
         &self,
         store: &Sqlite,
-        head: &Head,
+        head: &LedgerHead,
         path: &Path,
-        lost: &mut Lost,
+        lost: &mut MissingParts,
     ) -> Result<(), RecorderError> {
         self.count(head, path, lost);
         let Some((first, last)) = lost.lines else {
@@ -88,13 +88,13 @@ impl Found {
 /// difference.
 pub fn look(
     store: &Sqlite,
-    head: &Head,
+    head: &LedgerHead,
     path: &Path,
     ledger: Option<&Ledger>,
-) -> Result<Found, RecorderError> {
+) -> Result<LogContent, RecorderError> {
     let mut log = Log::open(path, head.bytes)?;
     log.signed = is_signed(head);
-    let mut chain = Chain {
+    let mut chain = StoredChain {
         before: Hash32::GENESIS,
         head: Hash32::GENESIS,
         bytes: 0,
@@ -103,7 +103,7 @@ pub fn look(
     let segments =
         |number: u64| ledger.and_then(|ledger| line_in_segments(store, head, ledger, number - 1));
     let mut number = 0;
-    for row in Rows::new(head.lines, |from, to| store.lines(from, to)) {
+    for row in LineRows::new(head.lines, |from, to| store.lines(from, to)) {
         number += 1;
         let of_log = log.line(number)?;
         match chain.take(row)? {
@@ -125,7 +125,7 @@ pub fn look(
 /// Whether the database has a signed tree head over exactly its lines: then a log that has other
 /// words in an old line was changed, and whoever changed it had no key. That the lines are those
 /// under the root is checked with the head.
-fn is_signed(head: &Head) -> bool {
+fn is_signed(head: &LedgerHead) -> bool {
     let note = head
         .checkpoint
         .as_deref()
@@ -139,7 +139,7 @@ fn is_signed(head: &Head) -> bool {
 }
 
 /// The lines of the database so far.
-struct Chain {
+struct StoredChain {
     /// HASH of the line before the last one.
     before: Hash32,
     head: Hash32,
@@ -147,7 +147,7 @@ struct Chain {
     frontier: Frontier,
 }
 
-impl Chain {
+impl StoredChain {
     /// The next line's text; what is wrong with it otherwise.
     fn take(
         &mut self,
@@ -184,8 +184,8 @@ impl Chain {
         Ok(Ok(text))
     }
 
-    fn check_head(&self, head: &Head) -> Result<(), RecorderError> {
-        let wrong = |what: &str, of_head: String, of_lines: String| Difference {
+    fn check_head(&self, head: &LedgerHead) -> Result<(), RecorderError> {
+        let wrong = |what: &str, of_head: String, of_lines: String| Contradiction {
             place: format!("head.{what}"),
             database: of_head,
             holder: "gently.db",
@@ -211,7 +211,7 @@ fn own_fault(
     said: String,
     of_log: Option<OfLog>,
     of_ledger: Option<String>,
-) -> Difference {
+) -> Contradiction {
     let (holder, found) = match (of_log, of_ledger) {
         (Some(OfLog::Line(text)), _) => ("audit.log", format!("'{text}'")),
         (_, Some(text)) => ("ledger.git", format!("'{text}', in a segment on main")),
@@ -220,7 +220,7 @@ fn own_fault(
             "nothing else: neither log nor ledger has that line".to_owned(),
         ),
     };
-    Difference {
+    Contradiction {
         place: format!("log line {number}"),
         database: said,
         holder,
@@ -246,7 +246,7 @@ struct Log<'a> {
     len: u64,
     /// The longest it can be.
     most: u64,
-    found: Found,
+    found: LogContent,
     /// The key in force has signed what the database says.
     signed: bool,
     /// A line was changed: what follows is read to its end, and not compared.
@@ -259,7 +259,7 @@ impl<'a> Log<'a> {
             what: "reading audit.log",
             reason: e,
         };
-        let found = Found {
+        let found = LogContent {
             here: 0,
             bytes: 0,
             torn: 0,
@@ -303,8 +303,8 @@ impl<'a> Log<'a> {
         };
         Ok(match reader.next() {
             None => None,
-            Some(Ok(Piece::Line(line))) => Some(OfLog::Line(line.text)),
-            Some(Ok(Piece::Torn(torn))) => Some(OfLog::Torn(torn.bytes)),
+            Some(Ok(LogPiece::Line(line))) => Some(OfLog::Line(line.text)),
+            Some(Ok(LogPiece::Torn(torn))) => Some(OfLog::Torn(torn.bytes)),
             Some(Err(ReadError::Io { source, .. })) => {
                 return Err(RecorderError::Unapplied {
                     what: "reading audit.log",
@@ -392,7 +392,7 @@ impl<'a> Log<'a> {
     }
 
     /// Refuses what stands behind the database's last line.
-    fn end(mut self, head: &Head) -> Result<Found, RecorderError> {
+    fn end(mut self, head: &LedgerHead) -> Result<LogContent, RecorderError> {
         let number = head.lines + 1;
         let (found, next) = match self.line(number)? {
             None => return Ok(self.found),
@@ -422,7 +422,7 @@ impl<'a> Log<'a> {
         };
         let place = format!("log line {number}");
         let database = format!("the log ends with line {}", head.lines);
-        Err(Difference {
+        Err(Contradiction {
             place,
             database,
             holder: "audit.log",
@@ -444,13 +444,13 @@ fn shown(bytes: &[u8]) -> String {
     )
 }
 
-fn differs(number: u64, text: &str, found: String, follows: bool) -> Difference {
+fn differs(number: u64, text: &str, found: String, follows: bool) -> Contradiction {
     let next = if follows {
         two_histories()
     } else {
         changed("audit.log")
     };
-    Difference {
+    Contradiction {
         place: format!("log line {number}"),
         database: format!("'{text}'"),
         holder: "audit.log",

@@ -20,7 +20,7 @@ pub enum RowFault {
 }
 
 /// Rows `0..to`; stops at the first fault.
-pub struct Rows<F, T> {
+pub struct LineRows<F, T> {
     fetch: F,
     next: u64,
     to: u64,
@@ -28,10 +28,10 @@ pub struct Rows<F, T> {
     held: IntoIter<T>,
 }
 
-impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Rows<F, T> {
+impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> LineRows<F, T> {
     /// Reads with `fetch(from, to)`, which leaves out what is missing.
     pub fn new(to: u64, fetch: F) -> Self {
-        Rows {
+        LineRows {
             fetch,
             next: 0,
             to,
@@ -61,7 +61,7 @@ impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Rows<F, T> {
     }
 }
 
-impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Iterator for Rows<F, T> {
+impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Iterator for LineRows<F, T> {
     type Item = Result<T, RowFault>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -93,7 +93,7 @@ mod tests {
 
     /// How many rows come before the fault, and what it is.
     fn walk(to: u64, bad: u64, gone: bool) -> (u64, Option<bool>) {
-        let rows = Rows::new(to, |from, to| {
+        let rows = LineRows::new(to, |from, to| {
             if (from..to).contains(&bad) && !gone {
                 return Err(corrupt());
             }

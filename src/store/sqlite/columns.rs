@@ -13,7 +13,7 @@ use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::record::params::Cost;
 use crate::record::time::Seconds;
-use crate::store::{Outcome, StoreError};
+use crate::store::{ExchangeOutcome, StoreError};
 
 /// A row being read: each getter names the place when the column does not hold what it promises.
 pub struct Columns<'a, 'b> {
@@ -227,15 +227,19 @@ impl<'a, 'b> Columns<'a, 'b> {
             .map_or(Ok(()), |actual| Err(corrupt(place, "null", actual)))
     }
 
-    pub fn outcome_opt(&self, place: &'static str) -> Result<Option<Outcome>, StoreError> {
+    pub fn outcome_opt(&self, place: &'static str) -> Result<Option<ExchangeOutcome>, StoreError> {
         let Some(text) = self.text_opt(place)? else {
             return Ok(None);
         };
-        [Outcome::Answered, Outcome::Failed, Outcome::Denied]
-            .into_iter()
-            .find(|outcome| outcome.name() == text)
-            .map(Some)
-            .ok_or_else(|| corrupt(place, "answered, failed or denied", text))
+        [
+            ExchangeOutcome::Answered,
+            ExchangeOutcome::Failed,
+            ExchangeOutcome::Denied,
+        ]
+        .into_iter()
+        .find(|outcome| outcome.name() == text)
+        .map(Some)
+        .ok_or_else(|| corrupt(place, "answered, failed or denied", text))
     }
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 use refinery::{Migration, Runner};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use super::{Applied, HomeFile, Store, StoreError, Write};
+use super::{AppliedMark, HomeFile, Store, StoreError, Write};
 use crate::record::time::Seconds;
 
 /// How long a locked database is waited for.
@@ -463,7 +463,7 @@ impl Store for Sqlite {
         tx.0.commit().map_err(failed("commit"))
     }
 
-    fn mark_applied(&mut self, applied: &Applied) -> Result<(), StoreError> {
+    fn mark_applied(&mut self, applied: &AppliedMark) -> Result<(), StoreError> {
         // NORMAL in WAL mode: no fsync. A lost mark is harmless, and a user waits for two fsyncs,
         // not three.
         self.0

@@ -18,8 +18,8 @@ use crate::record::hash::Hash32;
 use crate::record::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
-    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head,
-    HomeFile, PlaceholderRows, Read, RowCounts, SessionRow, StoreError, TurnRow,
+    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow,
+    HomeFile, LedgerHead, PlaceholderRows, ReadStore, RowCounts, SessionRow, StoreError, TurnRow,
 };
 
 /// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a
@@ -112,8 +112,8 @@ impl<C: Deref<Target = Connection>> Handle<C> {
     }
 }
 
-impl<C: Deref<Target = Connection>> Read for Handle<C> {
-    fn head(&self) -> Result<Head, StoreError> {
+impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
+    fn head(&self) -> Result<LedgerHead, StoreError> {
         self.one("read the head", "SELECT * FROM head WHERE id = 1", [], head)?
             .ok_or(StoreError::Corrupt {
                 place: "head",

@@ -22,23 +22,23 @@ const SCALE: f64 = 100.0;
 const BEST: u64 = 2000;
 
 /// A search index: its table, and how it ranks.
-struct Index {
+struct SearchIndex {
     table: &'static str,
     rank: &'static str,
 }
 
 /// A subject is worth three words of a text.
-const ITEMS: Index = Index {
+const ITEMS: SearchIndex = SearchIndex {
     table: "continuity_fts",
     rank: "bm25(continuity_fts, 1.0, 3.0)",
 };
-const TURNS: Index = Index {
+const TURNS: SearchIndex = SearchIndex {
     table: "turn_fts",
     rank: "bm25(turn_fts)",
 };
 
 /// What is put behind MATCH, and whether only the newest fits are ranked.
-struct Wanted {
+struct MatchQuery {
     expression: String,
     newest: bool,
 }
@@ -64,7 +64,11 @@ fn listed(words: impl Iterator<Item = &'static str>) -> String {
 impl<C: Deref<Target = Connection>> Handle<C> {
     /// The rare words; without any the longest, of which only the newest fits are ranked. None:
     /// nothing to look for.
-    fn wanted(&self, index: &Index, words: &[String]) -> Result<Option<Wanted>, StoreError> {
+    fn wanted(
+        &self,
+        index: &SearchIndex,
+        words: &[String],
+    ) -> Result<Option<MatchQuery>, StoreError> {
         let table = index.table;
         let sql = format!(
             "SELECT count(*) AS n FROM (SELECT 1 FROM {table} WHERE {table} MATCH ?1 LIMIT ?2)"
@@ -91,7 +95,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
             });
         let rare: Vec<String> = rare.map(|(_, word)| quoted(word)).collect();
         if !rare.is_empty() {
-            return Ok(Some(Wanted {
+            return Ok(Some(MatchQuery {
                 expression: rare.join(" OR "),
                 newest: false,
             }));
@@ -100,15 +104,15 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         let longest = counted
             .iter()
             .max_by_key(|(_, word)| (word.chars().count(), std::cmp::Reverse(*word)));
-        Ok(longest.map(|(_, word)| Wanted {
+        Ok(longest.map(|(_, word)| MatchQuery {
             expression: quoted(word),
             newest: true,
         }))
     }
 
     /// A common table expression `hit(n, score)`: what fits `?1`.
-    fn hits(index: &Index, wanted: &Wanted) -> String {
-        let Index { table, rank } = index;
+    fn hits(index: &SearchIndex, wanted: &MatchQuery) -> String {
+        let SearchIndex { table, rank } = index;
         let newest = if wanted.newest {
             format!("ORDER BY rowid DESC LIMIT {COMMON}")
         } else {

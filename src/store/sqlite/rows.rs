@@ -4,14 +4,14 @@ use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::item::Item;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState,
-    ExchangeRow, Head, OutcomeUpdate, SessionRow, StoreError, TurnRow, Unkept,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState,
+    ExchangeRow, LedgerHead, MissingCommitments, OutcomeUpdate, SessionRow, StoreError, TurnRow,
 };
 
 use super::columns::Columns;
 
-pub(super) fn head(c: &Columns<'_, '_>) -> Result<Head, StoreError> {
-    Ok(Head {
+pub(super) fn head(c: &Columns<'_, '_>) -> Result<LedgerHead, StoreError> {
+    Ok(LedgerHead {
         signer: c.parsed("head.signer", "a public key")?,
         lines: c.count("head.lines")?,
         hash: c.hash("head.hash")?,
@@ -25,7 +25,7 @@ pub(super) fn head(c: &Columns<'_, '_>) -> Result<Head, StoreError> {
         segment_at: c.time("head.segment_at")?,
         last_branch: c.text_opt("head.last_branch")?,
         checkpoint: c.text_opt("head.checkpoint")?,
-        applied: Applied {
+        applied: AppliedMark {
             lines: c.count("head.applied_lines")?,
             bytes: c.count("head.applied_bytes")?,
             commits: c.count("head.applied_commits")?,
@@ -156,7 +156,7 @@ pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
     })
 }
 
-fn unkept(c: &Columns<'_, '_>) -> Result<Option<Unkept>, StoreError> {
+fn unkept(c: &Columns<'_, '_>) -> Result<Option<MissingCommitments>, StoreError> {
     let bundle = c.hash_if_there("llm_exchange.bundle_commitment")?;
     let compiled_prompt = c.hash_if_there("llm_exchange.compiled_prompt_commitment")?;
     let others = [
@@ -168,7 +168,7 @@ fn unkept(c: &Columns<'_, '_>) -> Result<Option<Unkept>, StoreError> {
         c.hash_if_there("llm_exchange.user_text_commitment")?,
         others.into_iter().flatten().next(),
     ) {
-        (Some(user_text), _) => Ok(Some(Unkept {
+        (Some(user_text), _) => Ok(Some(MissingCommitments {
             user_text,
             bundle,
             compiled_prompt,

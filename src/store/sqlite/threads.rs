@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use super::columns::{Columns, int};
 use super::{Handle, PARTS, Tx};
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    AskedRow, ContextRefRow, EventRow, IntentRow, Outcome, PutThreads, ReferredText, StoreError,
-    ThreadRow, ThreadTurnRow, Threads,
+    AskedRow, ContextRefRow, EventRow, ExchangeOutcome, IntentRow, PutThreads, ReferredText,
+    StoreError, ThreadRow, ThreadTurnRow, Threads,
 };
 
-fn kind(c: &Columns<'_, '_>) -> Result<Kind, StoreError> {
+fn kind(c: &Columns<'_, '_>) -> Result<EventKind, StoreError> {
     let place = "thread_event.kind";
     let text = c.text(place)?;
-    let known = [Kind::Intent, Kind::Decision, Kind::Execution]
+    let known = [EventKind::Intent, EventKind::Decision, EventKind::Execution]
         .into_iter()
         .find(|kind| kind.name() == text);
     known.ok_or(StoreError::Corrupt {
@@ -78,7 +78,7 @@ fn asked(c: &Columns<'_, '_>) -> Result<AskedRow, StoreError> {
         turn_aurora: c.uuid_opt("llm_exchange.turn_aurora_id")?,
         prompt: c.hash("llm_exchange.prompt_commitment")?,
         line: c.count("llm_exchange.prompt_line")?,
-        answered: c.outcome_opt("llm_exchange.outcome")? == Some(Outcome::Answered),
+        answered: c.outcome_opt("llm_exchange.outcome")? == Some(ExchangeOutcome::Answered),
         thread: c.uuid_opt("thread_turn.thread_id")?,
         bytes: c.count_opt("thread_event.bytes")?,
     })

@@ -12,16 +12,16 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow,
-    ExchangeRow, Head, OutcomeUpdate, PlaceholderRow, SessionProgress, SessionRow, StoreError,
-    TurnRow, Write,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow,
+    ExchangeRow, LedgerHead, OutcomeUpdate, PlaceholderRow, SessionProgress, SessionRow,
+    StoreError, TurnRow, Write,
 };
 
 /// Moves the applied mark; the caller decides about durability.
-pub fn mark_applied(connection: &Connection, applied: &Applied) -> Result<(), StoreError> {
+pub fn mark_applied(connection: &Connection, applied: &AppliedMark) -> Result<(), StoreError> {
     let sql =
         "UPDATE head SET applied_lines = ?1, applied_bytes = ?2, applied_commits = ?3 WHERE id = 1";
-    let Applied {
+    let AppliedMark {
         lines,
         bytes,
         commits,
@@ -94,7 +94,7 @@ impl Write for Tx<'_> {
             .map(|_| ())
     }
 
-    fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError> {
+    fn create_head(&mut self, head: &LedgerHead, genesis: &str) -> Result<(), StoreError> {
         self.change(
             "create the head",
             "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
@@ -121,7 +121,7 @@ impl Write for Tx<'_> {
         Ok(())
     }
 
-    fn move_head(&mut self, from: &Head, to: &Head) -> Result<(), StoreError> {
+    fn move_head(&mut self, from: &LedgerHead, to: &LedgerHead) -> Result<(), StoreError> {
         let changed = self.change(
             "move the head",
             "UPDATE head SET signer = ?1, lines = ?2, hash = ?3, time = ?4, height = ?5, bytes = ?6, frontier = ?7,
@@ -150,7 +150,7 @@ impl Write for Tx<'_> {
         if changed == 1 {
             return Ok(());
         }
-        let actual = crate::store::Read::head(self)?;
+        let actual = crate::store::ReadStore::head(self)?;
         let actual = format!("{} lines, head {}", actual.lines, actual.hash);
         Err(StoreError::HeadMoved {
             expected: from.lines,

@@ -4,7 +4,7 @@
 use crate::record::block::{Header, Network};
 use crate::record::epochs::is_cheap;
 
-use super::{About, Check};
+use super::{About, OpeningCheck};
 
 /// How far a height is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn of_no_time(network: Network) -> String {
     )
 }
 
-impl Check<'_> {
+impl OpeningCheck<'_> {
     /// Holds a header against the kept chain; another block at its height is a finding.
     pub(super) fn height(
         &mut self,

@@ -9,9 +9,9 @@ use crate::record::proof::includes;
 use crate::record::signature::PublicKey;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
-use super::super::report::{Answer, Verdict};
-use super::lines::Shown;
-use super::{About, Check, Read};
+use super::super::report::{QuestionAnswer, QuestionVerdict};
+use super::lines::OpeningEntry;
+use super::{About, OpeningCheck, OpeningSubject};
 
 /// The ledger's keys, in the order in which they came into force.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Keys {
     }
 }
 
-impl Read<'_> {
+impl OpeningSubject<'_> {
     /// The key in force at the head's last line.
     pub(super) fn head_key(&self) -> Option<&PublicKey> {
         self.keys.at(self.head.as_ref()?.head.size.checked_sub(1)?)
@@ -51,10 +51,10 @@ impl Read<'_> {
     }
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// Follows the rotations from the genesis. One without its own tree head leads to no key: the
     /// head's signature is then nobody's word.
-    pub(super) fn keys(&mut self, lines: &[Shown<'a>]) -> Keys {
+    pub(super) fn keys(&mut self, lines: &[OpeningEntry<'a>]) -> Keys {
         let mut keys = Keys::default();
         let first = lines.first().filter(|first| first.entry.index == 0);
         let Some(Document::Genesis(genesis)) = first.and_then(|first| first.document) else {
@@ -100,7 +100,13 @@ impl<'a> Check<'a> {
     }
 
     /// A rotation's own tree head, which the old key has signed.
-    fn rotation(&mut self, shown: &Shown<'a>, old: &PublicKey, origin: &str, keys: &mut Keys) {
+    fn rotation(
+        &mut self,
+        shown: &OpeningEntry<'a>,
+        old: &PublicKey,
+        origin: &str,
+        keys: &mut Keys,
+    ) {
         let place = format!("rotation at {}", shown.place());
         let More::Rotation { checkpoint, proof } = &shown.entry.more else {
             return self.find(
@@ -178,7 +184,7 @@ impl<'a> Check<'a> {
     }
 
     /// The tree head that everything is under.
-    pub(super) fn head(&mut self, read: &Read<'a>) -> Option<CosignedNote> {
+    pub(super) fn head(&mut self, read: &OpeningSubject<'a>) -> Option<CosignedNote> {
         let note = match CosignedNote::parse(&self.file.head) {
             Ok(note) => note,
             Err(error) => {
@@ -206,7 +212,7 @@ impl<'a> Check<'a> {
     }
 
     /// Two roots of one size are two histories, whoever signed them.
-    pub(super) fn roots(&mut self, read: &Read<'a>) {
+    pub(super) fn roots(&mut self, read: &OpeningSubject<'a>) {
         let Some(head) = read.head.as_ref().map(|note| &note.head) else {
             return;
         };
@@ -222,12 +228,12 @@ impl<'a> Check<'a> {
     }
 
     /// Whose the key is, by the checker's own list.
-    pub(super) fn signer(&mut self, read: &Read<'a>) -> Verdict {
+    pub(super) fn signer(&mut self, read: &OpeningSubject<'a>) -> QuestionVerdict {
         let key = read.head_key();
         let name = key.map_or_else(|| "no key".to_owned(), ToString::to_string);
         let Some(pinned) = self.trust.pinned else {
-            return Verdict::new(
-                Answer::NotChecked,
+            return QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
                 format!("unpinned: {name}; pin it with --signer"),
             );
         };
@@ -242,11 +248,12 @@ impl<'a> Check<'a> {
         }
         let at = key.and_then(|key| pinned.iter().rposition(|pinned| pinned == key));
         match at {
-            Some(at) if at.saturating_add(1) == pinned.len() => {
-                Verdict::new(Answer::Yes, format!("the newest pinned key, {name}"))
-            }
-            Some(_) => Verdict::new(
-                Answer::NotChecked,
+            Some(at) if at.saturating_add(1) == pinned.len() => QuestionVerdict::new(
+                QuestionAnswer::Yes,
+                format!("the newest pinned key, {name}"),
+            ),
+            Some(_) => QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
                 format!(
                     "retired: {name} is an older one of the pinned keys, and whoever has it now can sign this"
                 ),
@@ -259,7 +266,7 @@ impl<'a> Check<'a> {
                     format!("the pinned {}", names.join(" or ")),
                     &name,
                 );
-                Verdict::new(Answer::No, "")
+                QuestionVerdict::new(QuestionAnswer::No, "")
             }
         }
     }

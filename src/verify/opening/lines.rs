@@ -5,17 +5,17 @@ use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::opening::{Document, Entry};
 
-use super::{About, Check};
+use super::{About, OpeningCheck};
 
 /// An entry that can be read.
-pub(super) struct Shown<'a> {
+pub(super) struct OpeningEntry<'a> {
     pub entry: &'a Entry,
     pub line: Line,
     /// What its `record:` names, if that is the document in this place and of the right kind.
     pub document: Option<&'a Document>,
 }
 
-impl Shown<'_> {
+impl OpeningEntry<'_> {
     /// What findings call it: lines are counted from 1, as `gently log` does.
     pub fn place(&self) -> String {
         place_of(self.entry)
@@ -26,10 +26,10 @@ pub(super) fn place_of(entry: &Entry) -> String {
     format!("line {}", entry.index.saturating_add(1))
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// Reads the lines, and gives to each its document: there are exactly those that lines name, in
     /// their order.
-    pub(super) fn lines(&mut self) -> Vec<Shown<'a>> {
+    pub(super) fn lines(&mut self) -> Vec<OpeningEntry<'a>> {
         let (file, mut lines) = (self.file, Vec::new());
         let mut before: Option<(u64, Option<Hash32>)> = None;
         for entry in &file.lines {
@@ -55,7 +55,7 @@ impl<'a> Check<'a> {
                         let expected = format!("a HASH that follows {prev}");
                         self.find(About::Consistent, place_of(entry), expected, line.hash);
                     }
-                    lines.push(Shown {
+                    lines.push(OpeningEntry {
                         entry,
                         line,
                         document: None,
@@ -117,7 +117,7 @@ impl<'a> Check<'a> {
     }
 
     /// The first line is the ledger's first.
-    fn genesis(&mut self, lines: &[Shown<'a>]) {
+    fn genesis(&mut self, lines: &[OpeningEntry<'a>]) {
         let first = lines.first().filter(|first| first.entry.index == 0);
         let Some(first) = first.filter(|first| matches!(first.line.event, Event::Genesis { .. }))
         else {

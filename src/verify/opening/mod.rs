@@ -21,15 +21,15 @@ use crate::record::block::{Header, Network};
 use crate::record::documents::Genesis;
 use crate::record::note::CosignedNote;
 use crate::record::opening::{Document, OpeningFile, Stamp};
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::signature::PublicKey;
 
-use super::proofs::Wanted;
-use super::report::{Answer, Verdict, counted};
+use super::proofs::HeaderRequests;
+use super::report::{QuestionAnswer, QuestionVerdict, counted};
 
 use keys::Keys;
-use lines::Shown;
-use openings::Opened;
+use lines::OpeningEntry;
+use openings::OpenedLines;
 use time::not_after;
 
 /// What is asked about opened texts.
@@ -93,7 +93,7 @@ pub struct OpeningFinding {
 /// What the check says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpeningReport {
-    answers: Vec<(About, Verdict)>,
+    answers: Vec<(About, QuestionVerdict)>,
     /// What is wrong.
     pub findings: Vec<OpeningFinding>,
     /// The ledger's network, by its genesis; none when the file has none that can be believed.
@@ -104,10 +104,10 @@ pub struct OpeningReport {
 
 impl OpeningReport {
     /// The answer to one question.
-    pub fn to(&self, about: About) -> Verdict {
+    pub fn to(&self, about: About) -> QuestionVerdict {
         let found = self.answers.iter().find(|(known, _)| *known == about);
         found.map_or_else(
-            || Verdict::new(Answer::NotChecked, ""),
+            || QuestionVerdict::new(QuestionAnswer::NotChecked, ""),
             |(_, verdict)| verdict.clone(),
         )
     }
@@ -118,7 +118,7 @@ impl OpeningReport {
         let needed = [About::Consistent, About::Commitment, About::TreeHead];
         needed
             .iter()
-            .all(|about| self.to(*about).answer == Answer::Yes)
+            .all(|about| self.to(*about).answer == QuestionAnswer::Yes)
     }
 }
 
@@ -129,7 +129,7 @@ pub struct Trust<'a> {
     /// leads to.
     pub pinned: Option<&'a [PublicKey]>,
     /// Which witnesses count.
-    pub policy: Option<&'a Policy>,
+    pub policy: Option<&'a WitnessPolicy>,
     /// Headers of a chain that was checked from a built-in block on, each at its height; at least
     /// those that [`wanted_headers`] names, as far as the chain reaches.
     pub chain: Option<&'a BTreeMap<u32, Header>>,
@@ -139,7 +139,7 @@ pub struct Trust<'a> {
 
 /// Which headers whoever keeps a chain of them should bring to a check; none for a file without a
 /// genesis document.
-pub fn wanted_headers(file: &OpeningFile) -> Option<Wanted> {
+pub fn wanted_headers(file: &OpeningFile) -> Option<HeaderRequests> {
     let network = file.documents.iter().find_map(genesis)?.network;
     let stamped = file.stamp.as_ref().and_then(Stamp::read);
     let attested = stamped
@@ -158,7 +158,7 @@ pub fn wanted_headers(file: &OpeningFile) -> Option<Wanted> {
         .flat_map(|height| [Some(height), height.checked_sub(1)])
         .flatten()
         .collect();
-    Some(Wanted {
+    Some(HeaderRequests {
         network,
         attested,
         named,
@@ -173,15 +173,15 @@ fn genesis(document: &Document) -> Option<&Genesis> {
 }
 
 /// What a file is of, as far as it can be read.
-struct Read<'a> {
+struct OpeningSubject<'a> {
     /// Its lines; those that can't be read are findings.
-    lines: Vec<Shown<'a>>,
-    opened: Opened,
+    lines: Vec<OpeningEntry<'a>>,
+    opened: OpenedLines,
     keys: Keys,
     head: Option<CosignedNote>,
 }
 
-impl<'a> Read<'a> {
+impl<'a> OpeningSubject<'a> {
     fn genesis(&self) -> Option<&'a Genesis> {
         self.lines
             .first()
@@ -191,7 +191,7 @@ impl<'a> Read<'a> {
     }
 
     /// The lines that carry what is opened, and the outcomes of these turns.
-    fn opened_lines(&self) -> impl Iterator<Item = &Shown<'a>> {
+    fn opened_lines(&self) -> impl Iterator<Item = &OpeningEntry<'a>> {
         self.opened
             .all
             .iter()
@@ -201,7 +201,7 @@ impl<'a> Read<'a> {
 
 /// Checks an opening file; a pure function of the file and whom the caller believes.
 pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
-    let mut check = Check {
+    let mut check = OpeningCheck {
         file,
         trust,
         findings: Vec::new(),
@@ -209,7 +209,7 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
     let lines = check.lines();
     let opened = check.openings(&lines);
     let keys = check.keys(&lines);
-    let mut read = Read {
+    let mut read = OpeningSubject {
         lines,
         opened,
         keys,
@@ -235,9 +235,9 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
         let untimed = matches!(about, About::NotBefore | About::NotAfter)
             && network.is_some_and(|network| !check.shows_time(network));
         let verdict = match about {
-            About::Consistent => Verdict::new(Answer::Yes, fits(&read)),
-            About::Commitment => Verdict::new(Answer::Yes, check.opens(&read)),
-            About::TreeHead => Verdict::new(Answer::Yes, read.head_words()),
+            About::Consistent => QuestionVerdict::new(QuestionAnswer::Yes, fits(&read)),
+            About::Commitment => QuestionVerdict::new(QuestionAnswer::Yes, check.opens(&read)),
+            About::TreeHead => QuestionVerdict::new(QuestionAnswer::Yes, read.head_words()),
             About::SignedBy => signer.clone(),
             About::CosignedBy => cosigned.clone(),
             About::NotBefore => not_before.clone(),
@@ -250,7 +250,7 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
             if found == 0 {
                 verdict
             } else {
-                Verdict::new(Answer::No, told)
+                QuestionVerdict::new(QuestionAnswer::No, told)
             },
         ));
     }
@@ -258,13 +258,13 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
     report
 }
 
-struct Check<'a> {
+struct OpeningCheck<'a> {
     file: &'a OpeningFile,
     trust: Trust<'a>,
     findings: Vec<OpeningFinding>,
 }
 
-impl Check<'_> {
+impl OpeningCheck<'_> {
     fn find(
         &mut self,
         about: About,
@@ -308,7 +308,7 @@ impl Check<'_> {
     }
 }
 
-fn fits(read: &Read<'_>) -> String {
+fn fits(read: &OpeningSubject<'_>) -> String {
     let lines = counted(u64::try_from(read.lines.len()).unwrap_or(u64::MAX), "line");
     let closed = if read
         .lines

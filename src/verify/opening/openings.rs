@@ -3,24 +3,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::commitment::{Opening, Role, Scheme};
+use crate::record::commitment::{Role, Scheme, TextOpening};
 use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::opening::Document;
 
-use super::lines::Shown;
-use super::{About, Check, Read};
+use super::lines::OpeningEntry;
+use super::{About, OpeningCheck, OpeningSubject};
 
 /// Which of a file's lines are opened, by their places.
 #[derive(Default)]
-pub(super) struct Opened {
+pub(super) struct OpenedLines {
     /// What carries the commitment of each opening; none when there is no such line.
     carriers: Vec<Option<usize>>,
     /// These, and the outcome of each opened turn.
     pub all: BTreeSet<usize>,
 }
 
-impl Opened {
+impl OpenedLines {
     /// Whether the line in this place carries a commitment that is opened.
     pub fn is_carrier(&self, at: usize) -> bool {
         self.carriers.contains(&Some(at))
@@ -32,14 +32,14 @@ fn place_of(at: usize) -> String {
     format!("opening {}", at.saturating_add(1))
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// The line of each opening, and that there is none but those, their outcomes, the genesis, the
     /// rotations and the session's.
-    pub(super) fn openings(&mut self, lines: &[Shown<'a>]) -> Opened {
+    pub(super) fn openings(&mut self, lines: &[OpeningEntry<'a>]) -> OpenedLines {
         let openings = &self.file.openings;
         let Some(first) = openings.first() else {
             self.find(About::Commitment, "openings", "one or more", "none");
-            return Opened::default();
+            return OpenedLines::default();
         };
         let session = first.session_id.parse::<Hash32>().ok();
         let (mut found, mut needed, mut artifacts) = (Vec::new(), BTreeSet::new(), 0);
@@ -84,14 +84,19 @@ impl<'a> Check<'a> {
             self.find(About::Consistent, "openings", expected, "another order");
         }
         self.needed(lines, session, &needed);
-        Opened {
+        OpenedLines {
             carriers: found,
             all: needed,
         }
     }
 
     /// Every line is of the session, or the whole ledger's, and is there for something.
-    fn needed(&mut self, lines: &[Shown<'a>], session: Option<Hash32>, needed: &BTreeSet<usize>) {
+    fn needed(
+        &mut self,
+        lines: &[OpeningEntry<'a>],
+        session: Option<Hash32>,
+        needed: &BTreeSet<usize>,
+    ) {
         let (mut starts, mut ends) = (0, 0);
         let opened = |at: usize| needed.contains(&at);
         for (at, shown) in lines.iter().enumerate() {
@@ -136,7 +141,7 @@ impl<'a> Check<'a> {
 
     /// Keys and texts give the commitments under the ledger's own scheme, and lines or records
     /// carry them.
-    pub(super) fn commitments(&mut self, read: &Read<'a>) {
+    pub(super) fn commitments(&mut self, read: &OpeningSubject<'a>) {
         let file = self.file;
         let Some(genesis) = read.genesis() else {
             return self.find(
@@ -176,7 +181,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    pub(super) fn opens(&self, read: &Read<'a>) -> String {
+    pub(super) fn opens(&self, read: &OpeningSubject<'a>) -> String {
         let names: Vec<&str> = self
             .file
             .openings
@@ -200,7 +205,11 @@ impl<'a> Check<'a> {
 
 /// Where the line is that an opening is of: the answer's for every role, else its own; artifacts in
 /// their order.
-fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Option<usize> {
+fn carrier(
+    lines: &[OpeningEntry<'_>],
+    opening: &TextOpening,
+    artifacts: &mut usize,
+) -> Option<usize> {
     if opening.role == Role::Artifact {
         let mut all = lines
             .iter()
@@ -222,7 +231,7 @@ fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Opt
 }
 
 /// Where the outcome of the prompt is that an opening is of, if the file has one.
-fn outcome(lines: &[Shown<'_>], opening: &Opening) -> Option<usize> {
+fn outcome(lines: &[OpeningEntry<'_>], opening: &TextOpening) -> Option<usize> {
     opening.seq?;
     let outcome = |event: &Event| matches!(event, Event::Response { .. }) || is_failure(event);
     of_turn(lines, opening, outcome)
@@ -232,7 +241,11 @@ fn is_failure(event: &Event) -> bool {
     matches!(event, Event::ResponseFail { .. } | Event::Denied { .. })
 }
 
-fn of_turn(lines: &[Shown<'_>], opening: &Opening, is: impl Fn(&Event) -> bool) -> Option<usize> {
+fn of_turn(
+    lines: &[OpeningEntry<'_>],
+    opening: &TextOpening,
+    is: impl Fn(&Event) -> bool,
+) -> Option<usize> {
     let session = opening.session_id.parse::<Hash32>().ok()?;
     let own = |line: &Line| line.session == Some(session) && line.event.seq() == opening.seq;
     lines
@@ -250,7 +263,7 @@ const fn rank(role: Role) -> u8 {
 }
 
 /// The commitment of a role that a line, or its `record.json`, carries.
-fn carried(shown: &Shown<'_>, role: Role) -> Option<Hash32> {
+fn carried(shown: &OpeningEntry<'_>, role: Role) -> Option<Hash32> {
     let record = match shown.document {
         Some(Document::Record(record)) => Some(record),
         _ => None,

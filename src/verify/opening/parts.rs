@@ -8,12 +8,12 @@ use crate::record::opening::{Document, More};
 use crate::record::proof::includes;
 use crate::record::tree::leaf;
 
-use super::lines::{Shown, place_of};
-use super::{About, Check, Read};
+use super::lines::{OpeningEntry, place_of};
+use super::{About, OpeningCheck, OpeningSubject};
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// Every proof under the head, what stands behind the proofs, and every document.
-    pub(super) fn parts(&mut self, read: &Read<'a>) {
+    pub(super) fn parts(&mut self, read: &OpeningSubject<'a>) {
         self.proofs(read);
         let (mut answers, mut last) = (0, None);
         for shown in &read.lines {
@@ -29,7 +29,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn proofs(&mut self, read: &Read<'a>) {
+    fn proofs(&mut self, read: &OpeningSubject<'a>) {
         let file = self.file;
         for entry in &file.lines {
             let head = read.head.as_ref().map(|note| &note.head);
@@ -74,7 +74,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn start(&mut self, shown: &Shown<'a>, document: &SessionDoc) {
+    fn start(&mut self, shown: &OpeningEntry<'a>, document: &SessionDoc) {
         let place = "session.json";
         let SessionDoc {
             block,
@@ -112,7 +112,7 @@ impl<'a> Check<'a> {
         );
     }
 
-    fn record(&mut self, shown: &Shown<'a>, document: &Record) {
+    fn record(&mut self, shown: &OpeningEntry<'a>, document: &Record) {
         let Event::Response {
             hash,
             seq,
@@ -145,7 +145,12 @@ impl<'a> Check<'a> {
     }
 
     /// `shown_answers` are those that the file shows, and the chain entry of the last.
-    fn close(&mut self, shown: &Shown<'a>, document: &Close, shown_answers: (u64, Option<Hash32>)) {
+    fn close(
+        &mut self,
+        shown: &OpeningEntry<'a>,
+        document: &Close,
+        shown_answers: (u64, Option<Hash32>),
+    ) {
         let Close {
             block,
             closed_at,

@@ -6,19 +6,19 @@ use crate::record::documents::Genesis;
 use crate::record::entry::Event;
 use crate::record::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
-use crate::record::opening::{Attested, Document, More, Stamp};
+use crate::record::opening::{AttestedBlock, Document, More, Stamp};
 use crate::record::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
-use super::super::report::{Answer, Verdict};
+use super::super::report::{QuestionAnswer, QuestionVerdict};
 use super::height;
-use super::time::{Started, named};
-use super::{About, Check, Read};
+use super::time::{StartBlock, named};
+use super::{About, OpeningCheck, OpeningSubject};
 
 /// A fault that takes both *consistent* and *not after*.
 const BOTH: [About; 2] = [About::Consistent, About::NotAfter];
 
-impl Read<'_> {
+impl OpeningSubject<'_> {
     /// Whether the line in this place has to be under the stamped root, where there is one.
     fn is_stamped(&self, at: usize) -> bool {
         let start = self
@@ -34,9 +34,13 @@ impl Read<'_> {
     }
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// The block that a tree head over the opened lines is in; none when there is no stamp.
-    pub(super) fn stamp(&mut self, read: &Read<'a>, start: Option<&Started>) -> Option<Verdict> {
+    pub(super) fn stamp(
+        &mut self,
+        read: &OpeningSubject<'a>,
+        start: Option<&StartBlock>,
+    ) -> Option<QuestionVerdict> {
         let file = self.file;
         let stamp = file.stamp.as_ref()?;
         let Some(genesis) = read.genesis() else {
@@ -68,7 +72,7 @@ impl<'a> Check<'a> {
             return None;
         }
         // Kept headers stand in for one that the file does not bring.
-        let kept = |block: &Attested| {
+        let kept = |block: &AttestedBlock| {
             self.trust
                 .chain
                 .and_then(|chain| chain.get(&block.height))
@@ -79,7 +83,7 @@ impl<'a> Check<'a> {
             .or_else(|| stamped.blocks.iter().find_map(kept))
         else {
             let words = "an OpenTimestamps proof is there, and not its block's header";
-            return Some(Verdict::new(Answer::NotChecked, words));
+            return Some(QuestionVerdict::new(QuestionAnswer::NotChecked, words));
         };
         let root = header.fields().merkle_root;
         let Some(block) = stamped
@@ -101,7 +105,7 @@ impl<'a> Check<'a> {
 
     /// The stamped tree head is the ledger's, no newer than the head, and the opened lines are
     /// under it.
-    fn stamped_tree(&mut self, read: &Read<'a>, stamp: &Stamp, genesis: &Genesis) {
+    fn stamped_tree(&mut self, read: &OpeningSubject<'a>, stamp: &Stamp, genesis: &Genesis) {
         let note = match parse_note(&stamp.checkpoint) {
             Ok(note) => note,
             Err(error) => return self.both("a tree head of main", error),
@@ -144,7 +148,7 @@ impl<'a> Check<'a> {
             .for_each(|about| self.find(*about, "stamp", expected, &actual));
     }
 
-    fn under(&mut self, read: &Read<'a>, note: &SignedNote) {
+    fn under(&mut self, read: &OpeningSubject<'a>, note: &SignedNote) {
         for (at, shown) in read.lines.iter().enumerate() {
             let proof = match &shown.entry.more {
                 More::Stamped(proof) => Some(proof),
@@ -176,7 +180,7 @@ impl<'a> Check<'a> {
     }
 
     /// A block of the session that is the stamp's, too, has one height.
-    fn one_height(&mut self, read: &Read<'a>, block: &Block) {
+    fn one_height(&mut self, read: &OpeningSubject<'a>, block: &Block) {
         let blocks: Vec<&Block> = read
             .lines
             .iter()
@@ -201,12 +205,12 @@ impl<'a> Check<'a> {
     /// be in time.
     fn attested(
         &mut self,
-        read: &Read<'a>,
+        read: &OpeningSubject<'a>,
         genesis: &Genesis,
         at: u32,
         header: &Header,
-        start: Option<&Started>,
-    ) -> Verdict {
+        start: Option<&StartBlock>,
+    ) -> QuestionVerdict {
         let (network, fields) = (genesis.network, header.fields());
         let (hash, time) = (header.hash(), fields.time);
         let block = Block {
@@ -251,15 +255,15 @@ impl<'a> Check<'a> {
         let name = named(&block);
         let height = self.height(About::NotAfter, "stamp", header, at, network);
         if !self.shows_time(network) {
-            return Verdict::new(Answer::NotChecked, height::of_no_time(network));
+            return QuestionVerdict::new(QuestionAnswer::NotChecked, height::of_no_time(network));
         }
         match height.lacks() {
-            Some(why) => Verdict::new(
-                Answer::NotChecked,
+            Some(why) => QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
                 format!("an OpenTimestamps proof names {name}: {why}"),
             ),
-            None => Verdict::new(
-                Answer::Yes,
+            None => QuestionVerdict::new(
+                QuestionAnswer::Yes,
                 format!("a tree head over it is in {name}{}", height.words()),
             ),
         }

@@ -7,31 +7,37 @@ use crate::record::hash::Hash32;
 use crate::record::opening::Document;
 use crate::record::time::Seconds;
 
-use super::super::report::{Answer, Verdict};
+use super::super::report::{QuestionAnswer, QuestionVerdict};
 use super::height;
-use super::lines::Shown;
-use super::{About, Check, Read};
+use super::lines::OpeningEntry;
+use super::{About, OpeningCheck, OpeningSubject};
 
 /// The block that the session started on, if its header shows it.
-pub(super) struct Started {
+pub(super) struct StartBlock {
     pub height: u32,
     pub time: Seconds,
     pub name: String,
 }
 
 /// One of the session's two blocks, and the header that the file has for it.
-struct Anchored<'a> {
+struct AnchorBlock<'a> {
     what: &'static str,
-    shown: &'a Shown<'a>,
+    shown: &'a OpeningEntry<'a>,
     block: &'a Block,
     header: Option<Header>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// The block that the session started on. The end's is held against the same rules.
-    pub(super) fn not_before(&mut self, read: &Read<'a>) -> (Verdict, Option<Started>) {
+    pub(super) fn not_before(
+        &mut self,
+        read: &OpeningSubject<'a>,
+    ) -> (QuestionVerdict, Option<StartBlock>) {
         let Some(genesis) = read.genesis() else {
-            return (Verdict::new(Answer::NotChecked, "no genesis"), None);
+            return (
+                QuestionVerdict::new(QuestionAnswer::NotChecked, "no genesis"),
+                None,
+            );
         };
         let anchored = self.anchored(read);
         for anchor in &anchored {
@@ -50,12 +56,15 @@ impl<'a> Check<'a> {
         }
         let Some(start) = anchored.first().filter(|anchor| anchor.what == "start") else {
             let words = "the line is outside any session, so no block is bound to it";
-            return (Verdict::new(Answer::NotChecked, words), None);
+            return (
+                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
+                None,
+            );
         };
         if start.block.is_local() {
             return (
-                Verdict::new(
-                    Answer::NotChecked,
+                QuestionVerdict::new(
+                    QuestionAnswer::NotChecked,
                     "no anchor: the session started on no block",
                 ),
                 None,
@@ -63,7 +72,7 @@ impl<'a> Check<'a> {
         }
         let Some(header) = start.header else {
             return (
-                Verdict::new(Answer::NotChecked, "the block has no header"),
+                QuestionVerdict::new(QuestionAnswer::NotChecked, "the block has no header"),
                 None,
             );
         };
@@ -75,24 +84,27 @@ impl<'a> Check<'a> {
             start.block.height,
             genesis.network,
         );
-        let known = (self.count(About::NotBefore) == 0).then(|| Started {
+        let known = (self.count(About::NotBefore) == 0).then(|| StartBlock {
             height: start.block.height,
             time: start.block.time,
             name: name.clone(),
         });
         if !self.shows_time(genesis.network) {
             return (
-                Verdict::new(Answer::NotChecked, height::of_no_time(genesis.network)),
+                QuestionVerdict::new(
+                    QuestionAnswer::NotChecked,
+                    height::of_no_time(genesis.network),
+                ),
                 known,
             );
         }
         let verdict = match height.lacks() {
-            Some(why) => Verdict::new(
-                Answer::NotChecked,
+            Some(why) => QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
                 format!("the session says that it started on {name}: {why}"),
             ),
-            None => Verdict::new(
-                Answer::Yes,
+            None => QuestionVerdict::new(
+                QuestionAnswer::Yes,
                 format!("the session started on {name}{}", height.words()),
             ),
         };
@@ -101,7 +113,7 @@ impl<'a> Check<'a> {
 
     /// Gives the file's headers to the blocks of start and end: one to each that is not local, in
     /// that order.
-    fn anchored<'r>(&mut self, read: &'r Read<'a>) -> Vec<Anchored<'r>> {
+    fn anchored<'r>(&mut self, read: &'r OpeningSubject<'a>) -> Vec<AnchorBlock<'r>> {
         let mut headers = self.file.headers.iter();
         let mut anchored = Vec::new();
         for shown in &read.lines {
@@ -121,7 +133,7 @@ impl<'a> Check<'a> {
                     height,
                 );
             }
-            anchored.push(Anchored {
+            anchored.push(AnchorBlock {
                 what,
                 shown,
                 block,
@@ -141,8 +153,8 @@ impl<'a> Check<'a> {
     }
 
     /// Header, network, and the line's own time.
-    fn anchor(&mut self, anchor: &Anchored<'_>, genesis: &Genesis) {
-        let Anchored {
+    fn anchor(&mut self, anchor: &AnchorBlock<'_>, genesis: &Genesis) {
+        let AnchorBlock {
             what,
             shown,
             block,
@@ -214,16 +226,22 @@ pub(super) fn named(block: &Block) -> String {
 }
 
 /// By a block, by the policy's witnesses, or by neither.
-pub(super) fn not_after(stamped: Option<Verdict>, cosigned: Option<Seconds>) -> Verdict {
+pub(super) fn not_after(
+    stamped: Option<QuestionVerdict>,
+    cosigned: Option<Seconds>,
+) -> QuestionVerdict {
     match (stamped, cosigned) {
         (Some(block), None) => block,
-        (Some(block), Some(time)) if block.answer == Answer::Yes => Verdict::new(
-            Answer::Yes,
+        (Some(block), Some(time)) if block.answer == QuestionAnswer::Yes => QuestionVerdict::new(
+            QuestionAnswer::Yes,
             format!("{}; witnesses saw the tree by {time}", block.reason),
         ),
-        (_, Some(time)) => Verdict::new(Answer::Yes, format!("witnesses saw the tree by {time}")),
-        (None, None) => Verdict::new(
-            Answer::NotChecked,
+        (_, Some(time)) => QuestionVerdict::new(
+            QuestionAnswer::Yes,
+            format!("witnesses saw the tree by {time}"),
+        ),
+        (None, None) => QuestionVerdict::new(
+            QuestionAnswer::NotChecked,
             "the file carries no OpenTimestamps proof, and no witness of a policy was counted",
         ),
     }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::time::Seconds;
 
-use super::super::report::{Answer, Verdict, counted};
+use super::super::report::{QuestionAnswer, QuestionVerdict, counted};
 use super::super::witnessed::{FORGED, reached_by};
-use super::time::Started;
-use super::{About, Check, Read};
+use super::time::StartBlock;
+use super::{About, OpeningCheck, OpeningSubject};
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// What witnesses say, and when the quorum was reached.
     ///
     /// A line that claims to be of a witness of the policy and is not signed by its key makes
@@ -18,10 +18,15 @@ impl<'a> Check<'a> {
     /// opened line, or from before the block that the session started on, counts for no time.
     pub(super) fn cosigned(
         &mut self,
-        read: &Read<'a>,
-        start: Option<&Started>,
-    ) -> (Verdict, Option<Seconds>) {
-        let not_checked = |words: String| (Verdict::new(Answer::NotChecked, words), None);
+        read: &OpeningSubject<'a>,
+        start: Option<&StartBlock>,
+    ) -> (QuestionVerdict, Option<Seconds>) {
+        let not_checked = |words: String| {
+            (
+                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
+                None,
+            )
+        };
         let Some(note) = &read.head else {
             return not_checked("no tree head can be read".to_owned());
         };
@@ -49,14 +54,18 @@ impl<'a> Check<'a> {
             }
         }
         if self.count(About::CosignedBy) > 0 {
-            return (Verdict::new(Answer::No, FORGED), None);
+            return (QuestionVerdict::new(QuestionAnswer::No, FORGED), None);
         }
         quorum(policy, &seen, self.earliest(read, start))
     }
 
     /// Before which times no cosignature is believed: that of the newest opened line, and that of
     /// the start's block.
-    fn earliest(&self, read: &Read<'a>, start: Option<&Started>) -> (Seconds, Seconds) {
+    fn earliest(
+        &self,
+        read: &OpeningSubject<'a>,
+        start: Option<&StartBlock>,
+    ) -> (Seconds, Seconds) {
         let line = read.opened_lines().map(|shown| shown.line.time).max();
         (
             line.unwrap_or(Seconds::ZERO),
@@ -66,10 +75,10 @@ impl<'a> Check<'a> {
 }
 
 fn quorum(
-    policy: &Policy,
+    policy: &WitnessPolicy,
     seen: &[(&str, u64)],
     (line, start): (Seconds, Seconds),
-) -> (Verdict, Option<Seconds>) {
+) -> (QuestionVerdict, Option<Seconds>) {
     let names: BTreeSet<&str> = seen.iter().map(|(name, _)| *name).collect();
     let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
     if !policy.is_reached_by(&names) {
@@ -79,8 +88,8 @@ fn quorum(
             listed
         };
         return (
-            Verdict::new(
-                Answer::NotChecked,
+            QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
                 format!("the quorum is not reached: cosigned by {by}"),
             ),
             None,
@@ -88,7 +97,10 @@ fn quorum(
     }
     let by = reached_by(policy, seen, line).filter(|time| *time >= start);
     (
-        Verdict::new(Answer::Yes, format!("the policy's quorum: {listed}")),
+        QuestionVerdict::new(
+            QuestionAnswer::Yes,
+            format!("the policy's quorum: {listed}"),
+        ),
         by,
     )
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use crate::govern::policy::Windows;
+use crate::govern::policy::RateWindows;
 use crate::record::context::turn::{Counts, tokens};
 use crate::record::time::Seconds;
 use crate::store::IntentRow;
 
 /// INTENTs by their lines, so that each count is a search and no walk over the history.
 #[derive(Default)]
-pub(super) struct Intents {
+pub(super) struct IntentIndex {
     lines: Vec<u64>,
     times: Vec<Seconds>,
     /// Tokens of all INTENTs before; one more than there are INTENTs.
@@ -22,7 +22,7 @@ pub(super) struct Intents {
     runs: Vec<usize>,
 }
 
-impl Intents {
+impl IntentIndex {
     /// Adds the next by its line.
     pub fn push(&mut self, thread: Uuid, line: u64, at: Seconds, bytes: u64) {
         if self.times.last().is_none_or(|last| *last > at) {
@@ -41,7 +41,7 @@ impl Intents {
     /// From rows in any order.
     pub fn of(mut rows: Vec<IntentRow>) -> Self {
         rows.sort_by_key(|row| row.line);
-        let mut intents = Intents::default();
+        let mut intents = IntentIndex::default();
         for row in rows {
             intents.push(
                 row.thread,
@@ -54,7 +54,7 @@ impl Intents {
     }
 
     /// What policy counts in `thread` at the moment of `given`, in a kernel's windows.
-    pub fn counts(&self, thread: Uuid, given: Counts, windows: Windows) -> Counts {
+    pub fn counts(&self, thread: Uuid, given: Counts, windows: RateWindows) -> Counts {
         let within = |seconds: u64| self.since(given.at.before(seconds), given.as_of);
         let of_thread = self.threads.get(&thread).map_or(&[][..], Vec::as_slice);
         Counts {
@@ -116,7 +116,7 @@ mod tests {
             let given = Counts { as_of, at, ..Counts::default() };
             let mut shuffled = rows.clone();
             shuffled.reverse();
-            let found = Intents::of(shuffled).counts(id(0), given, Windows { rate, budget });
+            let found = IntentIndex::of(shuffled).counts(id(0), given, RateWindows { rate, budget });
             let before: Vec<&IntentRow> = rows.iter().filter(|row| row.line < as_of).collect();
             let within = |seconds: u64| before.iter().filter(move |row| row.created_at > at.before(seconds));
             let expected = Counts {

@@ -32,14 +32,14 @@ use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
 use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
-use crate::store::{ArtifactRow, ExchangeRow, Read, SessionRow, StoreError};
+use crate::store::{ArtifactRow, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::contexts::{Context, ContextFault};
-use counts::Intents;
+use counts::IntentIndex;
 use source::AtHand;
 use stream::Stream;
 
-pub use trial::{Cause, Difference, Rule, Total, Trial};
+pub use trial::{Cause, DenyingRule, Total, Trial, TrialDifference};
 
 /// One thing that replay asserts of an exchange; the first four are the document's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,7 +111,7 @@ impl Assertion {
 
 /// How an assertion came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AssertionOutcome {
     /// It was computed again, and is the same.
     Holds,
     /// It is another: where, expected, found.
@@ -122,7 +122,7 @@ pub enum Outcome {
 
 /// One exchange, replayed.
 #[derive(Clone, Debug)]
-pub struct Replayed {
+pub struct ExchangeReplay {
     /// It.
     pub exchange: Uuid,
     /// Its session.
@@ -132,12 +132,12 @@ pub struct Replayed {
     /// Its thread; none for an exchange from before threads.
     pub thread: Option<Uuid>,
     /// Each assertion, in the order of [`Assertion::ALL`].
-    pub outcomes: Vec<(Assertion, Outcome)>,
+    pub outcomes: Vec<(Assertion, AssertionOutcome)>,
 }
 
 /// What the log has and the database lacks, or the other way round.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ReplayFault {
     /// Where.
     pub place: String,
     /// Expected and found.
@@ -160,12 +160,12 @@ pub enum ReplayError {
 
 /// A history opened for replay.
 pub struct Replay<'a> {
-    store: &'a dyn Read,
+    store: &'a dyn ReadStore,
     scheme: Scheme,
     stream: Arc<Stream>,
     /// What policy counts, by the database.
-    intents: Arc<Intents>,
-    kernels: RefCell<HashMap<Hash32, Rc<Known>>>,
+    intents: Arc<IntentIndex>,
+    kernels: RefCell<HashMap<Hash32, Rc<KernelOnRecord>>>,
     judges: RefCell<HashMap<Hash32, Rc<Judge>>>,
     configs: RefCell<HashMap<Hash32, Rc<Configured>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
@@ -175,7 +175,7 @@ pub struct Replay<'a> {
     /// Exchanges and contexts that some tombstone names, once they were looked for.
     erased: OnceCell<HashSet<String>>,
     /// Set when something was resolved that needs a text that is gone.
-    gone: RefCell<Option<Outcome>>,
+    gone: RefCell<Option<AssertionOutcome>>,
     /// From which line on the sanitizer had which list of what it leaves: the one that is in force
     /// now, or another.
     lists: OnceCell<Vec<(u64, bool)>>,
@@ -186,12 +186,12 @@ pub struct Replay<'a> {
 pub(super) struct Share {
     scheme: Scheme,
     stream: Arc<Stream>,
-    intents: Arc<Intents>,
+    intents: Arc<IntentIndex>,
 }
 
 impl Share {
     /// The same history in a store that shows the same state.
-    pub(super) fn over<'a>(self, store: &'a dyn Read) -> Replay<'a> {
+    pub(super) fn over<'a>(self, store: &'a dyn ReadStore) -> Replay<'a> {
         let Share {
             scheme,
             stream,
@@ -217,7 +217,7 @@ impl Share {
 
 /// A kernel on record, or what is wrong with it; none where it is lost (a session that was taken
 /// over).
-type Known = Option<Result<Kernel, String>>;
+type KernelOnRecord = Option<Result<Kernel, String>>;
 /// A configuration on record, or what is wrong with it.
 type Configured = Result<ContextConfig, String>;
 
@@ -232,13 +232,13 @@ impl<'a> Replay<'a> {
     /// Reads the log's order.
     ///
     /// `store` must show one state for as long as this lives.
-    pub fn open(store: &'a dyn Read, log: &Path) -> Result<Self, ReplayError> {
+    pub fn open(store: &'a dyn ReadStore, log: &Path) -> Result<Self, ReplayError> {
         let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| ReplayError::Genesis(e.to_string()))?;
         let share = Share {
             scheme: genesis.commitments,
             stream: Arc::new(Stream::read(store, log)?),
-            intents: Arc::new(Intents::of(store.intents()?)),
+            intents: Arc::new(IntentIndex::of(store.intents()?)),
         };
         Ok(share.over(store))
     }
@@ -254,7 +254,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Where log and database do not fit together, beside what exchanges themselves say.
-    pub fn faults(&self) -> Result<Vec<Fault>, ReplayError> {
+    pub fn faults(&self) -> Result<Vec<ReplayFault>, ReplayError> {
         let mut faults = self.stream.faults.clone();
         faults.extend(self.stream.threads_against(self.store)?);
         Ok(faults)
@@ -266,12 +266,12 @@ impl<'a> Replay<'a> {
     }
 
     /// Replays one exchange.
-    pub fn exchange(&self, row: &ExchangeRow) -> Result<Replayed, ReplayError> {
+    pub fn exchange(&self, row: &ExchangeRow) -> Result<ExchangeReplay, ReplayError> {
         turn::replay(self, row)
     }
 
     /// Replays every exchange, in the order of their lines.
-    pub fn all(&self, each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+    pub fn all(&self, each: &mut dyn FnMut(ExchangeReplay)) -> Result<(), ReplayError> {
         self.walk(None, each)
     }
 
@@ -279,8 +279,8 @@ impl<'a> Replay<'a> {
     /// the same state.
     pub fn all_beside(
         &self,
-        other: &mut (dyn Read + Send),
-        each: &mut dyn FnMut(Replayed),
+        other: &mut (dyn ReadStore + Send),
+        each: &mut dyn FnMut(ExchangeReplay),
     ) -> Result<(), ReplayError> {
         together::all(self, other, each)
     }
@@ -289,7 +289,7 @@ impl<'a> Replay<'a> {
     fn walk(
         &self,
         session: Option<Uuid>,
-        each: &mut dyn FnMut(Replayed),
+        each: &mut dyn FnMut(ExchangeReplay),
     ) -> Result<(), ReplayError> {
         let mut failed = Ok(());
         let walked = self
@@ -312,7 +312,7 @@ impl<'a> Replay<'a> {
     }
 
     /// A kernel by its hash.
-    fn kernel(&self, hash: Hash32) -> Result<Rc<Known>, ReplayError> {
+    fn kernel(&self, hash: Hash32) -> Result<Rc<KernelOnRecord>, ReplayError> {
         if let Some(known) = self.kernels.borrow().get(&hash) {
             return Ok(known.clone());
         }
@@ -331,22 +331,26 @@ impl<'a> Replay<'a> {
     }
 
     /// What is said where a text of an exchange is needed; looked for only where one is not here.
-    fn absent_if(&self, gone: bool, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
+    fn absent_if(
+        &self,
+        gone: bool,
+        exchange: &ExchangeRow,
+    ) -> Result<AssertionOutcome, ReplayError> {
         if gone {
             self.absent(exchange)
         } else {
-            Ok(Outcome::Fails(MISSING.to_owned()))
+            Ok(AssertionOutcome::Fails(MISSING.to_owned()))
         }
     }
 
     /// What is said where a text of an exchange is not here: that nothing was checked, if the
     /// record says why it is gone; else that it is missing.
-    fn absent(&self, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
+    fn absent(&self, exchange: &ExchangeRow) -> Result<AssertionOutcome, ReplayError> {
         let id = exchange.exchange_id.to_string();
         Ok(
             match exchange.unkept.is_some() || self.erased()?.contains(&id) {
-                true => Outcome::NotChecked(ABSENT.to_owned()),
-                false => Outcome::Fails(format!(
+                true => AssertionOutcome::NotChecked(ABSENT.to_owned()),
+                false => AssertionOutcome::Fails(format!(
                     "a text of exchange {id} is not here, and no tombstone names it"
                 )),
             },
@@ -458,11 +462,11 @@ impl<'a> Replay<'a> {
     }
 }
 
-impl From<ContextFault> for Outcome {
+impl From<ContextFault> for AssertionOutcome {
     fn from(fault: ContextFault) -> Self {
         match fault {
-            ContextFault::Gone => Outcome::NotChecked(ABSENT.to_owned()),
-            other => Outcome::Fails(other.to_string()),
+            ContextFault::Gone => AssertionOutcome::NotChecked(ABSENT.to_owned()),
+            other => AssertionOutcome::Fails(other.to_string()),
         }
     }
 }

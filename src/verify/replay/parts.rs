@@ -3,18 +3,18 @@
 
 use uuid::Uuid;
 
-use crate::continuity::candidate::Recalled;
+use crate::continuity::candidate::RecallResult;
 use crate::continuity::compile::{Inputs, ring0};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, unnumbered};
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::store::{SessionRow, TurnRow};
 
 use super::super::contexts::Context;
-use super::super::exchange_rows::Rows;
+use super::super::exchange_rows::ExchangeRows;
 use super::source::Unmade;
-use super::{Outcome, Replay, ReplayError};
+use super::{AssertionOutcome, Replay, ReplayError};
 
 /// Why there is no prompt to compile.
 pub(super) const NOTHING_SENT: &str = "nothing was to be sent";
@@ -24,12 +24,12 @@ pub(super) fn same<T: PartialEq + std::fmt::Display>(
     what: &str,
     recorded: Option<T>,
     again: Option<T>,
-) -> Outcome {
+) -> AssertionOutcome {
     if recorded == again {
-        return Outcome::Holds;
+        return AssertionOutcome::Holds;
     }
     let told = |value: Option<T>| value.map_or("none".to_owned(), |value| value.to_string());
-    Outcome::Fails(format!(
+    AssertionOutcome::Fails(format!(
         "{what}: on record {}, computed again {}",
         told(recorded),
         told(again)
@@ -37,12 +37,13 @@ pub(super) fn same<T: PartialEq + std::fmt::Display>(
 }
 
 /// The first of several outcomes that does not hold.
-pub(super) fn worst(outcomes: impl IntoIterator<Item = Outcome>) -> Outcome {
-    let mut worst = Outcome::Holds;
+pub(super) fn worst(outcomes: impl IntoIterator<Item = AssertionOutcome>) -> AssertionOutcome {
+    let mut worst = AssertionOutcome::Holds;
     for outcome in outcomes {
         match (&worst, &outcome) {
-            (Outcome::Fails(_), _) => {}
-            (_, Outcome::Fails(_)) | (Outcome::Holds, Outcome::NotChecked(_)) => worst = outcome,
+            (AssertionOutcome::Fails(_), _) => {}
+            (_, AssertionOutcome::Fails(_))
+            | (AssertionOutcome::Holds, AssertionOutcome::NotChecked(_)) => worst = outcome,
             _ => {}
         }
     }
@@ -54,16 +55,16 @@ pub(super) fn worst(outcomes: impl IntoIterator<Item = Outcome>) -> Outcome {
 pub(super) fn events(
     replay: &Replay<'_>,
     context: &Context,
-    rows: &Rows<'_>,
-) -> Result<Outcome, ReplayError> {
+    rows: &ExchangeRows<'_>,
+) -> Result<AssertionOutcome, ReplayError> {
     if let Some(what) = replay.thread_fault(context.row.thread)? {
-        return Ok(Outcome::Fails(what));
+        return Ok(AssertionOutcome::Fails(what));
     }
     // What only an INTENT has the others don't.
     if let Some(event) = context
         .events
         .iter()
-        .find(|event| event.kind != Kind::Intent && event.bytes.is_some())
+        .find(|event| event.kind != EventKind::Intent && event.bytes.is_some())
     {
         return Ok(same(
             &format!("bytes of {} {}", event.kind.name(), event.event),
@@ -75,11 +76,11 @@ pub(super) fn events(
     if placed.is_empty() {
         let behind = rows.exchange.prompt_line >= replay.stream.lines;
         return Ok(match behind {
-            true => Outcome::NotChecked("audit.log does not reach it yet".to_owned()),
-            false => Outcome::Fails("the log has no prompt line of it".to_owned()),
+            true => AssertionOutcome::NotChecked("audit.log does not reach it yet".to_owned()),
+            false => AssertionOutcome::Fails("the log has no prompt line of it".to_owned()),
         });
     }
-    let told = |id: Uuid, kind: Kind, thread: Uuid, index: u64, line: u64| {
+    let told = |id: Uuid, kind: EventKind, thread: Uuid, index: u64, line: u64| {
         format!(
             "{} {id} is event {index} of thread {thread}, line {}",
             kind.name(),
@@ -100,7 +101,7 @@ pub(super) fn events(
         let missing = expected.iter().find(|one| !found.contains(one));
         let extra = found.iter().find(|one| !expected.contains(one));
         let words = |one: Option<&String>| one.cloned().unwrap_or_else(|| "nothing".to_owned());
-        return Ok(Outcome::Fails(format!(
+        return Ok(AssertionOutcome::Fails(format!(
             "by the log {}; in the database {}",
             words(missing),
             words(extra)
@@ -109,46 +110,46 @@ pub(super) fn events(
     for event in context
         .events
         .iter()
-        .filter(|event| event.kind != Kind::Decision)
+        .filter(|event| event.kind != EventKind::Decision)
     {
         match &replay.said_by(event)?.event {
             Ok(again) => {
                 let named = |what: &str| format!("{what} of {} {}", event.kind.name(), event.event);
                 let digest = again.digest().map(|digest| digest.0);
-                let text = again.text().filter(|_| event.kind == Kind::Intent);
+                let text = again.text().filter(|_| event.kind == EventKind::Intent);
                 let length = text.and_then(|text| u64::try_from(unnumbered(text).len()).ok());
                 let compared = worst([
                     same(&named("event_digest"), event.digest, digest),
                     same(&named("bytes"), event.bytes, length),
                 ]);
-                if compared != Outcome::Holds {
+                if compared != AssertionOutcome::Holds {
                     return Ok(compared);
                 }
             }
             Err(Unmade::Gone) => return replay.absent(rows.exchange),
-            Err(Unmade::Wrong(words)) => return Ok(Outcome::Fails(words.clone())),
+            Err(Unmade::Wrong(words)) => return Ok(AssertionOutcome::Fails(words.clone())),
         }
     }
-    Ok(Outcome::Holds)
+    Ok(AssertionOutcome::Holds)
 }
 
 /// The bundle: ring 0 compiled again, the rest as it was found then; and its hash.
 pub(super) fn bundle(
     session: &SessionRow,
-    rows: &Rows<'_>,
+    rows: &ExchangeRows<'_>,
     (kernel, text): (&Kernel, &Clean),
-    absent: &Outcome,
-) -> Outcome {
+    absent: &AssertionOutcome,
+) -> AssertionOutcome {
     let row = rows.exchange;
     let (stored, json) = match rows.bundle() {
         Ok(Some(read)) => read,
         Ok(None) if row.bundle_hash.is_none() => {
-            return Outcome::NotChecked(NOTHING_SENT.to_owned());
+            return AssertionOutcome::NotChecked(NOTHING_SENT.to_owned());
         }
         Ok(None) => return absent.clone(),
-        Err(e) => return Outcome::Fails(format!("context_bundle_json: {e}")),
+        Err(e) => return AssertionOutcome::Fails(format!("context_bundle_json: {e}")),
     };
-    let recalled = Recalled::default();
+    let recalled = RecallResult::default();
     let compiled = ring0(&Inputs {
         session_id: session.uuid,
         user_input: text,
@@ -179,15 +180,15 @@ pub(super) fn bundle(
             row.bundle_hash,
             Some(Hash32::digest(json.as_bytes())),
         ),
-        Ok(_) => {
-            Outcome::Fails("context_bundle_json: ring 0 compiles to another bundle".to_owned())
-        }
-        Err(fault) => Outcome::Fails(format!("context_bundle_json: {fault}")),
+        Ok(_) => AssertionOutcome::Fails(
+            "context_bundle_json: ring 0 compiles to another bundle".to_owned(),
+        ),
+        Err(fault) => AssertionOutcome::Fails(format!("context_bundle_json: {fault}")),
     }
 }
 
 /// Hashes beside the texts, and what was answered: the rows name the commitment that the log does.
-pub(super) fn hashes(replay: &Replay<'_>, rows: &Rows<'_>) -> Outcome {
+pub(super) fn hashes(replay: &Replay<'_>, rows: &ExchangeRows<'_>) -> AssertionOutcome {
     let digest = |turn: &TurnRow| {
         turn.content
             .as_deref()
@@ -195,7 +196,7 @@ pub(super) fn hashes(replay: &Replay<'_>, rows: &Rows<'_>) -> Outcome {
     };
     let of_turn = |what: &str, turn: &Option<TurnRow>| match turn {
         Some(turn) if turn.content.is_some() => same(what, turn.content_hash, digest(turn)),
-        _ => Outcome::Holds,
+        _ => AssertionOutcome::Holds,
     };
     let texts = [
         of_turn("content_hash of the question", &rows.user),
@@ -229,12 +230,12 @@ pub(super) fn hashes(replay: &Replay<'_>, rows: &Rows<'_>) -> Outcome {
 /// `compiled` is what the rows compile to, if that was done before.
 pub(super) fn record(
     replay: &Replay<'_>,
-    rows: &Rows<'_>,
-    absent: &Outcome,
+    rows: &ExchangeRows<'_>,
+    absent: &AssertionOutcome,
     compiled: Option<&str>,
-) -> Outcome {
+) -> AssertionOutcome {
     let Some(outcome) = &rows.exchange.outcome else {
-        return Outcome::NotChecked("it has no outcome yet".to_owned());
+        return AssertionOutcome::NotChecked("it has no outcome yet".to_owned());
     };
     let Some(salt) = &rows.exchange.salt else {
         return absent.clone();
@@ -253,18 +254,22 @@ pub(super) fn record(
             Some(outcome.exchange_commitment),
             Some(again),
         ),
-        Err(words) => Outcome::Fails(words),
+        Err(words) => AssertionOutcome::Fails(words),
     }
 }
 
 /// The compiled prompt of an exchange without a context.
-pub(super) fn plain_prompt(rows: &Rows<'_>, text: Option<&Clean>, absent: &Outcome) -> Outcome {
+pub(super) fn plain_prompt(
+    rows: &ExchangeRows<'_>,
+    text: Option<&Clean>,
+    absent: &AssertionOutcome,
+) -> AssertionOutcome {
     let Some(text) = text else {
         return absent.clone();
     };
     let Some(stored) = rows.exchange.prompt_hash else {
         return match rows.exchange.bundle_json {
-            None => Outcome::NotChecked(NOTHING_SENT.to_owned()),
+            None => AssertionOutcome::NotChecked(NOTHING_SENT.to_owned()),
             Some(_) => absent.clone(),
         };
     };
@@ -274,6 +279,6 @@ pub(super) fn plain_prompt(rows: &Rows<'_>, text: Option<&Clean>, absent: &Outco
             Some(stored),
             compiled.map(|text| Hash32::digest(text.as_bytes())),
         ),
-        Err(words) => Outcome::Fails(words),
+        Err(words) => AssertionOutcome::Fails(words),
     }
 }

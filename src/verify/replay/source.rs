@@ -6,32 +6,32 @@ use std::rc::Rc;
 
 use uuid::Uuid;
 
-use crate::continuity::gates::{Kept, gate_said, holds_secret};
-use crate::continuity::refs::{Found, Lookup};
+use crate::continuity::gates::{ExclusionReason, gate_said, holds_secret};
+use crate::continuity::refs::{Lookup, NamedRecord};
 use crate::govern::authority::Judge;
-use crate::govern::drift::{DriftClass, Effect, rule_of};
+use crate::govern::drift::{DriftClass, DriftEffect, rule_of};
 use crate::govern::kernel::Kernel;
-use crate::record::context::event::{Event, Kind, Place};
+use crate::record::context::event::{EventKind, EventPosition, ThreadEvent};
 use crate::record::hash::Hash32;
 use crate::store::{DriftRow, EventRow, ExchangeRow, ReferredText, StoreError, TurnRow};
 
 use super::super::contexts::{ContextFault, event_again, event_of, place_of};
-use super::super::exchange_rows::Rows;
+use super::super::exchange_rows::ExchangeRows;
 use super::parts::worst;
-use super::{Outcome, Replay, ReplayError};
+use super::{AssertionOutcome, Replay, ReplayError};
 
 /// What an event is now.
-pub(super) struct Said {
-    place: Place,
-    kind: Kind,
+pub(super) struct CurrentEvent {
+    place: EventPosition,
+    kind: EventKind,
     /// The exchange that left it.
     exchange: Uuid,
     /// It, digested from its text.
-    pub event: Result<Event, Unmade>,
+    pub event: Result<ThreadEvent, Unmade>,
     /// What its exchange came to; none where that or the turn is not here.
-    standing: Option<Standing>,
+    standing: Option<GateSubject>,
     /// Why it is kept out of contexts, once that was asked.
-    kept: OnceCell<Option<Kept>>,
+    kept: OnceCell<Option<ExclusionReason>>,
     /// Whether a kernel forbids what a model said, by the kernel that was asked last.
     forbidden: Cell<Option<(Hash32, bool)>>,
 }
@@ -46,7 +46,7 @@ pub(super) enum Unmade {
 
 /// What continuity's gate asks of an event, beside its text.
 #[derive(Clone, Copy)]
-struct Standing {
+struct GateSubject {
     unkept: bool,
     withheld: bool,
     denied: bool,
@@ -62,12 +62,12 @@ const BYTES: usize = 16 * 1024 * 1024;
 /// Events that were made again in this run, so that none is made twice soon.
 #[derive(Default)]
 pub(super) struct AtHand {
-    events: HashMap<Uuid, Rc<Said>>,
+    events: HashMap<Uuid, Rc<CurrentEvent>>,
     bytes: usize,
 }
 
 impl AtHand {
-    fn put(&mut self, id: Uuid, said: Said) -> Rc<Said> {
+    fn put(&mut self, id: Uuid, said: CurrentEvent) -> Rc<CurrentEvent> {
         let bytes = said.text().map_or(0, str::len);
         if self.events.len() >= EVENTS || self.bytes + bytes > BYTES {
             *self = Self::default();
@@ -79,16 +79,16 @@ impl AtHand {
     }
 }
 
-impl Said {
+impl CurrentEvent {
     fn text(&self) -> Option<&str> {
-        self.event.as_ref().ok().and_then(Event::text)
+        self.event.as_ref().ok().and_then(ThreadEvent::text)
     }
 
     /// Why it is kept out of contexts, as continuity's gate says.
-    fn kept(&self) -> Option<Kept> {
+    fn kept(&self) -> Option<ExclusionReason> {
         *self.kept.get_or_init(|| match self.standing {
-            None => Some(Kept::Erased),
-            Some(Standing {
+            None => Some(ExclusionReason::Erased),
+            Some(GateSubject {
                 unkept,
                 withheld,
                 is_clean,
@@ -104,25 +104,25 @@ impl Said {
         if let Some((_, known)) = self.forbidden.get().filter(|(of, _)| *of == kernel) {
             return known;
         }
-        let forbidden =
-            self.kind == Kind::Execution && self.text().is_some_and(|text| judge.forbids(text));
+        let forbidden = self.kind == EventKind::Execution
+            && self.text().is_some_and(|text| judge.forbids(text));
         self.forbidden.set(Some((kernel, forbidden)));
         forbidden
     }
 
     /// The event as a turn may refer to it, at a place.
-    fn found(&self, place: Place) -> Found {
+    fn found(&self, place: EventPosition) -> NamedRecord {
         let denied = self.standing.is_some_and(|standing| standing.denied);
         match &self.event {
-            Ok(event) => Found {
+            Ok(event) => NamedRecord {
                 event: event.clone().with_denied(denied).at(place),
                 kept: self.kept(),
             },
             Err(_) => {
-                let event = Event::without_text(self.kind, place).with_denied(denied);
-                Found {
+                let event = ThreadEvent::without_text(self.kind, place).with_denied(denied);
+                NamedRecord {
                     event,
-                    kept: Some(self.kept().unwrap_or(Kept::Erased)),
+                    kept: Some(self.kept().unwrap_or(ExclusionReason::Erased)),
                 }
             }
         }
@@ -130,10 +130,10 @@ impl Said {
 }
 
 /// What an id names, and its place in the log's order where that was asked for.
-type Named = (Rc<Said>, Option<Place>);
+type Named = (Rc<CurrentEvent>, Option<EventPosition>);
 
 /// Where ids are looked up.
-pub(super) struct Source<'r, 'a> {
+pub(super) struct EventSource<'r, 'a> {
     pub replay: &'r Replay<'a>,
     /// The turn's prompt line, for the log's order: what comes later is not there yet. None for the
     /// database.
@@ -146,10 +146,10 @@ pub(super) struct Source<'r, 'a> {
     pub judge: Rc<Judge>,
 }
 
-impl Lookup for Source<'_, '_> {
+impl Lookup for EventSource<'_, '_> {
     type Error = ReplayError;
 
-    fn event(&self, id: &str) -> Result<Option<Found>, ReplayError> {
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, ReplayError> {
         let Some(uuid) = id
             .parse::<Uuid>()
             .ok()
@@ -162,9 +162,9 @@ impl Lookup for Source<'_, '_> {
         };
         let mut found = said.found(place.unwrap_or_else(|| said.place.clone()));
         if found.kept.is_none() && said.is_forbidden((self.kernel, &self.judge)) {
-            found.kept = Some(Kept::Forbidden);
+            found.kept = Some(ExclusionReason::Forbidden);
         }
-        if found.kept == Some(Kept::Erased) && !self.were_erased.contains(id) {
+        if found.kept == Some(ExclusionReason::Erased) && !self.were_erased.contains(id) {
             let absent = self.replay.absent_event(uuid, said.exchange)?;
             let mut gone = self.replay.gone.borrow_mut();
             *gone = gone
@@ -177,7 +177,7 @@ impl Lookup for Source<'_, '_> {
     }
 }
 
-impl Source<'_, '_> {
+impl EventSource<'_, '_> {
     /// What an id names, and where the log's order puts it.
     fn find(&self, id: Uuid) -> Result<Option<Named>, ReplayError> {
         let Some(line) = self.before else {
@@ -185,7 +185,7 @@ impl Source<'_, '_> {
                 return Ok(Some((said, None)));
             }
             let events = self.replay.store.events_of(id)?;
-            let Some(intent) = events.iter().find(|event| event.kind == Kind::Intent) else {
+            let Some(intent) = events.iter().find(|event| event.kind == EventKind::Intent) else {
                 return Ok(None);
             };
             return Ok(self.replay.said(intent.event)?.map(|said| (said, None)));
@@ -199,7 +199,7 @@ impl Source<'_, '_> {
         let Some((event, placed)) = own.or_else(of_turn) else {
             return Ok(None);
         };
-        let place = Place {
+        let place = EventPosition {
             index: placed.index,
             id: event.to_string(),
             turn_id: placed.turn.to_string(),
@@ -211,7 +211,7 @@ impl Source<'_, '_> {
 
 impl Replay<'_> {
     /// What an event is, digested from its text; none when its row is not here.
-    pub(super) fn said(&self, id: Uuid) -> Result<Option<Rc<Said>>, ReplayError> {
+    pub(super) fn said(&self, id: Uuid) -> Result<Option<Rc<CurrentEvent>>, ReplayError> {
         if let Some(known) = self.at_hand(id) {
             return Ok(Some(known));
         }
@@ -222,11 +222,11 @@ impl Replay<'_> {
     }
 
     /// The same by its row.
-    pub(super) fn said_by(&self, row: &EventRow) -> Result<Rc<Said>, ReplayError> {
+    pub(super) fn said_by(&self, row: &EventRow) -> Result<Rc<CurrentEvent>, ReplayError> {
         if let Some(known) = self.at_hand(row.event) {
             return Ok(known);
         }
-        if row.kind == Kind::Decision {
+        if row.kind == EventKind::Decision {
             let event = unmade(event_again(self.store, row))?;
             return Ok(self.put(row, event, None, OnceCell::from(None)));
         }
@@ -246,18 +246,18 @@ impl Replay<'_> {
 
     /// Makes the events of an exchange from its rows, which later turns refer to; `is_clean` of the
     /// user's text.
-    pub(super) fn keep(&self, rows: &Rows<'_>, is_clean: bool) -> Result<(), ReplayError> {
+    pub(super) fn keep(&self, rows: &ExchangeRows<'_>, is_clean: bool) -> Result<(), ReplayError> {
         let events = rows.context.iter().flat_map(|context| &context.events);
         for row in events.filter(|row| self.at_hand(row.event).is_none()) {
             let turn = match row.kind {
-                Kind::Intent => &rows.user,
-                Kind::Execution => &rows.aurora,
-                Kind::Decision => continue,
+                EventKind::Intent => &rows.user,
+                EventKind::Execution => &rows.aurora,
+                EventKind::Decision => continue,
             };
             let Some(turn) = turn.as_ref().filter(|turn| turn.turn_id == row.event) else {
                 continue;
             };
-            let is_clean = is_clean && row.kind == Kind::Intent;
+            let is_clean = is_clean && row.kind == EventKind::Intent;
             self.take(
                 row,
                 Some(turn),
@@ -290,7 +290,7 @@ impl Replay<'_> {
         Ok(referred)
     }
 
-    fn at_hand(&self, id: Uuid) -> Option<Rc<Said>> {
+    fn at_hand(&self, id: Uuid) -> Option<Rc<CurrentEvent>> {
         self.at_hand.borrow().events.get(&id).cloned()
     }
 
@@ -302,14 +302,14 @@ impl Replay<'_> {
         turn: Option<&TurnRow>,
         exchange: Option<(&ExchangeRow, &[DriftRow])>,
         is_clean: bool,
-    ) -> Result<Rc<Said>, ReplayError> {
+    ) -> Result<Rc<CurrentEvent>, ReplayError> {
         let event = unmade(event_of(row, turn, exchange.map(|(exchange, _)| exchange)))?;
         let (mut standing, kept) = (None, OnceCell::new());
         if let (Some(turn), Some((exchange, drift))) = (turn, exchange) {
             let denied = exchange.decision == "deny";
             let withheld = denied || (!turn.by_user && self.is_withheld(exchange, drift)?);
             let unkept = exchange.unkept.is_some();
-            standing = Some(Standing {
+            standing = Some(GateSubject {
                 unkept,
                 withheld,
                 denied,
@@ -327,11 +327,11 @@ impl Replay<'_> {
     fn put(
         &self,
         row: &EventRow,
-        event: Result<Event, Unmade>,
-        standing: Option<Standing>,
-        kept: OnceCell<Option<Kept>>,
-    ) -> Rc<Said> {
-        let said = Said {
+        event: Result<ThreadEvent, Unmade>,
+        standing: Option<GateSubject>,
+        kept: OnceCell<Option<ExclusionReason>>,
+    ) -> Rc<CurrentEvent> {
+        let said = CurrentEvent {
             place: place_of(row),
             kind: row.kind,
             exchange: row.turn,
@@ -343,10 +343,10 @@ impl Replay<'_> {
         self.at_hand.borrow_mut().put(row.event, said)
     }
 
-    fn absent_event(&self, event: Uuid, exchange: Uuid) -> Result<Outcome, ReplayError> {
+    fn absent_event(&self, event: Uuid, exchange: Uuid) -> Result<AssertionOutcome, ReplayError> {
         match self.store.exchange(exchange)? {
             Some(exchange) => self.absent(&exchange),
-            None => Ok(Outcome::Fails(format!(
+            None => Ok(AssertionOutcome::Fails(format!(
                 "the exchange of event {event} is not here"
             ))),
         }
@@ -371,11 +371,13 @@ fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
     let class = DriftClass::ALL
         .into_iter()
         .find(|class| class.name() == event.class);
-    class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
+    class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == DriftEffect::Block)
 }
 
 /// What was made; a fault of the database is nobody's but the caller's.
-fn unmade(made: Result<Event, ContextFault>) -> Result<Result<Event, Unmade>, ReplayError> {
+fn unmade(
+    made: Result<ThreadEvent, ContextFault>,
+) -> Result<Result<ThreadEvent, Unmade>, ReplayError> {
     Ok(match made {
         Ok(event) => Ok(event),
         Err(ContextFault::Gone) => Err(Unmade::Gone),

@@ -5,27 +5,27 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::log::read::{LogReader, Piece, ReadError};
+use crate::log::read::{LogPiece, LogReader, ReadError};
 use crate::record::chain::line_hash;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
-use super::counts::Intents;
-use super::{Fault, ReplayError};
+use super::counts::IntentIndex;
+use super::{ReplayError, ReplayFault};
 
 /// Where the log's order puts an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct StreamEvent {
     /// Its thread.
     pub thread: Uuid,
     /// Its number in the thread, from 0.
     pub index: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// Its turn.
     pub turn: Uuid,
     /// Its line, from 0.
@@ -37,7 +37,7 @@ pub(super) struct Placed {
 /// The whole order.
 #[derive(Default)]
 pub(super) struct Stream {
-    events: HashMap<Uuid, Placed>,
+    events: HashMap<Uuid, StreamEvent>,
     /// Events of a turn that has any.
     turns: HashMap<Uuid, Vec<Uuid>>,
     /// How many events each thread has.
@@ -45,15 +45,15 @@ pub(super) struct Stream {
     /// What was answered: the commitment that the line names.
     responses: HashMap<Uuid, Hash32>,
     /// What policy counts.
-    pub intents: Intents,
+    pub intents: IntentIndex,
     /// Lines that were read.
     pub lines: u64,
     /// What does not fit.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ReplayFault>,
 }
 
 /// What the log needs to know of an exchange.
-struct Known {
+struct StreamExchange {
     exchange: Uuid,
     turn_user: Uuid,
     turn_aurora: Option<Uuid>,
@@ -67,7 +67,7 @@ struct Known {
 
 impl Stream {
     /// Reads the log to where the database stands.
-    pub fn read(store: &dyn Read, log: &Path) -> Result<Self, ReplayError> {
+    pub fn read(store: &dyn ReadStore, log: &Path) -> Result<Self, ReplayError> {
         let mut known = known(store)?;
         let head = store.head()?;
         let mut stream = Stream::default();
@@ -77,8 +77,8 @@ impl Stream {
                 break;
             }
             let text = match piece {
-                Ok(Piece::Line(raw)) => raw.text,
-                Ok(Piece::Torn(_)) => break,
+                Ok(LogPiece::Line(raw)) => raw.text,
+                Ok(LogPiece::Torn(_)) => break,
                 Err(e @ ReadError::Io { .. }) => return Err(e.into()),
                 Err(e) => {
                     stream.fault(
@@ -108,7 +108,7 @@ impl Stream {
     }
 
     fn fault(&mut self, place: String, what: String) {
-        self.faults.push(Fault { place, what });
+        self.faults.push(ReplayFault { place, what });
     }
 
     /// A line that is one, and that follows the line before it.
@@ -135,7 +135,7 @@ impl Stream {
         Some(line)
     }
 
-    fn take(&mut self, line: &Line, known: &mut HashMap<(Hash32, u64), Known>) {
+    fn take(&mut self, line: &Line, known: &mut HashMap<(Hash32, u64), StreamExchange>) {
         let Some(session) = line.session else { return };
         let (seq, hash, response) = match &line.event {
             Event::Prompt { hash, seq } => (*seq, Some(*hash), None),
@@ -158,7 +158,7 @@ impl Stream {
                     one.prompt,
                     one.line + 1
                 );
-                self.faults.push(Fault {
+                self.faults.push(ReplayFault {
                     place: format!("llm_exchange {}", one.exchange),
                     what,
                 });
@@ -172,15 +172,15 @@ impl Stream {
         };
         if hash.is_none() {
             if let Some(aurora) = one.turn_aurora.filter(|_| one.answered) {
-                self.place(aurora, thread, Kind::Execution, turn, (n, at));
+                self.place(aurora, thread, EventKind::Execution, turn, (n, at));
             }
             return;
         }
-        self.place(one.turn_user, thread, Kind::Intent, turn, (n, at));
+        self.place(one.turn_user, thread, EventKind::Intent, turn, (n, at));
         self.place(
             row_id("decision", session, seq),
             thread,
-            Kind::Decision,
+            EventKind::Decision,
             turn,
             (n, at),
         );
@@ -191,7 +191,7 @@ impl Stream {
         &mut self,
         event: Uuid,
         thread: Uuid,
-        kind: Kind,
+        kind: EventKind,
         turn: Uuid,
         (line, at): (u64, Seconds),
     ) {
@@ -200,7 +200,7 @@ impl Stream {
         *next += 1;
         self.events.insert(
             event,
-            Placed {
+            StreamEvent {
                 thread,
                 index,
                 kind,
@@ -213,7 +213,7 @@ impl Stream {
     }
 
     /// Where an event stands, if it was there before a line.
-    pub fn before(&self, event: Uuid, line: u64) -> Option<Placed> {
+    pub fn before(&self, event: Uuid, line: u64) -> Option<StreamEvent> {
         self.events
             .get(&event)
             .copied()
@@ -234,7 +234,7 @@ impl Stream {
     }
 
     /// The events of a turn, with their places.
-    pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, Placed)> {
+    pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, StreamEvent)> {
         let events = self.turns.get(&turn).map_or(&[][..], Vec::as_slice);
         events
             .iter()
@@ -244,7 +244,7 @@ impl Stream {
 
     /// Every thread of the database has as many events as the order gives it, and no other is
     /// there.
-    pub fn threads_against(&self, store: &dyn Read) -> Result<Vec<Fault>, StoreError> {
+    pub fn threads_against(&self, store: &dyn ReadStore) -> Result<Vec<ReplayFault>, StoreError> {
         let mut faults = Vec::new();
         let known = store.newest_threads(u32::MAX)?;
         let rows: HashSet<Uuid> = known.iter().map(|thread| thread.thread).collect();
@@ -265,7 +265,7 @@ impl Stream {
             let what = format!(
                 "expected a row of it, with {events} events in the log's order; found none in the database"
             );
-            faults.push(Fault {
+            faults.push(ReplayFault {
                 place: format!("thread {thread}"),
                 what,
             });
@@ -289,7 +289,7 @@ impl Stream {
             })?;
             let place = format!("thread {}", thread.thread);
             if let Some(gap) = first_gap {
-                faults.push(Fault {
+                faults.push(ReplayFault {
                     place: place.clone(),
                     what: format!("event {gap} is not in the database"),
                 });
@@ -298,14 +298,14 @@ impl Stream {
                 let what = format!(
                     "expected {expected} events, as the log's order gives; found {found} in the database"
                 );
-                faults.push(Fault { place, what });
+                faults.push(ReplayFault { place, what });
             }
         }
         Ok(faults)
     }
 }
 
-fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> {
+fn known(store: &dyn ReadStore) -> Result<HashMap<(Hash32, u64), StreamExchange>, StoreError> {
     let mut sessions = HashMap::new();
     store.each_session(&mut |row| {
         sessions.insert(row.uuid, row.id);
@@ -316,7 +316,7 @@ fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> 
         let Some(session) = sessions.get(&row.session) else {
             return Ok(());
         };
-        let one = Known {
+        let one = StreamExchange {
             exchange: row.exchange,
             turn_user: row.turn_user,
             turn_aurora: row.turn_aurora,

@@ -5,21 +5,21 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use uuid::Uuid;
 
-use crate::store::Read;
+use crate::store::ReadStore;
 
-use super::{Replay, ReplayError, Replayed, Share};
+use super::{ExchangeReplay, Replay, ReplayError, Share};
 
 /// So many sessions the second thread is ahead at most: what it has is held until it is its turn.
 const AHEAD: usize = 8;
 
 /// What came of one session.
-type Session = Result<Vec<Replayed>, ReplayError>;
+type Session = Result<Vec<ExchangeReplay>, ReplayError>;
 
 /// Replays all, in the order of sessions and of their prompts.
 pub(super) fn all(
     replay: &Replay<'_>,
-    other: &mut (dyn Read + Send),
-    each: &mut dyn FnMut(Replayed),
+    other: &mut (dyn ReadStore + Send),
+    each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
     let mut sessions = Vec::new();
     replay.store.each_session(&mut |row| {
@@ -44,11 +44,11 @@ pub(super) fn all(
 /// Until all are done, or nobody wants them any more.
 fn replay_each(
     share: Share,
-    store: &mut (dyn Read + Send),
+    store: &mut (dyn ReadStore + Send),
     sessions: VecDeque<Uuid>,
     sender: &SyncSender<Session>,
 ) {
-    let store: &dyn Read = store;
+    let store: &dyn ReadStore = store;
     let replay = share.over(store);
     for session in sessions {
         let mut done = Vec::new();
@@ -67,7 +67,7 @@ fn next(
     receiver: &Receiver<Session>,
     replay: &Replay<'_>,
     session: Uuid,
-    each: &mut dyn FnMut(Replayed),
+    each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
     match receiver.recv() {
         Ok(done) => {

@@ -12,12 +12,12 @@ use std::rc::Rc;
 use uuid::Uuid;
 
 use crate::continuity::declared::TurnContext;
-use crate::govern::authority::{Decision, Judge, Normative, broken_beside, may_be_beside};
+use crate::govern::authority::{Decision, Judge, PolicyInput, broken_beside, may_be_beside};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::FORBIDDEN;
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::Bundle;
-use crate::record::context::event::{Intent, Kind};
+use crate::record::context::event::{EventKind, IntentPayload};
 use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
@@ -25,13 +25,13 @@ use crate::record::params::Params;
 use crate::store::{ExchangeRow, StoreError};
 
 use super::super::contexts::Context;
-use super::source::Source;
+use super::source::EventSource;
 use super::turn::were_erased;
 use super::{Replay, ReplayError};
 
 /// A decision that would differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct TrialDifference {
     /// The exchange.
     pub exchange: Uuid,
     /// Its session.
@@ -43,12 +43,12 @@ pub struct Difference {
     /// Codes on record; none when it was allowed.
     pub was: Vec<String>,
     /// Codes under the other kernel; none when it would be allowed.
-    pub would: Vec<Rule>,
+    pub would: Vec<DenyingRule>,
 }
 
 /// One rule that would deny a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct DenyingRule {
     /// Its code.
     pub code: String,
     /// What it would be denied for.
@@ -102,7 +102,7 @@ pub struct Trial {
     /// Whether the one that was asked for was decided again; of all of them, whether any was.
     pub reached: bool,
     /// Decisions that would be others.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<TrialDifference>,
     /// By code.
     pub totals: BTreeMap<String, Total>,
 }
@@ -122,12 +122,12 @@ fn decide_on(
     (text, model): (&Clean, &str),
     context: &TurnContext,
     counts: Counts,
-    intents: Vec<&Intent>,
+    intents: Vec<&IntentPayload>,
 ) -> (Vec<String>, AuthorityState) {
     if let Err(fault) = context.resolved() {
         return (vec![fault.code().to_owned()], AuthorityState::Blocked);
     }
-    let decision: Decision = judge.decide(&Normative {
+    let decision: Decision = judge.decide(&PolicyInput {
         prompt: text,
         model,
         counts,
@@ -159,7 +159,7 @@ pub(super) fn run(
     })?;
     order.sort_unstable();
     let judge = replay.judge(other);
-    let mut rolling = Rolling {
+    let mut rolling = TrialHistory {
         replay,
         other,
         judge: &judge,
@@ -205,7 +205,7 @@ fn sent_with(row: &ExchangeRow) -> Option<Vec<String>> {
 }
 
 /// History up to a line, as it would have been.
-struct Rolling<'r, 'a> {
+struct TrialHistory<'r, 'a> {
     replay: &'r Replay<'a>,
     other: &'r Kernel,
     judge: &'r Rc<Judge>,
@@ -215,9 +215,9 @@ struct Rolling<'r, 'a> {
 }
 
 /// Why a turn is not decided again, or what was and what would be.
-type Tried = Result<Difference, &'static str>;
+type Tried = Result<TrialDifference, &'static str>;
 
-impl Rolling<'_, '_> {
+impl TrialHistory<'_, '_> {
     fn turn(&mut self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
         let tried = self.again(row)?;
         let denied = match &tried {
@@ -260,7 +260,7 @@ impl Rolling<'_, '_> {
             }
         }
         let (were_erased, judge) = (were_erased(&context), self.judge.clone());
-        let source = Source {
+        let source = EventSource {
             replay,
             before: None,
             were_erased,
@@ -286,7 +286,7 @@ impl Rolling<'_, '_> {
             let beside = sent_with(row).unwrap_or_default();
             let texts: Vec<&str> = beside.iter().map(String::as_str).collect();
             let codes = broken_beside(self.other, &question, counts, &texts);
-            would.extend(codes.into_iter().map(|code| Rule {
+            would.extend(codes.into_iter().map(|code| DenyingRule {
                 code,
                 cause: Cause::Beside,
             }));
@@ -294,7 +294,7 @@ impl Rolling<'_, '_> {
         if would.is_empty() && may_be_beside(self.other, &was) {
             return Ok(Err(BESIDE));
         }
-        Ok(Ok(Difference {
+        Ok(Ok(TrialDifference {
             exchange: row.exchange_id,
             session: session.id,
             seq: row.seq,
@@ -311,7 +311,7 @@ impl Rolling<'_, '_> {
         };
         let event = self.replay.store.event(uuid)?;
         Ok(event.is_some_and(|event| {
-            event.kind == Kind::Execution && self.denied.contains(&event.turn)
+            event.kind == EventKind::Execution && self.denied.contains(&event.turn)
         }))
     }
 
@@ -321,8 +321,8 @@ impl Rolling<'_, '_> {
         (text, model): (&Clean, &str),
         context: &TurnContext,
         counts: Counts,
-    ) -> Vec<Rule> {
-        let intents: Vec<Intent> = context
+    ) -> Vec<DenyingRule> {
+        let intents: Vec<IntentPayload> = context
             .intents()
             .into_iter()
             .map(|intent| {
@@ -332,7 +332,7 @@ impl Rolling<'_, '_> {
                     .with_denied(turn.is_some_and(|turn| self.denied.contains(&turn)))
             })
             .collect();
-        let on = |intents: Vec<&Intent>| {
+        let on = |intents: Vec<&IntentPayload>| {
             decide_on(self.judge, (text, model), context, counts, intents).0
         };
         let alone: BTreeSet<String> = on(Vec::new()).into_iter().collect();
@@ -355,14 +355,14 @@ impl Rolling<'_, '_> {
         };
         on(intents.iter().collect())
             .into_iter()
-            .map(|code| Rule {
+            .map(|code| DenyingRule {
                 cause: cause(&code),
                 code,
             })
             .collect()
     }
 
-    fn count(&mut self, difference: Difference) {
+    fn count(&mut self, difference: TrialDifference) {
         self.trial.tried += 1;
         self.trial.reached = true;
         for rule in &difference.would {

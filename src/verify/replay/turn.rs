@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::continuity::declared::TurnContext;
-use crate::continuity::gates::Kept;
+use crate::continuity::gates::ExclusionReason;
 use crate::continuity::turns::{DECLARED, TURN};
 use crate::govern::authority::may_be_beside;
 use crate::govern::kernel::Kernel;
@@ -12,31 +12,33 @@ use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::context::config::ContextConfig;
-use crate::record::context::event::{Event, Kind};
-use crate::record::context::spec::{AdmittedFor, Effect, Resolved, ResolvedRef, normative_inputs};
+use crate::record::context::event::{EventKind, ThreadEvent};
+use crate::record::context::spec::{
+    AdmittedFor, ResolvedContext, ResolvedRef, RuleEffect, normative_inputs,
+};
 use crate::record::context::turn::{CHAT_MESSAGE, Counts, prompt_digest};
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::store::ExchangeRow;
 
 use super::super::contexts::{Context, ContextFault};
-use super::super::exchange_rows::Rows;
+use super::super::exchange_rows::ExchangeRows;
 use super::super::threads::decision;
 use super::parts::{NOTHING_SENT, bundle, events, hashes, plain_prompt, record, same, worst};
-use super::source::Source;
+use super::source::EventSource;
 use super::trial::decide;
-use super::{Assertion, Outcome, Replay, ReplayError, Replayed};
+use super::{Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError};
 
 /// What all assertions about a turn with a context are made from.
-struct Turn<'t> {
+struct ReplayTurn<'t> {
     context: &'t Context,
-    rows: &'t Rows<'t>,
+    rows: &'t ExchangeRows<'t>,
     config: &'t ContextConfig,
     kernel: &'t Kernel,
     /// The user's text; none when it is not here.
     text: Option<&'t Clean>,
     /// What is said where a text of it is needed and not here.
-    absent: &'t Outcome,
+    absent: &'t AssertionOutcome,
     /// What its rows compile to, once that was done.
     compiled: &'t OnceCell<String>,
 }
@@ -55,7 +57,10 @@ const OTHER_RULES: &str =
     "the sanitizer's rules or [sanitize] allow have changed since, and what it takes out with them";
 
 /// Replays one exchange.
-pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed, ReplayError> {
+pub(super) fn replay(
+    replay: &Replay<'_>,
+    row: &ExchangeRow,
+) -> Result<ExchangeReplay, ReplayError> {
     let session = replay
         .session(row.session)?
         .ok_or(crate::store::StoreError::Corrupt {
@@ -67,9 +72,9 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
     let context = Context::read_by(replay.store, row.exchange_id, || {
         replay.referred(row.exchange_id)
     })?;
-    let rows = Rows::read_with(replay.store, &session, row, &known, context)?;
+    let rows = ExchangeRows::read_with(replay.store, &session, row, &known, context)?;
 
-    let mut told = Replayed {
+    let mut told = ExchangeReplay {
         exchange: row.exchange_id,
         session: session.id,
         seq: row.seq,
@@ -83,7 +88,7 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         .is_some_and(|redacted| redacted.found.is_empty());
     let absent = match redacted.is_none() || is_clean {
         true => replay.absent_if(rows.has_gone(), row)?,
-        false => Outcome::NotChecked(OTHER_RULES.to_owned()),
+        false => AssertionOutcome::NotChecked(OTHER_RULES.to_owned()),
     };
     replay.keep(&rows, is_clean)?;
     let text = redacted
@@ -92,15 +97,15 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
         .map(|redacted| &redacted.clean);
     let (absent, compiled) = (&absent, &OnceCell::new());
     let kernel = match known.as_ref() {
-        None => Err(Outcome::NotChecked(NO_KERNEL.to_owned())),
-        Some(Err(words)) => Err(Outcome::Fails(words.clone())),
+        None => Err(AssertionOutcome::NotChecked(NO_KERNEL.to_owned())),
+        Some(Err(words)) => Err(AssertionOutcome::Fails(words.clone())),
         Some(Ok(kernel)) => Ok(kernel),
     };
     let mut outcomes = match (&rows.context, &kernel) {
         (None, _) => without_context(&rows, text, absent),
         (Some(context), Err(why)) => without_kernel(replay, context, &rows, why)?,
         (Some(context), Ok(kernel)) => match replay.config(context)?.as_ref() {
-            Ok(config) => Turn {
+            Ok(config) => ReplayTurn {
                 context,
                 rows: &rows,
                 config,
@@ -138,7 +143,7 @@ pub(super) fn replay(replay: &Replay<'_>, row: &ExchangeRow) -> Result<Replayed,
 
 /// What texts hold decides which are kept out of a context; under another list that can't be
 /// decided again.
-fn under_another_list(assertion: Assertion, outcome: &mut Outcome) {
+fn under_another_list(assertion: Assertion, outcome: &mut AssertionOutcome) {
     use Assertion::{
         NoObservation, SameBundle, SameContext, SameDecision, SamePrompt, SameReferences,
     };
@@ -150,13 +155,13 @@ fn under_another_list(assertion: Assertion, outcome: &mut Outcome) {
         SameBundle,
         SamePrompt,
     ];
-    if of_texts.contains(&assertion) && matches!(outcome, Outcome::Fails(_)) {
-        *outcome = Outcome::NotChecked(OTHER_RULES.to_owned());
+    if of_texts.contains(&assertion) && matches!(outcome, AssertionOutcome::Fails(_)) {
+        *outcome = AssertionOutcome::NotChecked(OTHER_RULES.to_owned());
     }
 }
 
 /// The assertions that need a context, all alike.
-fn alike(outcome: &Outcome) -> Vec<(Assertion, Outcome)> {
+fn alike(outcome: &AssertionOutcome) -> Vec<(Assertion, AssertionOutcome)> {
     use Assertion::{
         NoObservation, SameConfiguration, SameContext, SameDecision, SameEvents, SamePrompt,
         SameReferences,
@@ -176,7 +181,10 @@ fn alike(outcome: &Outcome) -> Vec<(Assertion, Outcome)> {
 }
 
 /// The same with what some of them come to.
-fn but(all: Vec<(Assertion, Outcome)>, some: &[(Assertion, Outcome)]) -> Vec<(Assertion, Outcome)> {
+fn but(
+    all: Vec<(Assertion, AssertionOutcome)>,
+    some: &[(Assertion, AssertionOutcome)],
+) -> Vec<(Assertion, AssertionOutcome)> {
     let other = |assertion| {
         some.iter()
             .find(|(of, _)| *of == assertion)
@@ -188,13 +196,13 @@ fn but(all: Vec<(Assertion, Outcome)>, some: &[(Assertion, Outcome)]) -> Vec<(As
 }
 
 fn without_context(
-    rows: &Rows<'_>,
+    rows: &ExchangeRows<'_>,
     text: Option<&Clean>,
-    absent: &Outcome,
-) -> Vec<(Assertion, Outcome)> {
+    absent: &AssertionOutcome,
+) -> Vec<(Assertion, AssertionOutcome)> {
     let why = if text.is_some() { BEFORE } else { NO_CONTEXT };
     but(
-        alike(&Outcome::NotChecked(why.to_owned())),
+        alike(&AssertionOutcome::NotChecked(why.to_owned())),
         &[(Assertion::SamePrompt, plain_prompt(rows, text, absent))],
     )
 }
@@ -202,9 +210,9 @@ fn without_context(
 fn without_kernel(
     replay: &Replay<'_>,
     context: &Context,
-    rows: &Rows<'_>,
-    why: &Outcome,
-) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
+    rows: &ExchangeRows<'_>,
+    why: &AssertionOutcome,
+) -> Result<Vec<(Assertion, AssertionOutcome)>, ReplayError> {
     let config = (
         Assertion::SameConfiguration,
         configuration(replay, context)?,
@@ -216,42 +224,45 @@ fn without_kernel(
 fn without_configuration(
     replay: &Replay<'_>,
     context: &Context,
-    rows: &Rows<'_>,
+    rows: &ExchangeRows<'_>,
     words: &str,
-) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
+) -> Result<Vec<(Assertion, AssertionOutcome)>, ReplayError> {
     let config = (
         Assertion::SameConfiguration,
-        Outcome::Fails(words.to_owned()),
+        AssertionOutcome::Fails(words.to_owned()),
     );
     let events = (Assertion::SameEvents, events(replay, context, rows)?);
     Ok(but(
-        alike(&Outcome::NotChecked(
+        alike(&AssertionOutcome::NotChecked(
             "its configuration can't be read".to_owned(),
         )),
         &[config, events],
     ))
 }
 
-fn configuration(replay: &Replay<'_>, context: &Context) -> Result<Outcome, ReplayError> {
+fn configuration(replay: &Replay<'_>, context: &Context) -> Result<AssertionOutcome, ReplayError> {
     Ok(match replay.config(context)?.as_ref() {
         Ok(config) => same(
             "context_config_digest",
             Some(context.row.config_digest),
             Some(config.digest().0),
         ),
-        Err(words) => Outcome::Fails(words.clone()),
+        Err(words) => AssertionOutcome::Fails(words.clone()),
     })
 }
 
-impl Turn<'_> {
+impl ReplayTurn<'_> {
     /// Configuration, references and counts need no text of this turn; the rest does.
-    fn outcomes(&self, replay: &Replay<'_>) -> Result<Vec<(Assertion, Outcome)>, ReplayError> {
+    fn outcomes(
+        &self,
+        replay: &Replay<'_>,
+    ) -> Result<Vec<(Assertion, AssertionOutcome)>, ReplayError> {
         replay.gone.replace(None);
         let ledger = self.resolved(replay, None, self.kernel)?;
         let stream = self.resolved(replay, Some(self.rows.exchange.prompt_line), self.kernel)?;
         let gone = replay.gone.take();
         let events = events(replay, self.context, self.rows)?;
-        let or_gone = |outcome: Outcome| gone.clone().unwrap_or(outcome);
+        let or_gone = |outcome: AssertionOutcome| gone.clone().unwrap_or(outcome);
         let (references, observed) = (
             worst([self.references(&ledger), agree(&ledger, &stream)]),
             self.counts(replay),
@@ -306,7 +317,7 @@ impl Turn<'_> {
     ) -> Result<TurnContext, ReplayError> {
         let declared = self.context.declared().unwrap_or_default();
         let (were_erased, judge) = (were_erased(self.context), replay.judge(kernel));
-        let source = Source {
+        let source = EventSource {
             replay,
             before,
             were_erased,
@@ -333,11 +344,11 @@ impl Turn<'_> {
     }
 
     /// Stored references against those that were resolved again.
-    fn references(&self, again: &TurnContext) -> Outcome {
-        let refs: Vec<&(ResolvedRef, Event)> = again
+    fn references(&self, again: &TurnContext) -> AssertionOutcome {
+        let refs: Vec<&(ResolvedRef, ThreadEvent)> = again
             .resolved()
             .into_iter()
-            .flat_map(Resolved::events)
+            .flat_map(ResolvedContext::events)
             .collect();
         let by_rows = self.context.refs.iter().map(|one| {
             let r = &one.reference;
@@ -352,13 +363,16 @@ impl Turn<'_> {
             )
         });
         let resolved = match by_rows.clone().eq(found.clone()) {
-            true => Outcome::Holds,
+            true => AssertionOutcome::Holds,
             false => same("resolved_refs", Some(listed(by_rows)), Some(listed(found))),
         };
         let made = canon::print(&again.transformations()).ok();
         let injected: Vec<String> = self.rows.declared_turns();
-        let shown = again.resolved().into_iter().flat_map(Resolved::shown);
-        let said = shown.filter(|(_, event)| event.kind() != Kind::Decision);
+        let shown = again
+            .resolved()
+            .into_iter()
+            .flat_map(ResolvedContext::shown);
+        let said = shown.filter(|(_, event)| event.kind() != EventKind::Decision);
         let expected: Vec<String> = said.map(|(_, event)| event.place().id.clone()).collect();
         let put = self.rows.exchange.bundle_json.is_some();
         worst([
@@ -374,7 +388,7 @@ impl Turn<'_> {
                     Some(injected.join(", ")),
                     Some(expected.join(", ")),
                 ),
-                false => Outcome::Holds,
+                false => AssertionOutcome::Holds,
             },
         ])
     }
@@ -385,11 +399,11 @@ impl Turn<'_> {
         digest: &Result<Option<NamedHash>, ContextFault>,
         ledger: &TurnContext,
         stream: &TurnContext,
-    ) -> Outcome {
+    ) -> AssertionOutcome {
         let stored = self.context.row.context_digest;
         let by_rows = match digest {
             Ok(digest) => same("context_digest", stored, digest.map(|digest| digest.0)),
-            Err(fault) => Outcome::Fails(fault.to_string()),
+            Err(fault) => AssertionOutcome::Fails(fault.to_string()),
         };
         // What is resolved alike has one digest.
         if ledger == stream {
@@ -407,7 +421,7 @@ impl Turn<'_> {
     }
 
     /// The counts on record are those of INTENTs, in the database and in the log's order.
-    fn counts(&self, replay: &Replay<'_>) -> Outcome {
+    fn counts(&self, replay: &Replay<'_>) -> AssertionOutcome {
         let counts = match self.context.counts() {
             Ok(counts) => counts,
             Err(fault) => return fault.into(),
@@ -417,7 +431,7 @@ impl Turn<'_> {
                 "inputs.as_of {} is behind its own line {}",
                 counts.as_of, self.rows.exchange.prompt_line
             );
-            return Outcome::Fails(what);
+            return AssertionOutcome::Fails(what);
         }
         let (thread, windows) = (self.context.row.thread, self.kernel.policy().windows());
         let told = |counts: Counts| canon::print(&counts).unwrap_or_default();
@@ -443,7 +457,7 @@ impl Turn<'_> {
         text: &Clean,
         context: &TurnContext,
         digest: Option<NamedHash>,
-    ) -> Outcome {
+    ) -> AssertionOutcome {
         let (row, reasons) = (self.rows.exchange, self.context.reasons());
         let (counts, reasons) = match (self.context.counts(), reasons) {
             (Ok(counts), Ok(reasons)) => (counts, reasons),
@@ -465,7 +479,7 @@ impl Turn<'_> {
             (codes, state)
         };
         let result = if codes.is_empty() { "allow" } else { "deny" };
-        let event = self.context.event(Kind::Decision);
+        let event = self.context.event(EventKind::Decision);
         let again = event
             .map(|event| decision(self.rows, self.context, event, digest))
             .transpose();
@@ -495,13 +509,13 @@ impl Turn<'_> {
         ])
     }
 
-    fn prompt(&self, text: &Clean, context: &TurnContext) -> Outcome {
+    fn prompt(&self, text: &Clean, context: &TurnContext) -> AssertionOutcome {
         let stored = (
             self.rows.exchange.prompt_hash,
             self.context.row.prompt_digest,
         );
         match (stored, &self.rows.exchange.bundle_json) {
-            ((None, None), None) => return Outcome::NotChecked(NOTHING_SENT.to_owned()),
+            ((None, None), None) => return AssertionOutcome::NotChecked(NOTHING_SENT.to_owned()),
             ((None, None), Some(_)) | (_, None) => return self.absent.clone(),
             _ => {}
         }
@@ -515,7 +529,7 @@ impl Turn<'_> {
         let compiled = match self.rows.compiled_with(block, text.as_str()) {
             Ok(Some(compiled)) => compiled,
             Ok(None) => return self.absent.clone(),
-            Err(words) => return Outcome::Fails(words),
+            Err(words) => return AssertionOutcome::Fails(words),
         };
         let row = self.rows.exchange;
         let digest = prompt_digest(&compiled, &row.model, row.params.as_deref())
@@ -552,7 +566,7 @@ pub(super) fn were_erased(context: &Context) -> HashSet<String> {
     let made = context.transformations().unwrap_or_default();
     let erased = made
         .into_iter()
-        .filter(|t| t.effect == Effect::LeftOut && t.rule == Kept::Erased.code());
+        .filter(|t| t.effect == RuleEffect::LeftOut && t.rule == ExclusionReason::Erased.code());
     erased.map(|t| t.ref_id).collect()
 }
 
@@ -566,9 +580,9 @@ fn listed<'r>(refs: impl Iterator<Item = (u64, &'r str, AdmittedFor, Option<Hash
 }
 
 /// Database and log's order resolve alike.
-fn agree(ledger: &TurnContext, stream: &TurnContext) -> Outcome {
+fn agree(ledger: &TurnContext, stream: &TurnContext) -> AssertionOutcome {
     if ledger == stream {
-        return Outcome::Holds;
+        return AssertionOutcome::Holds;
     }
     let told = |context: &TurnContext| match context.resolved() {
         Ok(resolved) => {
@@ -590,9 +604,9 @@ fn agree(ledger: &TurnContext, stream: &TurnContext) -> Outcome {
 }
 
 /// Normative inputs are the digests of INTENTs, and of nothing else.
-fn no_observation(context: &TurnContext) -> Outcome {
+fn no_observation(context: &TurnContext) -> AssertionOutcome {
     let Ok(resolved) = context.resolved() else {
-        return Outcome::Holds;
+        return AssertionOutcome::Holds;
     };
     let intents: BTreeSet<NamedHash> = context
         .intents()
@@ -605,15 +619,15 @@ fn no_observation(context: &TurnContext) -> Outcome {
         .collect::<BTreeSet<_>>()
         == intents
     {
-        return Outcome::Holds;
+        return AssertionOutcome::Holds;
     }
-    Outcome::Fails(
+    AssertionOutcome::Fails(
         "normative_input_digests: they are not those of the INTENTs that are referred to"
             .to_owned(),
     )
 }
 
-impl Rows<'_> {
+impl ExchangeRows<'_> {
     /// Ids of turns that stand among the references as declared, in their order.
     fn declared_turns(&self) -> Vec<String> {
         let refs = self

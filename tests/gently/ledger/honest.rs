@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gently::keys::SigningKey;
-use gently::ledger::write::{Files, Ledger, Plan};
-use gently::record::commit::{CommitKind, Message, Subject, trailer};
+use gently::ledger::write::{CommitPlan, Ledger, TreeFiles};
+use gently::record::commit::{CommitKind, CommitMessage, Subject, trailer};
 use gently::record::documents::{CheckpointDoc, Rotate};
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
@@ -18,12 +18,12 @@ fn vectors() -> PathBuf {
 }
 
 /// What stock git says about one commit, as the plan that should make it.
-fn plan_of(repo: &Path, id: &str) -> Plan {
+fn plan_of(repo: &Path, id: &str) -> CommitPlan {
     let body = git_text(repo, &["show", "-s", "--format=%B", id]);
     let body = format!("{}\n", body.trim_end());
     let subject = body.lines().next().unwrap();
     let kind = CommitKind::of_subject(subject).unwrap();
-    let mut files = Files::new();
+    let mut files = TreeFiles::new();
     for line in git_text(repo, &["ls-tree", id]).lines() {
         let (entry, name) = line.split_once('\t').unwrap();
         let [mode, "blob", blob] = entry.split(' ').collect::<Vec<_>>()[..] else {
@@ -43,7 +43,7 @@ fn plan_of(repo: &Path, id: &str) -> Plan {
     let parents = git_text(repo, &["show", "-s", "--format=%P", id]);
     let message = message_of(&body, &files);
     assert_eq!(message.render(), body);
-    Plan {
+    CommitPlan {
         message,
         files,
         parents: parents
@@ -54,7 +54,7 @@ fn plan_of(repo: &Path, id: &str) -> Plan {
     }
 }
 
-fn message_of(body: &str, files: &Files) -> Message {
+fn message_of(body: &str, files: &TreeFiles) -> CommitMessage {
     let subject = body.lines().next().unwrap();
     let hash = |name| trailer(body, name).unwrap().parse::<Hash32>().unwrap();
     let height = || subject.rsplit_once(":btc-").unwrap().1.parse().unwrap();
@@ -89,7 +89,7 @@ fn message_of(body: &str, files: &Files) -> Message {
             }
         }
     };
-    Message {
+    CommitMessage {
         subject,
         record: hash("Record"),
         log: hash("Log"),
@@ -98,7 +98,7 @@ fn message_of(body: &str, files: &Files) -> Message {
 
 /// The seed of the key in force at a commit's line: the second after the rotation, the rotation by
 /// the first.
-fn signer(log: &str, commit: &Message) -> SigningKey {
+fn signer(log: &str, commit: &CommitMessage) -> SigningKey {
     let line = |hash: &str| log.lines().position(|line| line.starts_with(hash)).unwrap();
     let rotation = log
         .lines()

@@ -17,11 +17,11 @@ use crate::record::opening::{Document, Entry, HeaderAt, More, OpeningFile};
 use crate::record::proof::Inclusions;
 use crate::record::tree::leaf;
 use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, Find, Read, SessionRow};
+use crate::store::{CommitRow, Find, ReadStore, SessionRow};
 use crate::verify::{Trust, check_opening};
 
-use super::found::Found;
-use super::head::{self, Believed, Needed, file};
+use super::found::OpeningContent;
+use super::head::{self, HeadRequirements, TrustedWitnesses, file};
 use super::stamp;
 use super::{Stop, because, broken};
 
@@ -29,17 +29,17 @@ use super::{Stop, because, broken};
 const PORTION: u64 = 4096;
 
 /// What an opening is made from.
-pub(super) struct Ledger<'a> {
+pub(super) struct LedgerSources<'a> {
     pub store: &'a Sqlite,
     pub repository: &'a Repository,
     pub headers: &'a Path,
     pub genesis: &'a Genesis,
-    pub believed: &'a Believed,
+    pub believed: &'a TrustedWitnesses,
 }
 
 /// What a line of the file has beside its text and its proof under the head.
 #[derive(Default)]
-struct Wanted {
+struct LineEvidence {
     document: Option<Document>,
     /// A rotation's own tree head.
     rotation: Option<String>,
@@ -50,8 +50,8 @@ struct Wanted {
 /// Puts a file together, under `newest` or an older tree head; and says in sentences what is left
 /// out.
 pub(super) fn assemble(
-    ledger: &Ledger<'_>,
-    found: &Found,
+    ledger: &LedgerSources<'_>,
+    found: &OpeningContent,
     newest: String,
 ) -> Result<(OpeningFile, Vec<String>), Stop> {
     let store = ledger.store;
@@ -59,10 +59,10 @@ pub(super) fn assemble(
     let genesis = Some(Document::Genesis(ledger.genesis.clone()));
     wanted.insert(
         0,
-        Wanted {
+        LineEvidence {
             document: genesis,
             stamped: true,
-            ..Wanted::default()
+            ..LineEvidence::default()
         },
     );
     // The outcome of a turn is there always, whichever role of it is opened.
@@ -74,15 +74,15 @@ pub(super) fn assemble(
     for line in opened {
         wanted.insert(
             line,
-            Wanted {
+            LineEvidence {
                 document: record(store, line)?,
                 stamped: true,
-                ..Wanted::default()
+                ..LineEvidence::default()
             },
         );
     }
     let opened = wanted.last_key_value().map_or(0, |(line, _)| *line);
-    let place = stamp::Place {
+    let place = stamp::StampSources {
         store,
         repository: ledger.repository,
         headers: ledger.headers,
@@ -96,7 +96,7 @@ pub(super) fn assemble(
     }
     let last = wanted.last_key_value().map_or(opened, |(line, _)| *line);
     let rotations = store.rotations()?;
-    let needed = Needed {
+    let needed = HeadRequirements {
         line: last,
         rotation: rotations.last().map(|row| row.line),
         stamped: stamped.as_ref().map_or(0, |(_, size)| *size),
@@ -108,7 +108,7 @@ pub(super) fn assemble(
         let rotation = Some(file(store, row, "checkpoint")?);
         wanted.insert(
             row.line,
-            Wanted {
+            LineEvidence {
                 document: Some(Document::Rotate(document)),
                 rotation,
                 stamped: false,
@@ -197,7 +197,7 @@ fn without_stamp(file: &mut OpeningFile) {
 /// The entries with their proofs, made in one pass over the log, and the documents in their order.
 fn entries(
     store: &Sqlite,
-    wanted: BTreeMap<u64, Wanted>,
+    wanted: BTreeMap<u64, LineEvidence>,
     head: &CosignedNote,
     stamped: Option<u64>,
 ) -> Result<(Vec<Entry>, Vec<Document>), Stop> {
@@ -234,7 +234,7 @@ fn entries(
 
 /// The proofs that entries are in trees of these sizes.
 fn prove(
-    store: &dyn Read,
+    store: &dyn ReadStore,
     asked: &[(u64, u64)],
 ) -> Result<Vec<Vec<crate::record::hash::Hash32>>, Stop> {
     let mut proofs = Inclusions::of(asked).map_err(broken)?;
@@ -255,7 +255,7 @@ fn session_lines(
     store: &Sqlite,
     session: &SessionRow,
     opened: u64,
-    wanted: &mut BTreeMap<u64, Wanted>,
+    wanted: &mut BTreeMap<u64, LineEvidence>,
 ) -> Result<Vec<HeaderAt>, Stop> {
     let missing = |what: &str| {
         because::<CommitRow>(format!(
@@ -272,10 +272,10 @@ fn session_lines(
     let opens = Some(Document::Session(document_of_start));
     wanted.insert(
         start.line,
-        Wanted {
+        LineEvidence {
             document: opens,
             stamped: true,
-            ..Wanted::default()
+            ..LineEvidence::default()
         },
     );
     if session.ended_at.is_some() {
@@ -286,9 +286,9 @@ fn session_lines(
         headers.extend(header(store, &end, close.block.height)?);
         wanted.insert(
             end.line,
-            Wanted {
+            LineEvidence {
                 document: Some(Document::Close(close)),
-                ..Wanted::default()
+                ..LineEvidence::default()
             },
         );
     }
@@ -296,7 +296,11 @@ fn session_lines(
 }
 
 /// The header that a commit has; none for a local block.
-fn header(store: &dyn Read, commit: &CommitRow, height: u32) -> Result<Option<HeaderAt>, Stop> {
+fn header(
+    store: &dyn ReadStore,
+    commit: &CommitRow,
+    height: u32,
+) -> Result<Option<HeaderAt>, Stop> {
     let bytes = store
         .files(commit.tree_of.unwrap_or(commit.n))?
         .remove("btc_header");
@@ -309,7 +313,7 @@ fn header(store: &dyn Read, commit: &CommitRow, height: u32) -> Result<Option<He
 }
 
 /// A line of the log.
-fn line(store: &dyn Read, n: u64) -> Result<String, Stop> {
+fn line(store: &dyn ReadStore, n: u64) -> Result<String, Stop> {
     let line = store.lines(n, n + 1)?.pop();
     line.map_or_else(
         || because(format!("log line {} is not in the database", n + 1)),
@@ -318,7 +322,7 @@ fn line(store: &dyn Read, n: u64) -> Result<String, Stop> {
 }
 
 /// `record.json` of an answer's line; none for other lines.
-fn record(store: &dyn Read, line: u64) -> Result<Option<Document>, Stop> {
+fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, Stop> {
     let bytes = store.record_of_line(line)?;
     let record: Option<Record> = bytes
         .map(|bytes| canon::parse(&bytes))
@@ -328,7 +332,7 @@ fn record(store: &dyn Read, line: u64) -> Result<Option<Document>, Stop> {
 }
 
 fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
-    store: &dyn Read,
+    store: &dyn ReadStore,
     row: &CommitRow,
     name: &str,
 ) -> Result<T, Stop> {

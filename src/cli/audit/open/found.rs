@@ -8,23 +8,23 @@ use uuid::Uuid;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::cli::action::quotes_withheld;
 use crate::cli::find;
-use crate::cli::wire::Opened;
+use crate::cli::wire::OpenHome;
 use crate::record::canon;
-use crate::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
+use crate::record::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
 use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::recorder::{ACTION, tombstone_of};
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRow, ExchangeRow, Find, Outcome, Read, SessionRow};
+use crate::store::{ArtifactRow, ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 use crate::verify::exchange_document;
 
 use super::{OpenArgs, Stop, TurnRole, because, broken};
 
 /// One text that is opened, and where its lines are.
-pub(super) struct Piece {
-    pub opening: Opening,
+pub(super) struct OpenedText {
+    pub opening: TextOpening,
     /// Number of the line that carries the commitment, from 0.
     pub line: u64,
     /// The line of the turn's outcome, if it has one.
@@ -33,13 +33,13 @@ pub(super) struct Piece {
 }
 
 /// What is opened, in the order of lines, and the session that all of it is of.
-pub(super) struct Found {
-    pub pieces: Vec<Piece>,
+pub(super) struct OpeningContent {
+    pub pieces: Vec<OpenedText>,
     pub session: Option<SessionRow>,
 }
 
 /// The turns of a session, each number and each role once.
-pub(super) fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
+pub(super) fn find_turns(opened: &OpenHome, args: &OpenArgs) -> Result<OpeningContent, Stop> {
     let Some(session) = &args.session else {
         return because("name a session and a number");
     };
@@ -48,7 +48,7 @@ pub(super) fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop
     if roles.is_empty() {
         roles.insert(TurnRole::Response);
     }
-    let mut found = Found {
+    let mut found = OpeningContent {
         pieces: Vec::new(),
         session: None,
     };
@@ -74,11 +74,11 @@ pub(super) fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop
 }
 
 fn find_turn(
-    opened: &Opened,
+    opened: &OpenHome,
     around: &SessionRow,
     row: &ExchangeRow,
     (asked, withheld): (TurnRole, bool),
-) -> Result<Piece, Stop> {
+) -> Result<OpenedText, Stop> {
     let (store, seq) = (&opened.store, row.seq);
     let (role, commitment, line) = place(row, asked, seq)?;
     if role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
@@ -134,7 +134,7 @@ fn find_turn(
         });
     };
     let outcome = row.outcome.as_ref().map(|outcome| outcome.outcome_line);
-    Ok(Piece {
+    Ok(OpenedText {
         opening,
         line,
         outcome,
@@ -145,7 +145,7 @@ fn find_turn(
 /// Commitment and line of a role; answered turns have all roles in one line.
 fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, u64), Stop> {
     let outcome = row.outcome.as_ref();
-    let answered = outcome.filter(|outcome| outcome.outcome == Outcome::Answered);
+    let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
     match (asked, outcome) {
         (TurnRole::Prompt, _) => Ok((
             Role::Prompt,
@@ -198,7 +198,7 @@ fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
 }
 
 /// Artifacts of one session, or all of none.
-pub(super) fn find_artifacts(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
+pub(super) fn find_artifacts(opened: &OpenHome, args: &OpenArgs) -> Result<OpeningContent, Stop> {
     if args.line.is_some() && args.artifact.len() > 1 {
         return because("--line says which line of one artifact is meant; open this one alone");
     }
@@ -221,10 +221,10 @@ pub(super) fn find_artifacts(opened: &Opened, args: &OpenArgs) -> Result<Found, 
             );
         }
     };
-    Ok(Found { pieces, session })
+    Ok(OpeningContent { pieces, session })
 }
 
-fn find_artifact(opened: &Opened, id: &str, args: &OpenArgs) -> Result<Piece, Stop> {
+fn find_artifact(opened: &OpenHome, id: &str, args: &OpenArgs) -> Result<OpenedText, Stop> {
     let line = args.line;
     let rows = opened.store.artifacts_called(id)?;
     let rows: Vec<ArtifactRow> = rows
@@ -287,7 +287,7 @@ fn find_artifact(opened: &Opened, id: &str, args: &OpenArgs) -> Result<Piece, St
             "'{id}' does not give its commitment: it was changed (gently audit verify)"
         ));
     };
-    Ok(Piece {
+    Ok(OpenedText {
         opening,
         line: row.line,
         outcome: None,
@@ -303,10 +303,10 @@ fn opening(
     commitment: Hash32,
     text: String,
     (seq, session_id): (Option<u64>, String),
-) -> Option<Opening> {
+) -> Option<TextOpening> {
     let key = (scheme == Scheme::HmacSha256).then(|| opening_key(salt, role));
     let opens = commit(scheme, salt, role, text.as_bytes()) == commitment;
-    opens.then_some(Opening {
+    opens.then_some(TextOpening {
         commitment,
         format: Format,
         key,

@@ -9,7 +9,7 @@ use crate::record::commit::NOTES_WITNESS;
 use crate::record::note::{CosignedNote, VerifierKey};
 use crate::record::tree::parse_note;
 use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, Read};
+use crate::store::{CommitRow, ReadStore};
 
 use super::notes::noted;
 use super::{Stop, because, broken};
@@ -19,13 +19,13 @@ use super::{Stop, because, broken};
 const COSIGNATURE: usize = 72;
 
 /// Whose cosignatures the owner believes, and how many of them are enough.
-pub(super) struct Believed {
+pub(super) struct TrustedWitnesses {
     pub keys: Vec<VerifierKey>,
     pub quorum: usize,
 }
 
 /// What a tree head has to be over.
-pub(super) struct Needed {
+pub(super) struct HeadRequirements {
     /// The last line that has to be under it.
     pub line: u64,
     /// The last rotation: a head up to there is another key's.
@@ -39,8 +39,8 @@ pub(super) struct Needed {
 pub(super) fn choose(
     store: &Sqlite,
     repository: &Repository,
-    needed: &Needed,
-    believed: &Believed,
+    needed: &HeadRequirements,
+    believed: &TrustedWitnesses,
     newest: String,
 ) -> Result<(CosignedNote, Vec<String>), Stop> {
     let newest = CosignedNote::parse(&newest).map_err(broken)?;
@@ -104,7 +104,7 @@ pub(super) fn choose(
 }
 
 /// A file of a commit, or of the one whose files it shares.
-pub(super) fn file(store: &dyn Read, commit: &CommitRow, name: &str) -> Result<String, Stop> {
+pub(super) fn file(store: &dyn ReadStore, commit: &CommitRow, name: &str) -> Result<String, Stop> {
     let bytes = store
         .files(commit.tree_of.unwrap_or(commit.n))?
         .remove(name);

@@ -18,16 +18,16 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::ledger::read::Repository;
-use crate::record::commitment::{Opening, Scheme};
+use crate::record::commitment::{Scheme, TextOpening};
 use crate::record::hash::Hash32;
 use crate::record::opening::OpeningFile;
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::Read;
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::ReadStore;
 
-use super::super::wire::{self, Opened, WireError, fresh_salt};
+use super::super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::super::{FINE, could_not, print, program, say};
 
-use found::{Found, Piece, find_artifacts, find_turns};
+use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
 
 /// The kind of the artifact that says what was opened.
 pub const KIND: &str = "opening";
@@ -74,12 +74,12 @@ enum Stop {
     /// A sentence for a person.
     Because(String),
     /// Something is broken.
-    Broken(WireError),
+    Broken(OpenHomeError),
 }
 
 impl<E> From<E> for Stop
 where
-    WireError: From<E>,
+    OpenHomeError: From<E>,
 {
     fn from(error: E) -> Self {
         Stop::Broken(error.into())
@@ -91,7 +91,7 @@ fn because<T>(why: impl Into<String>) -> Result<T, Stop> {
 }
 
 /// Opens one text.
-pub async fn run(args: OpenArgs, json: bool) -> Result<u8, WireError> {
+pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
     match open(&args, json).await {
         Ok(code) => Ok(code),
         Err(Stop::Because(why)) => Ok(could_not(&why, json)),
@@ -100,7 +100,7 @@ pub async fn run(args: OpenArgs, json: bool) -> Result<u8, WireError> {
 }
 
 async fn open(args: &OpenArgs, json: bool) -> Result<u8, Stop> {
-    let opened = Opened::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(wire::existing_home()?)?;
     if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
         return because(format!(
             "{} exists, and is not written over; name a new file",
@@ -121,12 +121,12 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, Stop> {
         .values()
         .map(|witness| witness.key.clone())
         .collect();
-    let ledger = evidence::Ledger {
+    let ledger = evidence::LedgerSources {
         store: &opened.store,
         repository: &repository,
         headers: &opened.home.root().join("headers"),
         genesis: &opened.genesis,
-        believed: &head::Believed {
+        believed: &head::TrustedWitnesses {
             keys,
             quorum: witnesses.quorum,
         },
@@ -196,7 +196,7 @@ fn broken(error: impl std::fmt::Display) -> Stop {
 }
 
 /// What whoever hands the file on should know of it.
-fn tell(opened: &Opened, notes: &[String]) {
+fn tell(opened: &OpenHome, notes: &[String]) {
     notes
         .iter()
         .for_each(|note| say(&format!("left out: {note}")));
@@ -233,13 +233,13 @@ fn write(out: &Path, text: &str) -> Result<u8, String> {
 /// Puts on record what is opened, unless it was erased meanwhile; gives the signed tree head over
 /// all lines then.
 async fn record(
-    opened: &Opened,
-    found: &Found,
+    opened: &OpenHome,
+    found: &OpeningContent,
     key: Hash32,
 ) -> Result<(Vec<RecordedArtifact>, String), Stop> {
     let now = wire::clock()?;
-    let one = |piece: &Piece| -> Result<NewArtifact, Stop> {
-        let Opening {
+    let one = |piece: &OpenedText| -> Result<NewArtifact, Stop> {
+        let TextOpening {
             commitment,
             role,
             seq,
@@ -247,12 +247,15 @@ async fn record(
             ..
         } = &piece.opening;
         let content = vec![
-            ("by", Field::Hash(key)),
-            ("commitment", Field::Hash(*commitment)),
-            ("line", Field::Number(piece.line + 1)),
-            ("role", Field::Word(role.name().to_owned())),
-            ("seq", seq.map_or(Field::Null, Field::Number)),
-            ("session_id", Field::Word(session_id.clone())),
+            ("by", ArtifactField::Hash(key)),
+            ("commitment", ArtifactField::Hash(*commitment)),
+            ("line", ArtifactField::Number(piece.line + 1)),
+            ("role", ArtifactField::Word(role.name().to_owned())),
+            (
+                "seq",
+                seq.map_or(ArtifactField::Null, ArtifactField::Number),
+            ),
+            ("session_id", ArtifactField::Word(session_id.clone())),
         ];
         let id = ArtifactId::Next { prefix: KIND };
         Ok(NewArtifact {
@@ -274,7 +277,7 @@ async fn record(
         .iter()
         .map(|piece| (piece.exchange, piece.line))
         .collect();
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
         for (exchange, line) in &places {
             let here = match exchange {
                 Some(id) => store.exchange(*id)?.is_some_and(|row| row.salt.is_some()),

@@ -2,7 +2,7 @@
 //! section 1).
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Repository, Target};
+use crate::ledger::read::{RefTarget, Repository};
 use crate::record::commit::MAIN;
 use crate::store::CommitRow;
 use crate::store::Find;
@@ -11,12 +11,12 @@ use crate::store::sqlite::Sqlite;
 use super::{Stop, broken};
 
 /// A commit of `main` that has a note.
-pub(super) struct Noted {
+pub(super) struct CommitNote {
     pub commit: CommitRow,
     blob: Oid,
 }
 
-impl Noted {
+impl CommitNote {
     /// What the note says; in words why it can't be read.
     pub fn text(&self, repository: &Repository) -> Result<Vec<u8>, String> {
         repository
@@ -31,13 +31,13 @@ pub(super) fn noted(
     store: &Sqlite,
     repository: &Repository,
     reference: &str,
-) -> Result<Result<Vec<Noted>, String>, Stop> {
+) -> Result<Result<Vec<CommitNote>, String>, Stop> {
     let refs = repository.refs().map_err(broken)?;
     let tip = refs
         .into_iter()
         .find(|found| found.name == reference)
         .map(|found| found.target);
-    let Some(Target::Direct(tip)) = tip else {
+    let Some(RefTarget::Direct(tip)) = tip else {
         return Ok(Ok(Vec::new()));
     };
     let notes = match repository.notes(&tip) {
@@ -50,7 +50,7 @@ pub(super) fn noted(
         let row = store.commits_like(&commit.to_string(), 1)?.pop();
         found.extend(
             row.filter(|row| row.reference == MAIN)
-                .map(|commit| Noted { commit, blob }),
+                .map(|commit| CommitNote { commit, blob }),
         );
     }
     found.sort_by_key(|noted| noted.commit.n);

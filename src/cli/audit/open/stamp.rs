@@ -8,10 +8,10 @@ use crate::ledger::read::Repository;
 use crate::record::block::{Header, Network};
 use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
-use crate::record::opening::{Attested, Stamp, one_path};
+use crate::record::opening::{AttestedBlock, Stamp, one_path};
 use crate::record::ots::Proof;
 use crate::record::tree::parse_note;
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::head::file;
@@ -19,7 +19,7 @@ use super::notes::noted;
 use super::{Stop, broken};
 
 /// Where proofs and headers are, and what has to be under the stamped tree head.
-pub(super) struct Place<'a> {
+pub(super) struct StampSources<'a> {
     pub store: &'a Sqlite,
     pub repository: &'a Repository,
     pub headers: &'a Path,
@@ -32,7 +32,7 @@ pub(super) struct Place<'a> {
 type FoundStamp = Option<(Stamp, u64)>;
 
 /// The stamp, if there is one; and in words which can't be taken along.
-pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop> {
+pub(super) fn find(place: &StampSources<'_>) -> Result<(FoundStamp, Vec<String>), Stop> {
     let all = match noted(place.store, place.repository, NOTES_OTS)? {
         Ok(all) => all,
         Err(why) => return Ok((None, vec![format!("the OpenTimestamps proof: {why}")])),
@@ -73,7 +73,7 @@ pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop>
 }
 
 /// The attested block's header, if this home has it.
-fn header(place: &Place<'_>, block: &Attested) -> Result<Option<Header>, Stop> {
+fn header(place: &StampSources<'_>, block: &AttestedBlock) -> Result<Option<Header>, Stop> {
     let kept = HeadersStore::open(place.headers, place.network, &[block.height]).map_err(broken)?;
     let kept = kept.and_then(|kept| kept.header(block.height));
     let known = place

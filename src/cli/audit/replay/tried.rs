@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::screen::{beginning, counted, quiet};
-use crate::verify::replay::{Cause, Difference, Rule, Trial};
+use crate::verify::replay::{Cause, DenyingRule, Trial, TrialDifference};
 
 /// So many differences are shown line by line; `--json` has all.
 const SHOWN: usize = 50;
@@ -82,7 +82,7 @@ pub fn put(facts: &mut Value, trial: Option<&Trial>) {
     facts["totals"] = Value::Object(totals.collect());
 }
 
-fn difference(one: &Difference) -> Value {
+fn difference(one: &TrialDifference) -> Value {
     let rules = one.would.iter().map(|rule| {
         let referred = if let Cause::Referred(turn) = &rule.cause {
             Some(turn)
@@ -98,7 +98,7 @@ fn difference(one: &Difference) -> Value {
     })
 }
 
-fn name(one: &Difference) -> String {
+fn name(one: &TrialDifference) -> String {
     let question = beginning(one.question.as_str(), EXCERPT);
     format!(
         "{} (prompt {} of session {})  {question}",
@@ -108,12 +108,12 @@ fn name(one: &Difference) -> String {
     )
 }
 
-fn words(one: &Difference) -> String {
+fn words(one: &TrialDifference) -> String {
     let denied = |rules: Vec<String>| match rules.as_slice() {
         [] => "allowed".to_owned(),
         rules => format!("denied: {}", rules.join(", ")),
     };
-    let rule = |rule: &Rule| match &rule.cause {
+    let rule = |rule: &DenyingRule| match &rule.cause {
         Cause::Own => format!("{} (its own text)", quiet(&rule.code)),
         Cause::Referred(turn) => format!("{} (the text of turn {turn})", quiet(&rule.code)),
         Cause::Beside => format!("{} (what was sent with it)", quiet(&rule.code)),
