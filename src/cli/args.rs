@@ -10,7 +10,7 @@ use crate::record::ledger::commitment::Scheme;
 use super::audit::AuditCommand;
 use super::audit::open::OpenArgs;
 use super::audit::replay::ReplayArgs;
-use super::choose::CallArgs;
+use super::call_args::CallArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
 use super::context::{ContextCommand, PlaceArgs, RefArgs};

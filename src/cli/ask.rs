@@ -57,7 +57,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let key = opened.authorize().await?;
     let ModelChoice { model, notes } = choose(
         args.model.as_deref(),
-        &args.call,
+        &args.call.options(),
         &opened.config,
         &opened.home.paths().database(),
     )

@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
@@ -23,8 +22,8 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, StoreError};
 
 use super::find::{self, FindError};
-use super::no_secret;
 use super::provider_key::provider_key;
+use super::redacted::no_secret;
 use super::wire::{OpenHomeError, env};
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
@@ -36,28 +35,22 @@ const AUTO: &str = "auto";
 /// How `replay` of one exchange is asked for.
 const REPLAY_OF: &str = "replay:";
 
-/// What a call is made with, as flags; each wins over its key of `[model]`.
-#[derive(Clone, Debug, Default, Args)]
-pub struct CallArgs {
-    /// Your own part of the system message; recorded
-    #[arg(long, value_name = "TEXT")]
+/// What a call is made with; each wins over its key of `[model]`.
+#[derive(Clone, Debug, Default)]
+pub struct CallOptions {
+    /// The owner's part of the system message.
     pub system: Option<String>,
-    /// How freely words are chosen, 0 to 2; recorded
-    #[arg(long, value_name = "DECIMAL")]
+    /// How freely words are chosen: a decimal from 0 to 2.
     pub temperature: Option<String>,
-    /// The most tokens of the answer; recorded
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// The most tokens of the answer.
     pub max_tokens: Option<u64>,
-    /// Where sampling starts, for servers that take a seed; recorded
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=crate::config::table::MAX_SEED))]
+    /// Where sampling starts.
     pub seed: Option<u64>,
-    /// The answer's shape: `json`, or the file of a JSON Schema; the model is told, the answer is
-    /// checked; recorded
-    #[arg(long, value_name = "SHAPE")]
+    /// The answer's shape: `json`, or the file of a JSON Schema.
     pub expect: Option<String>,
 }
 
-impl CallArgs {
+impl CallOptions {
     /// The settings in force: flags, then configuration.
     pub fn over(&self, configured: &Params) -> Result<Params, OpenHomeError> {
         let given = self.temperature.as_deref().map(str::parse).transpose();
@@ -116,7 +109,7 @@ pub struct ModelChoice {
 /// Chooses: `asked` wins over the configuration; an alias is resolved before anything is recorded.
 pub async fn choose(
     asked: Option<&str>,
-    call: &CallArgs,
+    call: &CallOptions,
     config: &Config,
     database: &Path,
 ) -> Result<ModelChoice, OpenHomeError> {
@@ -472,7 +465,7 @@ fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<StoredAnswer>, 
     }))
 }
 
-impl From<&ModelFault> for super::model::ServerState {
+impl From<&ModelFault> for super::model_list::ServerState {
     fn from(fault: &ModelFault) -> Self {
         Self::Fault {
             reason: fault.reason().into_owned(),

@@ -349,7 +349,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;
     let declared = args.refs.declared(&config, context.rules(), &store)?;
-    let none = choose::CallArgs::default();
+    let none = choose::CallOptions::default();
     let model = choose::choose(args.model.as_deref(), &none, &config, &database)
         .await?
         .model;

@@ -17,7 +17,7 @@ use crate::home::{Home, HomeError};
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
 
-use super::sanitize;
+use super::rules_in_force;
 use super::screen::quiet;
 use super::wire::{self, OpenHomeError};
 use super::{FINE, NEGATIVE, clean, print};
@@ -208,7 +208,7 @@ fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
                 "config",
                 "every key of gently.toml and the environment is known and in range",
             ));
-            checks.push(match sanitize::described(&config) {
+            checks.push(match rules_in_force::described(&config) {
                 Ok(words) => DoctorCheck::ok("sanitizer", words),
                 Err(fault) => DoctorCheck::fail(
                     "sanitizer",

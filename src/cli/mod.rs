@@ -6,6 +6,7 @@ mod args;
 mod ask;
 pub mod audit;
 mod backup;
+mod call_args;
 mod choose;
 pub mod config;
 mod conflict;
@@ -23,10 +24,14 @@ mod kernel;
 mod key;
 mod log;
 mod model;
+mod model_list;
 mod overlay;
+mod passphrase;
 mod provider_key;
 mod publish;
 mod receipt;
+mod redacted;
+mod rules_in_force;
 mod sanitize;
 mod screen;
 mod secrets;
@@ -55,6 +60,7 @@ use serde_json::json;
 use crate::govern::sanitize::{Clean, redact};
 use crate::recorder::RecorderError;
 
+use redacted::{clean, no_secret};
 use screen::Gate;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
@@ -123,6 +129,7 @@ async fn dispatch(cli: Cli) -> u8 {
     secrets::set(secrets::SecretCommands {
         passphrase_cmd: cli.passphrase_cmd,
         key_cmd: cli.key_cmd,
+        ask: Some(passphrase::ask),
     });
     let done = match cli.command {
         Command::Ask(args) => ask::run(args, json).await,
@@ -352,23 +359,4 @@ fn say_finding(line: &str) {
 /// sanitizer.
 fn tell(line: &Clean) {
     let _ = Gate::err().write_all(format!("{line}\n").as_bytes());
-}
-
-/// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.
-fn clean(text: &str) -> String {
-    redact(text).clean.as_str().to_owned()
-}
-
-/// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
-fn no_secret(flag: &'static str, text: &str) -> Result<(), OpenHomeError> {
-    match redact(text).found.first() {
-        None => Ok(()),
-        Some(found) => Err(OpenHomeError::Setting {
-            flag,
-            reason: format!(
-                "there is a secret in it ({}), and it would stand on record for good",
-                found.kind
-            ),
-        }),
-    }
 }

@@ -1,21 +1,16 @@
 //! `gently model list`: what could answer, and what stands in the way.
 
-use std::time::Duration;
-
 use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::home::Home;
-use crate::models::listing;
 use crate::models::observer;
-use crate::models::wire::Wire;
 
+use super::model_list::{Server, ServerState, servers};
+use super::print;
 use super::wire::{self, OpenHomeError, env};
-use super::{choose, print};
 
-/// For all servers together: they are asked at once.
-const DEADLINE: Duration = Duration::from_secs(3);
 /// Names that a screen shows of one server; `--json` has all.
 const SHOWN: usize = 20;
 
@@ -26,46 +21,6 @@ pub enum ModelCommand {
     List,
 }
 
-/// How it stands with a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerState {
-    /// It has these models.
-    Models(Vec<String>),
-    /// It was not asked, because it answers nobody without a key.
-    NoKey,
-    /// It did not say.
-    Fault {
-        /// The code.
-        reason: String,
-        /// The words.
-        said: String,
-    },
-}
-
-impl ServerState {
-    /// Without secrets that a server said, or that are in an address.
-    fn clean(self) -> ServerState {
-        match self {
-            ServerState::Models(names) => {
-                ServerState::Models(names.iter().map(|name| super::clean(name)).collect())
-            }
-            ServerState::NoKey => ServerState::NoKey,
-            ServerState::Fault { reason, said } => ServerState::Fault {
-                reason,
-                said: super::clean(&said),
-            },
-        }
-    }
-}
-
-struct Server {
-    wire: Wire,
-    url: String,
-    key_variable: Option<String>,
-    has_key: bool,
-    state: ServerState,
-}
-
 /// Runs it; needs no home.
 pub async fn run(command: ModelCommand, json: bool) -> Result<u8, OpenHomeError> {
     let ModelCommand::List = command;
@@ -74,63 +29,13 @@ pub async fn run(command: ModelCommand, json: bool) -> Result<u8, OpenHomeError>
         Some(home) => Config::load(home.root(), &env)?,
         None => Config::load(&home, &env)?,
     };
-    let all = Wire::ALL.map(|wire| ask(wire, &config));
-    let servers = futures_util::future::join_all(all).await;
+    let servers = servers(&config).await;
     let text = if json {
         format!("{}\n", facts(&servers, &config))
     } else {
         screen(&servers, &config)
     };
     Ok(print(&text))
-}
-
-/// How many models a server lists, or why it lists none.
-pub async fn reachable(wire: Wire, config: &Config) -> Result<usize, String> {
-    let server = ask(wire, config).await;
-    match server.state {
-        ServerState::Models(names) => Ok(names.len()),
-        ServerState::NoKey => Err(format!(
-            "no key in ${}",
-            server.key_variable.unwrap_or_default()
-        )),
-        ServerState::Fault { said, .. } => Err(said),
-    }
-}
-
-async fn ask(wire: Wire, config: &Config) -> Server {
-    let (url, variable) = choose::server(wire, config);
-    let key = if variable.is_empty() {
-        None
-    } else {
-        choose::key(variable)
-    };
-    let has_key = key.is_some();
-    let key_variable = (!variable.is_empty()).then(|| variable.to_owned());
-    // Another address than the provider's own may be a server that wants no key.
-    let state = if !has_key && key_variable.is_some() && url == wire.base_url() {
-        ServerState::NoKey
-    } else {
-        let asked = listing::models(choose::place(wire, &url, key, variable, DEADLINE));
-        match tokio::time::timeout(DEADLINE, asked).await {
-            Ok(Ok(names)) => ServerState::Models(names),
-            Ok(Err(fault)) => ServerState::from(&fault),
-            Err(_) => ServerState::Fault {
-                reason: "timeout".to_owned(),
-                said: format!(
-                    "no list of models from {url} within {} s",
-                    DEADLINE.as_secs()
-                ),
-            },
-        }
-    };
-    // From here on it is shown, and nobody is asked any more.
-    Server {
-        wire,
-        url: super::clean(&url),
-        key_variable,
-        has_key,
-        state: state.clean(),
-    }
 }
 
 fn screen(servers: &[Server], config: &Config) -> String {

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::keys::{KeyError, read_secret};
 use crate::models::wire::Wire;
 
-use super::secrets::{first_line, from_command, typed};
+use super::secrets::{first_line, from_command, offered};
 use super::wire::{OpenHomeError, env};
 
 /// A provider's key, from the first of: `--key-cmd`, the environment variable, and for the
@@ -23,7 +23,7 @@ pub fn provider_key(
     if wire == Wire::Ollama {
         return Ok(None);
     }
-    if let Some(command) = typed().key_cmd {
+    if let Some(command) = offered().key_cmd {
         return Ok(Some(from_command(&command, "--key-cmd")?));
     }
     if let Some(key) = environment_key(variable)? {

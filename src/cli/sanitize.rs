@@ -1,20 +1,16 @@
-//! `gently sanitize`: the pipeline's own function for scripts, hooks and measurements; and which
-//! rules are in force.
+//! `gently sanitize`: the pipeline's own function for scripts, hooks and measurements.
 
 use std::io::{BufRead as _, BufWriter, Read as _, Write};
-use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::govern::sanitize::{
-    self, Engine, HomeRules, OPTIONAL, RuleFault, SecretFinding, redact,
-};
+use crate::govern::sanitize::{SecretFinding, redact};
 use crate::home::locate;
-use crate::record::hash::Hash32;
 
 use super::args::SanitizeArgs;
+use super::rules_in_force::put_in_force;
 use super::screen::Gate;
 use super::wire::{OpenHomeError, env};
 use super::{FINE, could_not, print, say};
@@ -31,63 +27,6 @@ pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, OpenHomeError> {
     }
     let done = if args.jsonl { lines() } else { whole(json) };
     Ok(done.unwrap_or_else(|why| could_not(&why, json)))
-}
-
-/// Puts the rules of a configuration in force; a file that can't be used is an error, before
-/// anything else is done.
-pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
-    if config.rules.is_empty() && config.allow.is_empty() && config.optional.is_empty() {
-        return Ok(());
-    }
-    // A second call in one process is for the same home.
-    sanitize::put_in_force(engine(config)?);
-    Ok(())
-}
-
-/// The rules of a configuration, ready to be used.
-fn engine(config: &Config) -> Result<Engine, RuleFault> {
-    let files = config
-        .rules
-        .iter()
-        .map(|path| Ok((path.display().to_string(), text_of(path)?)));
-    let chosen = OPTIONAL
-        .iter()
-        .filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
-    let choice = HomeRules {
-        allow: config.allow.clone(),
-        optional: chosen.map(|(.., kind)| *kind).collect(),
-    };
-    Engine::with(&files.collect::<Result<Vec<_>, RuleFault>>()?, &choice)
-}
-
-/// What is in force by a configuration, in words: how many rules, and each file with its SHA-256.
-pub fn described(config: &Config) -> Result<String, RuleFault> {
-    let engine = engine(config)?;
-    let mut words = format!("{} rules", engine.rules());
-    let exempt = engine.exemptions();
-    if exempt.count > 0 {
-        words.push_str(&format!("; {} exempted by [sanitize] allow", exempt.count));
-    }
-    for name in &config.optional {
-        words.push_str(&format!("; {name} looked for"));
-    }
-    for path in &config.rules {
-        words.push_str(&format!(
-            "; {} sha256 {}",
-            path.display(),
-            Hash32::digest(text_of(path)?.as_bytes())
-        ));
-    }
-    Ok(words)
-}
-
-fn text_of(path: &Path) -> Result<String, RuleFault> {
-    let fault = |e: std::io::Error| RuleFault {
-        file: path.display().to_string(),
-        rule: None,
-        reason: format!("it can't be read: {e}"),
-    };
-    std::fs::read_to_string(path).map_err(fault)
 }
 
 /// One text: all of standard input.

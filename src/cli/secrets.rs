@@ -1,13 +1,13 @@
 //! Where secrets come from: passphrases and the auth key; nothing of them is ever printed.
 //!
 //! A passphrase comes from the first of: `--passphrase-cmd`, `$GENTLY_PASSPHRASE`, `[keys]
-//! passphrase_cmd`, the terminal. A command runs with `sh -c`; the first line that it prints is the
-//! secret.
+//! passphrase_cmd`, whoever the door can ask. A command runs with `sh -c`; the first line that it
+//! prints is the secret.
 
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroizing;
 
 use crate::config::Config;
 use crate::home::Home;
@@ -20,26 +20,31 @@ pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";
 /// More than any secret has; a command that prints more is not what was meant.
 const MAX_SECRET: usize = 64 * 1024;
 
-/// Commands that were typed; set once, before anything runs.
-static TYPED: OnceLock<SecretCommands> = OnceLock::new();
+/// What the door of this process offers; set once, before anything runs.
+static OFFERED: OnceLock<SecretCommands> = OnceLock::new();
 
-/// `--passphrase-cmd` and `--key-cmd`.
+/// Asks a person for a passphrase: the words to ask with, and what it is the passphrase of.
+pub type Asking = fn(&str, &str) -> Result<Zeroizing<String>, KeyError>;
+
+/// What a door brings along: `--passphrase-cmd`, `--key-cmd`, and somebody to ask.
 #[derive(Clone, Debug, Default)]
 pub struct SecretCommands {
     /// Prints a passphrase.
     pub passphrase_cmd: Option<String>,
     /// Prints the model server's key.
     pub key_cmd: Option<String>,
+    /// Who can be asked; a door without a person has nobody.
+    pub ask: Option<Asking>,
 }
 
-/// Remembers what was typed.
-pub fn set(typed: SecretCommands) {
-    let _ = TYPED.set(typed);
+/// Remembers what the door offers.
+pub fn set(offered: SecretCommands) {
+    let _ = OFFERED.set(offered);
 }
 
-/// What was typed.
-pub fn typed() -> SecretCommands {
-    TYPED.get().cloned().unwrap_or_default()
+/// What the door offers.
+pub fn offered() -> SecretCommands {
+    OFFERED.get().cloned().unwrap_or_default()
 }
 
 /// Runs a command with `sh -c` and takes the first line that it prints.
@@ -100,7 +105,7 @@ pub fn new_passphrase(config: &Config, place: &str) -> Result<Zeroizing<String>,
 }
 
 fn given(config: &Config) -> Result<Option<Zeroizing<String>>, KeyError> {
-    if let Some(command) = typed().passphrase_cmd {
+    if let Some(command) = offered().passphrase_cmd {
         return from_command(&command, "--passphrase-cmd").map(Some);
     }
     if let Some(text) = env(PASSPHRASE_ENV) {
@@ -122,20 +127,13 @@ fn given(config: &Config) -> Result<Option<Zeroizing<String>>, KeyError> {
 }
 
 fn ask(prompt: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
-    let reason = |reason: String| KeyError::NoPassphrase {
-        place: place.to_owned(),
-        reason,
-    };
-    let mut typed = rpassword::prompt_password(super::screen::quiet(prompt)).map_err(|e| {
-        reason(format!(
-            "no passphrase given: there is no terminal to ask on, {e}"
-        ))
-    })?;
-    if typed.is_empty() {
-        typed.zeroize();
-        return Err(reason("nothing was typed".to_owned()));
+    match offered().ask {
+        Some(ask) => ask(prompt, place),
+        None => Err(KeyError::NoPassphrase {
+            place: place.to_owned(),
+            reason: "no passphrase given: nobody can be asked here".to_owned(),
+        }),
     }
-    Ok(Zeroizing::new(typed))
 }
 
 /// The auth key that is presented: `$GENTLY_AUTH_KEY`, else the vault file.

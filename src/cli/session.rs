@@ -8,7 +8,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 
 use super::args::SessionCommand;
-use super::choose::{self, CallArgs};
+use super::choose::{self, CallOptions};
 use super::wire::{self, OpenHome, OpenHomeError};
 use super::{FINE, Notices, could_not, find, heads, init, print, say};
 
@@ -31,7 +31,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
         init::welcome(&opened.home, &opened.config, &told);
     }
     let key = opened.authorize().await?;
-    let none = CallArgs::default();
+    let none = CallOptions::default();
     let chosen = choose::choose(
         model.as_deref(),
         &none,

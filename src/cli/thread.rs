@@ -12,7 +12,7 @@ use crate::session::resume_or_open;
 use crate::store::sqlite::Sqlite;
 use crate::store::{EventRow, ReadStore, StoreError, ThreadRow, Threads};
 
-use super::choose::{self, CallArgs};
+use super::choose::{self, CallOptions};
 use super::screen::{beginning, counted, quiet};
 use super::wire::{self, OpenHome, OpenHomeError};
 use super::{Notices, could_not, find, print, program, say};
@@ -99,7 +99,7 @@ async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8
     }
     let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
-    let (told, none) = (Notices::default(), CallArgs::default());
+    let (told, none) = (Notices::default(), CallOptions::default());
     let chosen = choose::choose(
         model,
         &none,

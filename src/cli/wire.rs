@@ -38,6 +38,8 @@ use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
 use crate::store::{AuthKeyRow, ReadStore};
 
+use super::redacted::no_secret;
+use super::rules_in_force::put_in_force;
 use super::secrets::auth_key;
 pub use super::wire_error::OpenHomeError;
 
@@ -123,8 +125,8 @@ impl OpenHome {
         OpenHomeError: From<E>,
     {
         let config = Config::load(home.root(), &env)?;
-        super::sanitize::put_in_force(&config)?;
-        super::no_secret("session.host_role", &config.session.host_role)?;
+        put_in_force(&config)?;
+        no_secret("session.host_role", &config.session.host_role)?;
         home.is_private()?;
         writable(&home.paths().database())?;
         finish_rotation(&home)?;

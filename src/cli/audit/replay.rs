@@ -20,7 +20,7 @@ use crate::verify::replay::{
     Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
 };
 
-use super::super::sanitize::put_in_force;
+use super::super::rules_in_force::put_in_force;
 use super::super::screen::{counted, quiet};
 use super::super::wire::{self, OpenHomeError};
 use super::super::{FINE, NEGATIVE, could_not, find, print};

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::anchor::agree::observe;
-use crate::cli::choose::{CallArgs, choose, server};
-use crate::cli::model::reachable;
+use crate::cli::choose::{CallOptions, choose, server};
+use crate::cli::model_list::reachable;
 use crate::cli::wire;
 use crate::config::{AnchorMode, Config};
 use crate::models::wire::Wire;
@@ -151,7 +151,7 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
 pub async fn model(config: &Config) -> DoctorCheck {
     const NAME: &str = "model";
     // Replay alone reads the database, and only when it is asked.
-    let chosen = match choose(None, &CallArgs::default(), config, Path::new("")).await {
+    let chosen = match choose(None, &CallOptions::default(), config, Path::new("")).await {
         Ok(chosen) => chosen,
         Err(error) => {
             return DoctorCheck::fail(
