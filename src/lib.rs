@@ -31,4 +31,6 @@ pub mod stamp;
 pub mod verify;
 pub mod witness;
 
+pub mod app;
+
 pub mod cli;

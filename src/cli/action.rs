@@ -13,15 +13,16 @@ use crate::store::{ArtifactRow, ReadStore, StoreError};
 
 use super::args::ActionCommand;
 use super::screen::{beginning, quiet};
-use super::wire::{self, OpenHomeError};
 use super::{could_not, print, say};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// How much of an intent stands in the list.
 const EXCERPT: usize = 80;
 
 /// Runs one of the verbs.
 pub fn run(command: &ActionCommand, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     let rows = store.artifacts_of(ACTION)?;
     match command {
         ActionCommand::List => list(&store, &rows, json),

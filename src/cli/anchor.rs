@@ -12,8 +12,9 @@ use crate::record::bitcoin::block::{Block, Network, Source};
 use crate::recorder::block_elsewhere;
 use crate::store::sqlite::Sqlite;
 
-use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, NEGATIVE, print, say};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// Asks every source, shows their answers, and writes nothing.
 ///
@@ -21,7 +22,7 @@ use super::{COULD_NOT, FINE, NEGATIVE, print, say};
 /// `bitcoin` are taken. 0 when a session could be anchored now, 1 when not, 2 when the
 /// configuration can't work.
 pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
-    let path = wire::home_path()?;
+    let path = open::home_path()?;
     let store = Home::open(&path)?
         .map(|home| Sqlite::open_read_only(&home.paths().database()))
         .transpose()?;
@@ -30,8 +31,8 @@ pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
         .map(Home::genesis)
         .transpose()?
         .map_or(Network::Bitcoin, |genesis| genesis.network);
-    let config = Config::load(&path, &wire::env)?;
-    let sources = wire::sources(&config, network)?;
+    let config = Config::load(&path, &open::env)?;
+    let sources = open::sources(&config, network)?;
     let names: BTreeSet<&str> = sources.iter().map(|source| source.name()).collect();
     let quorum = config.anchor.quorum;
     // One source is no quorum of two, whatever it answers.
@@ -52,8 +53,8 @@ pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
     let seen = observe_beside(
         &sources,
         network,
-        wire::policy(&config),
-        wire::clock()?,
+        open::policy(&config),
+        open::clock()?,
         &known,
     )
     .await;
@@ -107,7 +108,7 @@ impl AnchorReport<'_> {
             "network {} · mode {} · quorum {} · deadline {} ms\n",
             self.network.name(),
             self.mode(),
-            wire::policy(self.config).quorum,
+            open::policy(self.config).quorum,
             anchor.deadline.as_millis()
         );
         let width = self

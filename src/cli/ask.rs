@@ -16,16 +16,17 @@ use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal, Refusal,
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
-use super::choose::{ModelChoice, choose};
 use super::context;
 use super::receipt::{ReceiptFile, TurnReceipt};
 use super::session::block_name;
 use super::terminal::Terminal;
-use super::wire::{self, OpenHome, OpenHomeError};
 use super::{
     COULD_NOT, FINE, NEGATIVE, Notices, action, could_not, erase, heads, init, print, program, say,
     withheld,
 };
+use crate::app::model_choice::{ModelChoice, choose};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -48,7 +49,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         Err(why) => return Ok(could_not(&why, json)),
     };
     let told = Notices::default();
-    let (home, made) = wire::home_or_new()?;
+    let (home, made) = open::home_or_new()?;
     let touched = home.log_is_touched();
     let opened = OpenHome::open(home)?;
     if made {

@@ -32,7 +32,8 @@ use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{OutsideHead, Report, Since, VerifyOptions};
 
-use super::{find, receipt};
+use super::receipt;
+use crate::app::find;
 
 use copy::Copy;
 use progress::watched;

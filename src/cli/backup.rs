@@ -21,17 +21,18 @@ use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
 use super::audit::own_signers;
 use super::key::is_known;
 use super::screen::counted;
-use super::secrets::{new_passphrase, passphrase, work_factor};
 use super::stranger::bounded;
-use super::wire::{self, OpenHomeError, env};
 use super::{FINE, NEGATIVE, could_not, print, say};
+use crate::app::open;
+use crate::app::open::{OpenHomeError, env};
+use crate::app::secrets::{new_passphrase, passphrase, work_factor};
 
 /// Findings shown before one is sent to `gently audit verify`.
 const SHOWN_FINDINGS: usize = 5;
 
 /// `gently backup FILE`.
 pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     is_known(&home, &config)?;
     let place = args.file.display().to_string();
@@ -46,7 +47,7 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
         passphrase: &passphrase,
         work: work_factor(),
         force: args.force,
-        now: wire::clock()?,
+        now: open::clock()?,
     };
     let made = backup(&home, &args.file, &terms)?;
     if json {
@@ -69,15 +70,15 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 /// `gently restore FILE`.
 pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let root = wire::home_path()?;
+    let root = open::home_path()?;
     if Home::open(&root)?.is_some() {
         return Err(BackupError::HomeThere { path: root }.into());
     }
     let config = Config::load(&root, &env)?;
     let place = args.file.display().to_string();
     let passphrase = passphrase(&config, &place)?;
-    let back = restore(&args.file, &root, &passphrase, wire::clock()?)?;
-    let home = wire::existing_home()?;
+    let back = restore(&args.file, &root, &passphrase, open::clock()?)?;
+    let home = open::existing_home()?;
     let paths = home.paths();
     let report = check(&paths, &paths.ledger(), Some(&paths.log()), true)?;
     let sound = back.database == "ok";
@@ -118,7 +119,7 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 /// `gently audit adopt`.
 pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     is_known(&home, &config)?;
     if args.nothing_newer {
@@ -169,7 +170,7 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeErr
         ));
     }
     let mut salts = || {
-        wire::fresh_salt().map_err(|e| RecorderError::Unrecordable {
+        open::fresh_salt().map_err(|e| RecorderError::Unrecordable {
             what: "a salt",
             reason: e.to_string(),
         })
@@ -179,13 +180,13 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeErr
         &newer,
         configured_signer(&home)?,
         &mut salts,
-        wire::clock()?,
+        open::clock()?,
     )?;
     Ok(show_taken(&taken, json))
 }
 
 fn configured_signer(home: &Home) -> Result<Signer, OpenHomeError> {
-    wire::signer(home, &Config::load(home.root(), &wire::env)?)
+    open::signer(home, &Config::load(home.root(), &open::env)?)
 }
 
 async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError> {
@@ -199,8 +200,8 @@ async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError>
     nothing_newer(
         &paths,
         configured_signer(home)?,
-        wire::fresh_salt()?,
-        wire::clock()?,
+        open::fresh_salt()?,
+        open::clock()?,
     )
     .await?;
     if json {

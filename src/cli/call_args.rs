@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::choose::CallOptions;
+use crate::app::model_choice::CallOptions;
 
 /// What a call is made with, as flags; each wins over its key of `[model]`.
 #[derive(Clone, Debug, Default, Args)]

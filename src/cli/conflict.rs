@@ -12,8 +12,9 @@ use crate::store::{ReadStore, Recall, StoreError};
 
 use super::items::{facts, line, session};
 
-use super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::{could_not, print, program, say};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError, fresh_salt};
 
 /// So many subjects are listed.
 const MOST: u32 = 1000;
@@ -54,7 +55,7 @@ fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, 
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {
@@ -91,7 +92,7 @@ fn list(json: bool) -> Result<u8, OpenHomeError> {
 }
 
 async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let key = opened.authorize().await?;
     let (item, others) = match sides(&opened.store, holds)? {
         Ok(sides) => sides,
@@ -143,7 +144,7 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
     let (id, salt, now) = (
         ArtifactId::Next { prefix: "conflict" },
         fresh_salt()?,
-        wire::clock()?,
+        open::clock()?,
     );
     let new = NewArtifact {
         kind: CONFLICT_RESOLVED,

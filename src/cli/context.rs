@@ -28,10 +28,12 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, Find, ReadStore, SessionRow, StoreError, Threads as _};
 use crate::verify::rows::contexts::ContextFault;
 
-use super::choose;
 use super::session::turn_name;
-use super::wire::{self, OpenHomeError, env};
-use super::{NEGATIVE, could_not, find, print, say};
+use super::{NEGATIVE, could_not, print, say};
+use crate::app::find;
+use crate::app::model_choice;
+use crate::app::open;
+use crate::app::open::{OpenHomeError, env};
 
 pub use lost::lines as lost;
 use view::ContextView;
@@ -253,7 +255,7 @@ pub fn refs_of(rows: &[ArtifactRefRow]) -> Vec<ArtifactRef> {
 }
 
 fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
@@ -341,7 +343,7 @@ fn turn_text(
 }
 
 async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     let database = home.paths().database();
     let store = Sqlite::open_to_read(&database)?;
@@ -349,8 +351,8 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;
     let declared = args.refs.declared(&config, context.rules(), &store)?;
-    let none = choose::CallOptions::default();
-    let model = choose::choose(args.model.as_deref(), &none, &config, &database)
+    let none = model_choice::CallOptions::default();
+    let model = model_choice::choose(args.model.as_deref(), &none, &config, &database)
         .await?
         .model;
     let text = redact(&args.words.join(" ")).clean;
@@ -362,7 +364,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     };
     let row = store.open_sessions()?.iter().rev().find(fits).cloned();
     let session = row.as_ref().map(|session| session.uuid);
-    let now = wire::clock()?;
+    let now = open::clock()?;
     let standing = args.place.standing(&store)?;
     let referred = refer(
         &store,
@@ -374,7 +376,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     if let Some(code) = denied(&store, &kernel, (&text, model.id()), &referred, now, json)? {
         return Ok(code);
     }
-    let sight = wire::sight(&home, &config, &kernel)?;
+    let sight = open::sight(&home, &config, &kernel)?;
     let recalled = recall(&store, &kernel, session, &text, &referred, declared.deep)?;
     let compiled = compile(&Inputs {
         session_id: session.unwrap_or_default(),

@@ -17,10 +17,11 @@ use crate::home::{Home, HomeError};
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
 
-use super::rules_in_force;
 use super::screen::quiet;
-use super::wire::{self, OpenHomeError};
 use super::{FINE, NEGATIVE, clean, print};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
+use crate::app::rules_in_force;
 
 /// The checks that a home is there for.
 const OF_A_HOME: [&str; 13] = [
@@ -140,7 +141,7 @@ fn shell(path: &Path) -> String {
 
 /// Looks at everything, and says what it found.
 pub async fn run(json: bool) -> Result<u8, OpenHomeError> {
-    let root = wire::home_path()?;
+    let root = open::home_path()?;
     let mut checks = Vec::new();
     let there = home(&root, &mut checks);
     if there {
@@ -202,7 +203,7 @@ fn home(root: &Path, checks: &mut Vec<DoctorCheck>) -> bool {
 }
 
 fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
-    match Config::load(root, &wire::env) {
+    match Config::load(root, &open::env) {
         Ok(config) => {
             checks.push(DoctorCheck::ok(
                 "config",

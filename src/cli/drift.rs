@@ -18,8 +18,10 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{DriftState, ExchangeRow, Find, ReadStore, SessionRow};
 
 use super::screen::quiet;
-use super::wire::{self, OpenHome, OpenHomeError};
-use super::{find, print, say};
+use super::{print, say};
+use crate::app::find;
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// Events of one list, unless another number is asked for.
 const USUAL: u32 = 1000;
@@ -148,7 +150,7 @@ impl DriftDetails {
 }
 
 fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let before = before
@@ -161,7 +163,7 @@ fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, 
         .into_iter()
         .map(|state| DriftDetails::of(&store, state))
         .collect::<Result<Vec<_>, _>>()?;
-    let now = wire::clock()?;
+    let now = open::clock()?;
     if let Some(first) = placed.first().filter(|_| older > 0) {
         let flags = if all { " --all" } else { "" };
         let next = format!(
@@ -215,7 +217,7 @@ fn age(seconds: u64) -> String {
 }
 
 fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let placed = DriftDetails::of(&store, find::drift(&store, id)?)?;
@@ -232,7 +234,7 @@ fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
             .unwrap_or_default();
         said.push((step.word, line, document["content"].clone()));
     }
-    let mut facts = placed.facts(wire::clock()?);
+    let mut facts = placed.facts(open::clock()?);
     facts["steps"] = said
         .iter()
         .map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by}))
@@ -274,7 +276,7 @@ async fn step(
     step: DriftTransition,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let key = opened.authorize().await?;
     let states = stated
         .events
@@ -325,7 +327,7 @@ fn artifact(
         .into_iter()
         .find(|row| row.hash == key)
         .map(|row| row.name);
-    let now = wire::clock()?;
+    let now = open::clock()?;
     Ok(NewArtifact {
         kind: step.kind,
         id: ArtifactId::Of(state.event.drift_id.clone()),

@@ -11,8 +11,10 @@ use crate::store::{ExchangeRow, Find as _, ReadStore as _};
 
 use super::args::EraseArgs;
 use super::screen::quiet;
-use super::wire::{self, OpenHome, OpenHomeError};
-use super::{FINE, could_not, find, print, say};
+use super::{FINE, could_not, print, say};
+use crate::app::find;
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// So many exchanges share one transaction and one tombstone.
 const AT_ONCE: u32 = 200;
@@ -24,7 +26,7 @@ const RETENTION: &str = "retention";
 
 /// Erases what is named, or what is old.
 pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
     let reason = redact(args.reason.as_deref().unwrap_or("asked for").trim()).clean;
     let mut all = ErasureResult {
@@ -145,13 +147,13 @@ fn named(opened: &OpenHome, exchange: &ExchangeRow) -> Result<String, OpenHomeEr
 async fn erase(opened: &OpenHome, what: Erasure) -> Result<ErasureResult, OpenHomeError> {
     Ok(opened
         .recorder
-        .erase(what, wire::fresh_salt()?, wire::clock()?)
+        .erase(what, open::fresh_salt()?, open::clock()?)
         .await?)
 }
 
 /// The time so many days ago.
 fn before(days: u64) -> Result<Seconds, OpenHomeError> {
-    let now = wire::clock()?.get();
+    let now = open::clock()?.get();
     Seconds::new(now.saturating_sub(days.saturating_mul(DAY))).map_err(|_| OpenHomeError::Clock)
 }
 

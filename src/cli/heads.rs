@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::record::ledger::commit::MAIN;
 use crate::store::ReadStore as _;
 
-use super::wire::{OpenHome, OpenHomeError};
 use super::{Notices, stamp, witness};
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// What came of asking: lines for a person, and the same as JSON.
 #[derive(Default)]

@@ -17,11 +17,11 @@ use crate::record::ots::{Attestation, Leaf, Proof};
 use crate::record::signature::PublicKey;
 use crate::verify::{AuditQuestion, Evidence, QuestionAnswer, Report, verify};
 
-use super::git::git;
-use super::overlay::Overlay;
 use super::stranger::bounded;
-use super::walk::{first_parents, is_ancestor, is_ledger_ref, refs};
 use super::{COULD_NOT, FINE, NEGATIVE, print, say, say_finding};
+use crate::app::git::git;
+use crate::app::history::{first_parents, is_ancestor, is_ledger_ref, refs};
+use crate::app::overlay::Overlay;
 
 /// What a signature line of a note begins with.
 const SIGNATURE: char = '\u{2014}';

@@ -9,12 +9,13 @@ use crate::keys::os_random;
 use crate::store::sqlite::Sqlite;
 
 use super::args::InitArgs;
-use super::wire::{self, OpenHomeError};
 use super::{Notices, could_not, no_secret, print, program};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// Makes the home; fails when there is one.
 pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let path = wire::home_path()?;
+    let path = open::home_path()?;
     if args.upgrade {
         return upgrade(json);
     }
@@ -31,7 +32,7 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
         commitments: args.commitments,
         origin: args.origin,
     };
-    let home = Home::init(&path, &options, &mut os_random, wire::clock()?)?;
+    let home = Home::init(&path, &options, &mut os_random, open::clock()?)?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     if json {
@@ -53,7 +54,7 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 /// Brings the database of a home up to this version; harmless when it is.
 fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
-    let database = wire::existing_home()?.paths().database();
+    let database = open::existing_home()?.paths().database();
     let before = Sqlite::open_read_only(&database)?.version()?;
     let after = Sqlite::open(&database)?.version()?;
     if json {

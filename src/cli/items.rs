@@ -19,8 +19,9 @@ use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, 
 use crate::store::{ReadStore, Recall, SessionRow};
 
 use super::screen::quiet;
-use super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::{could_not, print};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError, fresh_salt};
 
 /// `gently fact`.
 #[derive(Debug, Subcommand)]
@@ -224,7 +225,7 @@ pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, OpenHomeEr
         }
         IntentCommand::Show => list::intent(json),
         IntentCommand::Clear => {
-            let opened = OpenHome::open(wire::existing_home()?)?;
+            let opened = OpenHome::open(open::existing_home()?)?;
             let found = opened
                 .store
                 .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
@@ -292,7 +293,7 @@ fn told(
 }
 
 async fn ratify(id: String, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let key = opened.authorize().await?;
     let text = text_of(&opened, &id)?;
     let named = id.clone();
@@ -308,7 +309,7 @@ async fn ratify(id: String, json: bool) -> Result<u8, OpenHomeError> {
     };
     let session = session(&opened, key)?;
     let content = vec![("by", ArtifactField::Hash(key))];
-    let (id, salt, now) = (ArtifactId::Of(id), fresh_salt()?, wire::clock()?);
+    let (id, salt, now) = (ArtifactId::Of(id), fresh_salt()?, open::clock()?);
     let new = NewArtifact {
         kind: FACT_RATIFIED,
         id,
@@ -322,7 +323,7 @@ async fn ratify(id: String, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 async fn end(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {
-    end_in(&OpenHome::open(wire::existing_home()?)?, kind, args, json).await
+    end_in(&OpenHome::open(open::existing_home()?)?, kind, args, json).await
 }
 
 async fn end_in(
@@ -346,7 +347,7 @@ async fn end_in(
         ArtifactField::Text(redact(reason.trim()).clean)
     });
     let content = vec![("by", ArtifactField::Hash(key)), ("reason", reason)];
-    let (id, salt, now) = (ArtifactId::Of(args.id), fresh_salt()?, wire::clock()?);
+    let (id, salt, now) = (ArtifactId::Of(args.id), fresh_salt()?, open::clock()?);
     let new = NewArtifact {
         kind: kind.ended(),
         id,

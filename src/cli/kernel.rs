@@ -13,8 +13,9 @@ use crate::store::sqlite::Sqlite;
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::wire::{self, OpenHome, OpenHomeError};
 use super::{FINE, NEGATIVE, Notices, could_not, heads, print, say};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -33,7 +34,7 @@ fn in_force(home: &Home) -> Result<Kernel, HomeError> {
 }
 
 fn show(json: bool) -> Result<u8, OpenHomeError> {
-    let kernel = in_force(&wire::existing_home()?)?;
+    let kernel = in_force(&open::existing_home()?)?;
     if json {
         let facts = json!({"kernel_hash": kernel.hash().to_string(), "kernel": document(&kernel)});
         return Ok(print(&format!("{facts}\n")));
@@ -68,7 +69,7 @@ fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
             return Ok(NEGATIVE);
         }
     };
-    let root = wire::home_path()?;
+    let root = open::home_path()?;
     let (known, name) = match Home::open(&root)? {
         Some(home) => (in_force(&home)?, "in force"),
         None => (Kernel::genesis(), "of a new home"),
@@ -101,7 +102,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
         }
     };
     super::no_secret("the kernel", kernel.canonical_json())?;
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let known = in_force(&home).ok();
     if known
         .as_ref()
@@ -130,7 +131,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let closed = session::set_kernel(
         &opened.environment("", &say_on),
         &kernel,
-        &wire::fresh_salt()?,
+        &open::fresh_salt()?,
     )
     .await?;
     let outside = heads::after(&opened, before, &told).await;

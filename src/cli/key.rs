@@ -14,9 +14,10 @@ use crate::session;
 use crate::store::{AuthKeyRow, ReadStore};
 
 use super::args::KeyCommand;
-use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
-use super::wire::{self, OpenHome, OpenHomeError};
 use super::{FINE, Notices, could_not, heads, print, say};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
+use crate::app::secrets::{auth_key, new_passphrase, passphrase, work_factor};
 
 /// The longest name of a key; it stands in the public log.
 const MAX_NAME: usize = 64;
@@ -46,12 +47,12 @@ pub fn name(text: &str) -> Result<String, String> {
 
 async fn add(name: String, json: bool) -> Result<u8, OpenHomeError> {
     super::no_secret("NAME", &name)?;
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
     let key = AuthKey::generate(&mut os_random)?;
     let row = opened
         .recorder
-        .add_auth_key(name, key.hash(), wire::fresh_salt()?, wire::clock()?)
+        .add_auth_key(name, key.hash(), open::fresh_salt()?, open::clock()?)
         .await?;
     let shown = key.reveal();
     if json {
@@ -67,7 +68,7 @@ async fn add(name: String, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
     let rows = store.auth_keys()?;
     if json {
@@ -86,11 +87,11 @@ fn list(json: bool) -> Result<u8, OpenHomeError> {
 }
 
 async fn revoke(name: String, force: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
     let row = opened
         .recorder
-        .revoke_auth_key(name, force, wire::fresh_salt()?, wire::clock()?)
+        .revoke_auth_key(name, force, open::fresh_salt()?, open::clock()?)
         .await?;
     let open = opened
         .store
@@ -131,7 +132,7 @@ fn facts(row: &AuthKeyRow) -> Value {
 
 /// Puts the next signing key in force: a new file, or the agent's key of a public key file.
 async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let agent = match opened.config.signer {
         SignedBy::Agent { wait } => Some(wait),
         SignedBy::File => None,
@@ -171,7 +172,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
         Some(next) => opened.home.next_agent_key(&next).map(|()| next)?,
         None => opened.home.next_signing_key(&mut os_random)?.public(),
     };
-    opened.recorder.rotate(new, wire::clock()?).await?;
+    opened.recorder.rotate(new, open::clock()?).await?;
     let told = Notices::default();
     // The rotation's tree head is signed by the old key, which witnesses know: the last that they
     // take by it.
@@ -179,7 +180,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
     let (home, config) = (opened.home.clone(), opened.config.clone());
     // The recorder signs with the old key: it ends before the new one takes its place.
     drop(opened);
-    wire::finish_rotation(&home)?;
+    open::finish_rotation(&home)?;
     let log = super::witness::hand_over(&home, &config)?;
     if json {
         let facts = json!({
@@ -206,13 +207,13 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
 
 /// The key of a public key file, when the agent has its private half.
 fn agent_key(file: &Path, wait: Duration) -> Result<PublicKey, OpenHomeError> {
-    let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
+    let socket = open::env(SOCKET_ENV).map(PathBuf::from);
     Ok(Signer::agent(file, socket.as_deref(), wait)?.public())
 }
 
 /// Puts a passphrase on the vault file, or another one in place of it.
 async fn protect(json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
     let path = opened.home.auth_key_path();
     if AuthKey::is_protected(&path)? {
@@ -229,7 +230,7 @@ async fn protect(json: bool) -> Result<u8, OpenHomeError> {
 
 /// Takes the passphrase off again.
 async fn unprotect(json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let path = opened.home.auth_key_path();
     if !AuthKey::is_protected(&path)? {
         return Ok(could_not(

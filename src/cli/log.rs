@@ -3,8 +3,6 @@
 //! Reads the file from its end. Exit 1 when a shown line does not follow the one before, or is no
 //! line.
 
-mod lines;
-
 use serde_json::{Value, json};
 
 use crate::record::log::entry::Line;
@@ -13,10 +11,12 @@ use crate::store::sqlite::Sqlite;
 
 use super::args::LogArgs;
 use super::screen::quiet;
-use super::wire::{self, OpenHomeError};
-use super::{COULD_NOT, NEGATIVE, find, print, say};
+use super::{COULD_NOT, NEGATIVE, print, say};
+use crate::app::find;
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
-use lines::{LineFilter, LineView, collect};
+use crate::app::log_lines::{LineFilter, LineView, collect};
 
 /// How many lines are shown when nothing else is asked for.
 const USUAL: usize = 20;
@@ -25,11 +25,11 @@ const EVENT_WIDTH: usize = 13;
 
 /// Shows the lines.
 pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let since = match args
         .since
         .as_deref()
-        .map(|text| when("--since", text, wire::clock_or_epoch()))
+        .map(|text| when("--since", text, open::clock_or_epoch()))
         .transpose()
     {
         Ok(since) => since,

@@ -7,15 +7,12 @@ mod ask;
 pub mod audit;
 mod backup;
 mod call_args;
-mod choose;
 pub mod config;
 mod conflict;
 mod context;
 mod doctor;
 mod drift;
 mod erase;
-mod find;
-mod git;
 mod heads;
 mod hook;
 mod init;
@@ -24,17 +21,11 @@ mod kernel;
 mod key;
 mod log;
 mod model;
-mod model_list;
-mod overlay;
 mod passphrase;
-mod provider_key;
 mod publish;
 mod receipt;
-mod redacted;
-mod rules_in_force;
 mod sanitize;
 mod screen;
-mod secrets;
 mod session;
 mod show;
 mod sight;
@@ -44,9 +35,6 @@ mod summary;
 mod sync;
 mod terminal;
 mod thread;
-mod walk;
-mod wire;
-mod wire_error;
 mod witness;
 
 use std::cell::RefCell;
@@ -60,11 +48,11 @@ use serde_json::json;
 use crate::govern::sanitize::{Clean, redact};
 use crate::recorder::RecorderError;
 
-use redacted::{clean, no_secret};
+use crate::app::redacted::{clean, no_secret};
 use screen::Gate;
 
+use crate::app::open::OpenHomeError;
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
-use wire::OpenHomeError;
 
 /// Everything went well.
 const FINE: u8 = 0;
@@ -126,7 +114,7 @@ fn size_signal() {}
 
 async fn dispatch(cli: Cli) -> u8 {
     let (json, writes) = (cli.json, writes(&cli.command));
-    secrets::set(secrets::SecretCommands {
+    crate::app::secrets::set(crate::app::secrets::SecretCommands {
         passphrase_cmd: cli.passphrase_cmd,
         key_cmd: cli.key_cmd,
         ask: Some(passphrase::ask),
@@ -139,15 +127,15 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Audit(Audit::Stamp) => stamp::stamp(json).await,
         Command::Audit(Audit::Upgrade) => stamp::upgrade(json).await,
         Command::Audit(Audit::Publish(args)) => {
-            wire::existing_home().map(|home| publish::publish(&args, home.root()))
+            crate::app::open::existing_home().map(|home| publish::publish(&args, home.root()))
         }
         Command::Audit(Audit::Export(args)) => {
-            wire::existing_home().map(|home| publish::export(&args, home.root()))
+            crate::app::open::existing_home().map(|home| publish::export(&args, home.root()))
         }
         Command::Audit(Audit::Open(args)) => audit::open::run(args, json).await,
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
-            let home = wire::home_path().ok();
+            let home = crate::app::open::home_path().ok();
             return audit::run(command, home.as_deref(), &mut Gate::out(), &mut Gate::err());
         }
         Command::Key(command) => key::run(command, json).await,
@@ -160,7 +148,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
-        Command::Config(command) => wire::home_path()
+        Command::Config(command) => crate::app::open::home_path()
             .and_then(|home| {
                 config_key(&command, &home)?;
                 Ok(config::run(&command, &home, json)?)
@@ -184,7 +172,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Witness(command) => witness::run(command, json).await,
     };
     if writes {
-        wire::note_files();
+        crate::app::open::note_files();
     }
     done.unwrap_or_else(|e| stopped(&e, json))
 }
@@ -195,7 +183,7 @@ fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), OpenHo
     let guards = matches!(command, config::ConfigCommand::Set { key, .. } if config::guards(key));
     match crate::home::Home::open(root) {
         Ok(Some(home)) if guards => {
-            let config = crate::config::Config::load(home.root(), &wire::env)?;
+            let config = crate::config::Config::load(home.root(), &crate::app::open::env)?;
             key::is_known(&home, &config)
         }
         _ => Ok(()),

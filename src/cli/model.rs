@@ -7,9 +7,10 @@ use crate::config::Config;
 use crate::home::Home;
 use crate::models::observer;
 
-use super::model_list::{Server, ServerState, servers};
 use super::print;
-use super::wire::{self, OpenHomeError, env};
+use crate::app::model_list::{Server, ServerState, servers};
+use crate::app::open;
+use crate::app::open::{OpenHomeError, env};
 
 /// Names that a screen shows of one server; `--json` has all.
 const SHOWN: usize = 20;
@@ -24,7 +25,7 @@ pub enum ModelCommand {
 /// Runs it; needs no home.
 pub async fn run(command: ModelCommand, json: bool) -> Result<u8, OpenHomeError> {
     let ModelCommand::List = command;
-    let home = wire::home_path()?;
+    let home = open::home_path()?;
     let config = match Home::open(&home)? {
         Some(home) => Config::load(home.root(), &env)?,
         None => Config::load(&home, &env)?,

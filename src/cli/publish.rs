@@ -16,10 +16,10 @@ use crate::record::time::Seconds;
 use crate::recorder::CHECKPOINT;
 use crate::store::sqlite::Sqlite;
 
-use super::git::{git_in, place};
-use super::overlay::Overlay;
-use super::walk::{ancestors, first_parents, is_ancestor, is_ledger_ref, refs};
 use super::{COULD_NOT, NEGATIVE, print, say, say_finding};
+use crate::app::git::{git_in, place};
+use crate::app::history::{ancestors, first_parents, is_ancestor, is_ledger_ref, refs};
+use crate::app::overlay::Overlay;
 
 /// `gently audit publish`.
 #[derive(Debug, Args)]
@@ -287,7 +287,7 @@ fn meant(typed: &str, ledger: &Path) -> String {
     let store = Sqlite::open_read_only(&ledger.with_file_name("gently.db"));
     // The newest that is closed, which may not be the newest.
     let named = (typed != "last").then_some(store.ok()).flatten();
-    let found = named.and_then(|store| super::find::session(&store, typed).ok());
+    let found = named.and_then(|store| crate::app::find::session(&store, typed).ok());
     found.map_or_else(|| typed.to_owned(), |row| row.id.to_string())
 }
 

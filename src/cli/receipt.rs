@@ -11,8 +11,8 @@ use crate::record::ledger::receipt::{MAX_RECEIPT, Receipt};
 use crate::recorder::TurnIds;
 use crate::verify::KeptReceipt;
 
-use super::wire::OpenHome;
 use super::{COULD_NOT, FINE, say};
+use crate::app::open::OpenHome;
 
 /// A new, empty file for a receipt; removed again when nothing is put into it.
 pub struct ReceiptFile {

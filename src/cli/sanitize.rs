@@ -10,10 +10,10 @@ use crate::govern::sanitize::{SecretFinding, redact};
 use crate::home::locate;
 
 use super::args::SanitizeArgs;
-use super::rules_in_force::put_in_force;
 use super::screen::Gate;
-use super::wire::{OpenHomeError, env};
 use super::{FINE, could_not, print, say};
+use crate::app::open::{OpenHomeError, env};
+use crate::app::rules_in_force::put_in_force;
 
 /// Standard input past this is no text for one redaction.
 const MAX_INPUT: u64 = 64 * 1024 * 1024;

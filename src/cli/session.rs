@@ -8,9 +8,12 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 
 use super::args::SessionCommand;
-use super::choose::{self, CallOptions};
-use super::wire::{self, OpenHome, OpenHomeError};
-use super::{FINE, Notices, could_not, find, heads, init, print, say};
+use super::{FINE, Notices, could_not, heads, init, print, say};
+use crate::app::find;
+use crate::app::model_choice;
+use crate::app::model_choice::CallOptions;
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeError> {
@@ -24,7 +27,7 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeErro
 }
 
 async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
-    let (home, made) = wire::home_or_new()?;
+    let (home, made) = open::home_or_new()?;
     let opened = OpenHome::open(home)?;
     let told = Notices::default();
     if made {
@@ -32,7 +35,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     }
     let key = opened.authorize().await?;
     let none = CallOptions::default();
-    let chosen = choose::choose(
+    let chosen = model_choice::choose(
         model.as_deref(),
         &none,
         &opened.config,
@@ -50,7 +53,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
     let chosen = match choose(
         &opened.store,
@@ -137,7 +140,7 @@ fn choose(
 }
 
 fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let mut rows = Vec::new();
     store.each_session(&mut |row| {
@@ -245,9 +248,9 @@ pub fn facts(row: &SessionRow) -> Value {
 
 /// `gently audit clock-set`.
 pub async fn clock_set() -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
-    let now = wire::clock()?;
+    let now = open::clock()?;
     opened.recorder.clock_set(now).await?;
     say(&format!("the log goes on at {now}"));
     Ok(FINE)

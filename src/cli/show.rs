@@ -25,12 +25,14 @@ use crate::store::{
 };
 use crate::verify::rows::contexts::Context;
 
-use super::wire::{self, OpenHomeError};
-use super::{NEGATIVE, find, print, say};
+use super::{NEGATIVE, print, say};
+use crate::app::find;
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// Shows one exchange.
 pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;

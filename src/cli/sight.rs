@@ -13,15 +13,16 @@ use crate::sight::observe_all;
 use crate::store::sqlite::Sqlite;
 
 use super::screen::quiet;
-use super::wire::{self, OpenHomeError};
 use super::{FINE, NEGATIVE, could_not, print};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// Looks with all tools, or with one.
 pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
-    let config = Config::load(home.root(), &wire::env)?;
+    let home = open::existing_home()?;
+    let config = Config::load(home.root(), &open::env)?;
     let kernel = Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)?;
-    let mut tools = wire::tools(&home, &config);
+    let mut tools = open::tools(&home, &config);
     let mut allowed = kernel.tools().to_vec();
     if let Some(name) = tool {
         let known: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
@@ -32,7 +33,7 @@ pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
         tools.retain(|tool| tool.name() == name);
         allowed.retain(|declared| declared == name);
     }
-    let mut sight = observe_all(&tools, &allowed, wire::clock()?);
+    let mut sight = observe_all(&tools, &allowed, open::clock()?);
     sight.values_mut().for_each(without_secrets);
     let printed = print(&if json {
         facts(&kernel, &sight)

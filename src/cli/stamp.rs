@@ -10,8 +10,9 @@ use crate::stamp::{AT_LEISURE, AtClose, CommittedTreeHead, StampResult, Stamper,
 use crate::store::sqlite::Sqlite;
 
 use super::heads::{HeadReport, main_tip};
-use super::wire::{self, OpenHome, OpenHomeError};
 use super::{COULD_NOT, FINE, clean, could_not, print, say};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// Everything that stamping needs, put together.
 struct StampSetup {
@@ -40,7 +41,7 @@ impl StampSetup {
             quorum: opened.config.ots.quorum,
             network: opened.genesis.network,
             sources: &opened.sources,
-            clock: &wire::clock_or_epoch,
+            clock: &open::clock_or_epoch,
         }
     }
 
@@ -64,13 +65,13 @@ impl StampSetup {
 
 /// Stamps every tree head that has no proof; what is behind the newest one gets a checkpoint first.
 pub async fn stamp(json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
     let parts = StampSetup::of(&opened)?;
     if let Some(why) = parts.hopeless(&opened) {
         return Ok(could_not(&why, json));
     }
-    opened.recorder.checkpoint(wire::clock()?).await?;
+    opened.recorder.checkpoint(open::clock()?).await?;
     let stamper = parts.stamper(&opened);
     let mut stamped = Vec::new();
     let all = loop {
@@ -99,7 +100,7 @@ pub async fn stamp(json: bool) -> Result<u8, OpenHomeError> {
 
 /// Asks calendars what became of every pending proof.
 pub async fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let parts = StampSetup::of(&opened)?;
     let done = match parts.stamper(&opened).upgrade(AT_LEISURE, None).await {
         Ok(done) => done,
@@ -200,7 +201,7 @@ fn keep_answers(opened: &OpenHome, done: &StampResult) -> Option<String> {
         .map(|(name, said)| (*name, said.as_deref()))
         .collect();
     let kept = Sqlite::open(&opened.home.paths().database())
-        .and_then(|mut store| store.put_calendar_answers(wire::clock_or_epoch(), &said));
+        .and_then(|mut store| store.put_calendar_answers(open::clock_or_epoch(), &said));
     kept.err()
         .map(|error| format!("what the calendars said is not kept: {error}"))
 }

@@ -11,8 +11,10 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ReadStore, Recall, StoreError};
 
 use super::items::{facts, line};
-use super::wire::{self, OpenHomeError};
-use super::{find, print};
+use super::print;
+use crate::app::find;
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// A heading with what stands under it.
 struct SummarySection {
@@ -34,7 +36,7 @@ fn heading(item: &Item) -> Option<usize> {
 
 /// Prints it.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
     let mut items = store.items_in(session.id)?;

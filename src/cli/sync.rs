@@ -20,8 +20,9 @@ use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::terminal::wanted;
-use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, could_not, print, say};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// `gently anchor sync`.
 #[derive(Debug, Args)]
@@ -85,8 +86,8 @@ struct Run<'a> {
 
 /// Adds headers; resumes where the last run ended. 2 when none could be had.
 pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
-    let config = Config::load(home.root(), &wire::env)?;
+    let home = open::existing_home()?;
+    let config = Config::load(home.root(), &open::env)?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let network = Home::genesis(&store)?.network;
     let run = Run {
@@ -193,8 +194,8 @@ impl Run<'_> {
         kept: Option<HeadersStore>,
     ) -> Result<Result<SyncResult, String>, OpenHomeError> {
         let (nodes, explorers) = (
-            wire::nodes(self.config, self.network)?,
-            wire::explorers(self.config, self.network)?,
+            open::nodes(self.config, self.network)?,
+            open::explorers(self.config, self.network)?,
         );
         let (mut kept, mut faults) = (kept, Vec::new());
         let bar = Bar::new();

@@ -12,10 +12,13 @@ use crate::session::resume_or_open;
 use crate::store::sqlite::Sqlite;
 use crate::store::{EventRow, ReadStore, StoreError, ThreadRow, Threads};
 
-use super::choose::{self, CallOptions};
 use super::screen::{beginning, counted, quiet};
-use super::wire::{self, OpenHome, OpenHomeError};
-use super::{Notices, could_not, find, print, program, say};
+use super::{Notices, could_not, print, program, say};
+use crate::app::find;
+use crate::app::model_choice;
+use crate::app::model_choice::CallOptions;
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
@@ -54,7 +57,7 @@ pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, OpenHomeError
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
@@ -97,10 +100,10 @@ async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8
     if let Some(why) = name.as_deref().and_then(unfit) {
         return Ok(could_not(&why, json));
     }
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let key = opened.authorize().await?;
     let (told, none) = (Notices::default(), CallOptions::default());
-    let chosen = choose::choose(
+    let chosen = model_choice::choose(
         model,
         &none,
         &opened.config,
@@ -110,11 +113,11 @@ async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8
     let say_on = |line: &str| told.say(line);
     let environment = opened.environment(chosen.model.id(), &say_on);
     let session = resume_or_open(&environment, key).await?.session;
-    let salt = wire::fresh_salt()?;
+    let salt = open::fresh_salt()?;
     let name = name.map(|name| redact(&name).clean);
     let row = opened
         .recorder
-        .begin_thread(session.id, name, salt, wire::clock()?)
+        .begin_thread(session.id, name, salt, open::clock()?)
         .await?;
     if json {
         let facts =
@@ -140,7 +143,7 @@ fn unfit(name: &str) -> Option<String> {
 }
 
 fn show(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let thread = match id {
         Some(id) => find::thread(&store, id)?,

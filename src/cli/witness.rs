@@ -21,8 +21,9 @@ use crate::witness::{
 
 use super::config::edit;
 use super::heads::HeadReport;
-use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, NEGATIVE, could_not, print, say};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// What there is to do with witnesses.
 #[derive(Debug, Subcommand)]
@@ -71,8 +72,8 @@ fn name(text: &str) -> Result<String, String> {
 
 /// Runs one of the verbs.
 pub async fn run(command: WitnessCommand, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
-    let config = Config::load(home.root(), &wire::env)?;
+    let home = open::existing_home()?;
+    let config = Config::load(home.root(), &open::env)?;
     match command {
         WitnessCommand::Add { name, vkey, url } => add(&home, &config, (&name, &vkey, &url), json),
         WitnessCommand::List => list(&home, &config, json),
@@ -274,7 +275,7 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHom
         ));
     }
     let mut store = Sqlite::open(&home.paths().database())?;
-    let Some(asked) = round(&mut store, &home.paths(), &config.witness, wire::clock()?).await?
+    let Some(asked) = round(&mut store, &home.paths(), &config.witness, open::clock()?).await?
     else {
         let why = "there is no tree head yet, and nothing to ask about: the first one comes with gently session close";
         return Ok(could_not(why, json));
@@ -403,7 +404,7 @@ async fn if_new(home: &Home, config: &Config) -> Result<Option<RoundResult>, Ope
     {
         return Ok(None);
     }
-    Ok(round(&mut store, &home.paths(), &config.witness, wire::clock()?).await?)
+    Ok(round(&mut store, &home.paths(), &config.witness, open::clock()?).await?)
 }
 
 /// One line when all is well; else one for each witness that did not cosign, and what follows from
@@ -469,7 +470,7 @@ fn facts(asked: &RoundResult) -> Value {
 /// What this home's owner believes: as many of the configured witnesses as the quorum says; none
 /// without any.
 pub fn own_policy(home: &std::path::Path) -> Result<Option<WitnessPolicy>, ConfigError> {
-    let config = Config::load(home, &wire::env)?;
+    let config = Config::load(home, &open::env)?;
     let Witnesses { quorum, named, .. } = config.witness;
     let witness =
         |(name, witness): (String, crate::config::ConfiguredWitness)| witness_policy::Witness {

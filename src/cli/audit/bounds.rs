@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::verify::{LedgerBounds, Report, Scope, SessionBound, SessionReport, Waits};
 
 use super::super::screen::counted;
-use super::super::wire;
+use crate::app::open;
 
 /// The lines on the whole ledger; none with `--since`, which looks at no proof.
 pub(super) fn lines(report: &Report) -> Vec<String> {
@@ -46,7 +46,7 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         n => format!("; {} attested, after no block", of_lines(n)),
     };
     let mut lines = vec![tail, format!("span:        {span}{unbounded}")];
-    lines.extend(bounds.waits.filter(|waits| waits.is_late(wire::clock_or_epoch())).map(|Waits { commit, since }| {
+    lines.extend(bounds.waits.filter(|waits| waits.is_late(open::clock_or_epoch())).map(|Waits { commit, since }| {
         format!(
             "pending:     for more than 48 hours, since {since}: the proof on commit {commit}; gently audit upgrade (a \
              later proof covers the same lines)"

@@ -19,8 +19,8 @@ use std::process::{Command, Output};
 
 use etcetera::BaseStrategy as _;
 
-use crate::cli::git::PROTOCOLS;
-use crate::cli::walk::{is_ancestor, is_ledger_ref, refs};
+use crate::app::git::PROTOCOLS;
+use crate::app::history::{is_ancestor, is_ledger_ref, refs};
 use crate::ledger::Oid;
 use crate::ledger::read::Repository;
 use crate::record::hash::Hash32;
@@ -193,7 +193,7 @@ impl Copy {
     /// The user's own git and settings, and none of this process's repository; it asks nobody for a
     /// password.
     fn git(&self) -> Command {
-        let mut git = crate::cli::git::git();
+        let mut git = crate::app::git::git();
         git.env("GIT_TERMINAL_PROMPT", "0");
         git
     }

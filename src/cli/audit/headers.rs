@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 
 use crate::anchor::BlockSource;
 use crate::anchor::headers_store::HeadersStore;
-use crate::cli::wire;
+use crate::app::open;
 use crate::config::Config;
 use crate::record::bitcoin::block::{Header, Network};
 use crate::verify::{HeaderRequests, Headers};
@@ -115,8 +115,8 @@ impl HeaderSources {
         let Some(home) = &self.home else {
             return Ok(());
         };
-        let config = Config::load(home, &wire::env).map_err(|e| e.to_string())?;
-        let sources = wire::sources(&config, network).map_err(|e| e.to_string())?;
+        let config = Config::load(home, &open::env).map_err(|e| e.to_string())?;
+        let sources = open::sources(&config, network).map_err(|e| e.to_string())?;
         if sources.is_empty() {
             return Ok(());
         }

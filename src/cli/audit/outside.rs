@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::walk::first_parents;
+use crate::app::history::first_parents;
 use crate::ledger::read::Repository;
 use crate::os::read_regular_text;
 use crate::record::ledger::commit::MAIN;
@@ -48,7 +48,7 @@ pub(super) fn read_copy(copy: &Path) -> Result<Vec<OutsideHead>, TargetError> {
     };
     let opened = OpenedRepository::find(copy)?;
     let repository = Repository::open(&opened.repository()).map_err(|e| failed(e.to_string()))?;
-    let tips = crate::cli::walk::refs(&repository).map_err(|e| failed(e.to_string()))?;
+    let tips = crate::app::history::refs(&repository).map_err(|e| failed(e.to_string()))?;
     let main = tips
         .get(MAIN)
         .ok_or_else(|| failed("it has no main".to_owned()))?;

@@ -21,13 +21,14 @@ use crate::verify::Report;
 use super::super::args::RebuildArgs;
 use super::super::backup::{answers, check, holds, report_lines};
 use super::super::screen::counted;
-use super::super::walk::first_parents;
-use super::super::wire::{self, OpenHomeError};
 use super::super::{FINE, NEGATIVE, could_not, print, say};
+use crate::app::history::first_parents;
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 
 /// `gently audit rebuild`.
 pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let root = wire::home_path()?;
+    let root = open::home_path()?;
     let paths = Paths { root };
     if [paths.database(), paths.ledger(), paths.log()]
         .iter()
@@ -69,7 +70,7 @@ fn would(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 fn does(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
-    let rebuilt = rebuild(paths, wire::clock()?)?;
+    let rebuilt = rebuild(paths, open::clock()?)?;
     if let Err(why) = sign(paths) {
         say(&format!(
             "the newest line is signed by nobody before something is recorded here: {why}"
@@ -95,12 +96,12 @@ fn does(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
 
 /// Has a writer start once: it signs the lines that no tree head covers yet.
 fn sign(paths: &Paths) -> Result<(), OpenHomeError> {
-    let home = wire::existing_home()?;
-    let signer = wire::signer(&home, &Config::load(home.root(), &wire::env)?)?;
+    let home = open::existing_home()?;
+    let signer = open::signer(&home, &Config::load(home.root(), &open::env)?)?;
     drop(Recorder::open(
         paths.clone(),
         signer,
-        wire::clock()?,
+        open::clock()?,
         unwatched(),
     )?);
     Ok(())

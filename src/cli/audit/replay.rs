@@ -20,10 +20,12 @@ use crate::verify::replay::{
     Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
 };
 
-use super::super::rules_in_force::put_in_force;
 use super::super::screen::{counted, quiet};
-use super::super::wire::{self, OpenHomeError};
-use super::super::{FINE, NEGATIVE, could_not, find, print};
+use crate::app::find;
+use crate::app::open;
+use crate::app::open::OpenHomeError;
+use crate::app::rules_in_force::put_in_force;
+use crate::cli::{FINE, NEGATIVE, could_not, print};
 
 /// So many faults and differences are shown line by line; `--json` has all.
 const SHOWN: usize = 50;
@@ -45,9 +47,9 @@ pub struct ReplayArgs {
 
 /// Does it.
 pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     // What the home's own rules left in a text is left again.
-    put_in_force(&Config::load(home.root(), &wire::env)?)?;
+    put_in_force(&Config::load(home.root(), &open::env)?)?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let other = match args

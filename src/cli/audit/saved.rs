@@ -47,7 +47,7 @@ impl SavedPosition {
         from: Option<&Position>,
         scope: &Scope,
     ) -> Result<(), String> {
-        let now = crate::cli::wire::clock().map_err(|e| e.to_string())?;
+        let now = crate::app::open::clock().map_err(|e| e.to_string())?;
         let from = from.filter(|_| matches!(scope, Scope::Since { .. }));
         let text = dated(to, from, now).print().map_err(|e| e.to_string())?;
         let failed = |e: std::io::Error| format!("{}: {e}", self.0.display());

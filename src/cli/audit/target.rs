@@ -369,7 +369,7 @@ impl UnpackedBundle {
             folder: fresh_folder().map_err(|e| failed(e.to_string()))?,
         };
         // The caller's repository, hooks and settings have no say in what is looked at.
-        let mut git = crate::cli::git::git();
+        let mut git = crate::app::git::git();
         git.env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_TERMINAL_PROMPT", "0");

@@ -2,7 +2,7 @@
 //! asked.
 
 use crate::anchor::calendar::Calendar;
-use crate::cli::wire;
+use crate::app::open;
 use crate::cli::witness::{hopeless, state_words};
 use crate::config::{AnchorMode, Config};
 use crate::record::time::Seconds;
@@ -44,7 +44,7 @@ pub fn calendars(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<DoctorCh
         Err(error) => return vec![DoctorCheck::fail(CALENDARS, error.to_string(), VERIFY)],
     };
     let mut checks = vec![match ProofCounts::read(paths, store) {
-        Ok(standing) => stamped(&standing, config, wire::clock_or_epoch()),
+        Ok(standing) => stamped(&standing, config, open::clock_or_epoch()),
         Err(error) => DoctorCheck::fail(CALENDARS, error.to_string(), VERIFY),
     }];
     checks.extend(addresses.iter().map(|address| calendar(address, &states)));

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::anchor::agree::observe;
-use crate::cli::choose::{CallOptions, choose, server};
-use crate::cli::model_list::reachable;
-use crate::cli::wire;
+use crate::app::model_choice::{CallOptions, choose, server};
+use crate::app::model_list::reachable;
+use crate::app::open;
 use crate::config::{AnchorMode, Config};
 use crate::models::wire::Wire;
 use crate::record::bitcoin::block::Network;
@@ -30,7 +30,7 @@ const GIT: (u64, u64) = (2, 34);
 /// The clock is not behind the last line.
 pub fn clock(store: &Sqlite) -> DoctorCheck {
     const NAME: &str = "clock";
-    let (now, last) = match (wire::clock(), store.head()) {
+    let (now, last) = match (open::clock(), store.head()) {
         (Ok(now), Ok(head)) => (now, head.time),
         (Err(error), _) => return DoctorCheck::fail(NAME, error.to_string(), "timedatectl"),
         (_, Err(error)) => {
@@ -74,7 +74,7 @@ pub fn disk(root: &Path) -> DoctorCheck {
     let SightEntry::Seen { values, .. } = (SysHealth {
         home: root.to_owned(),
     })
-    .observe(wire::clock_or_epoch()) else {
+    .observe(open::clock_or_epoch()) else {
         return DoctorCheck::skipped(NAME, "the system does not say how much is free");
     };
     let Some(Reading::Count(free)) = values.get("disk_free_mb") else {
@@ -105,7 +105,7 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
             "anchor.mode is off: nobody is asked, and no session is anchored",
         );
     }
-    let sources = match wire::sources(config, network) {
+    let sources = match open::sources(config, network) {
         Ok(sources) => sources,
         Err(error) => {
             return DoctorCheck::fail(NAME, error.to_string(), "gently config get anchor.esplora");
@@ -121,8 +121,8 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
     let seen = observe(
         &sources,
         network,
-        wire::policy(config),
-        wire::clock_or_epoch(),
+        open::policy(config),
+        open::clock_or_epoch(),
     )
     .await;
     let faults: Vec<String> = seen

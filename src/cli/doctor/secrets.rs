@@ -11,7 +11,7 @@ use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::{DoctorCheck, shell};
-use crate::cli::wire;
+use crate::app::open;
 
 /// How a file under a passphrase begins, armored or not.
 const SEALED: [&[u8]; 2] = [b"-----BEGIN AGE", b"age-encryption.org"];
@@ -31,7 +31,7 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> DoctorCheck {
             "keys/signing.key",
         ),
         SignedBy::Agent { wait } => {
-            let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
+            let socket = open::env(SOCKET_ENV).map(PathBuf::from);
             let key = Signer::agent(&folder.join(keys::SIGNING_KEY_PUB), socket.as_deref(), wait);
             (key.map(|key| key.public()), "an SSH agent")
         }
@@ -81,7 +81,7 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> DoctorCheck {
 pub fn auth(root: &Path, store: &Sqlite) -> DoctorCheck {
     const NAME: &str = "auth key";
     let path = root.join("keys").join(keys::AUTH_KEY);
-    let (presented, place) = match wire::env(AUTH_KEY_ENV) {
+    let (presented, place) = match open::env(AUTH_KEY_ENV) {
         Some(text) => (
             AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"),
             "$GENTLY_AUTH_KEY".to_owned(),

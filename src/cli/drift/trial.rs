@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cli::wire::{self, OpenHomeError};
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 use crate::cli::{FINE, could_not, print};
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::output::{ANY_JSON, Shape};
@@ -66,7 +67,7 @@ fn in_force(file: Option<&Path>) -> Result<Kernel, String> {
         return Kernel::from_toml(&text).map_err(|e| format!("{}: {e}", path.display()));
     }
     let of_home = || -> Result<Option<Kernel>, OpenHomeError> {
-        let Some(home) = Home::open(&wire::home_path()?)? else {
+        let Some(home) = Home::open(&open::home_path()?)? else {
             return Ok(None);
         };
         Ok(Some(Home::kernel(&Sqlite::open_read_only(

@@ -1,7 +1,8 @@
 //! Putting something on record for continuity: redacted under the numbers of the session that it
 //! belongs to.
 
-use crate::cli::wire::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError, fresh_salt};
 use crate::cli::{could_not, log, program, say};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
@@ -140,9 +141,9 @@ pub(super) async fn add(
     if let Some(fault) = said.fault() {
         return Ok(could_not(&fault, json));
     }
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     let key = opened.authorize().await?;
-    let now = wire::clock()?;
+    let now = open::clock()?;
     let observed_at = match said.observed_at(now) {
         Ok(at) => at,
         Err(fault) => return Ok(could_not(&fault, json)),

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::app::open;
+use crate::app::open::OpenHomeError;
 use crate::cli::screen::quiet;
-use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{could_not, print, say};
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::store::sqlite::Sqlite;
@@ -14,7 +15,7 @@ const MOST: u32 = 1000;
 
 /// `gently fact list` and its like.
 pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     let open = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(open).collect();
     let mut rows = store.items_of(&[kind], &states, MOST + 1)?;
@@ -61,7 +62,7 @@ fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
 
 /// `gently intent show`.
 pub fn intent(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
+    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
     let Some((item, text)) = store
         .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
         .pop()

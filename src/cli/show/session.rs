@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::app::find;
+use crate::app::open;
+use crate::app::open::OpenHomeError;
+use crate::cli::print;
 use crate::cli::screen::{beginning, quiet};
 use crate::cli::session::{facts, turn_name};
-use crate::cli::wire::{self, OpenHomeError};
-use crate::cli::{find, print};
 use crate::record::bitcoin::block::Block;
 use crate::record::canon;
 use crate::record::ledger::documents::{Close, SessionDoc};
@@ -30,7 +32,7 @@ struct SessionDetails {
 
 /// Shows one session.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let home = wire::existing_home()?;
+    let home = open::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
     let account = SessionDetails::of(&store, find::session(&store, id)?)?;

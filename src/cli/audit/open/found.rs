@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use crate::app::find;
+use crate::app::open::OpenHome;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::cli::action::quotes_withheld;
-use crate::cli::find;
-use crate::cli::wire::OpenHome;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};

@@ -24,8 +24,9 @@ use crate::record::ledger::opening::OpeningFile;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::ReadStore;
 
-use super::super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::super::{FINE, could_not, print, program, say};
+use crate::app::open;
+use crate::app::open::{OpenHome, OpenHomeError, fresh_salt};
 
 use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
 
@@ -100,7 +101,7 @@ pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 async fn open(args: &OpenArgs, json: bool) -> Result<u8, Stop> {
-    let opened = OpenHome::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(open::existing_home()?)?;
     if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
         return because(format!(
             "{} exists, and is not written over; name a new file",
@@ -237,7 +238,7 @@ async fn record(
     found: &OpeningContent,
     key: Hash32,
 ) -> Result<(Vec<RecordedArtifact>, String), Stop> {
-    let now = wire::clock()?;
+    let now = open::clock()?;
     let one = |piece: &OpenedText| -> Result<NewArtifact, Stop> {
         let TextOpening {
             commitment,

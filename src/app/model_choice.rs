@@ -21,10 +21,11 @@ use crate::record::unseen::is_plain_name;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, StoreError};
 
-use super::find::{self, FindError};
+use super::find;
+use super::find::FindError;
+use super::open::{OpenHomeError, env};
 use super::provider_key::provider_key;
 use super::redacted::no_secret;
-use super::wire::{OpenHomeError, env};
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);

@@ -11,7 +11,7 @@ use std::process::Command;
 use super::overlay::Overlay;
 
 /// How git may reach a place: nothing here runs a program that an address names.
-pub(super) const PROTOCOLS: [&str; 5] = ["https", "http", "ssh", "git", "file"];
+pub(crate) const PROTOCOLS: [&str; 5] = ["https", "http", "ssh", "git", "file"];
 
 /// What another git, or the shell it was started from, may have left in the environment: which
 /// repository it works in.
@@ -30,7 +30,7 @@ const OF_A_REPOSITORY: [&str; 11] = [
 ];
 
 /// git, in no repository that it would find by itself.
-pub(super) fn git() -> Command {
+pub(crate) fn git() -> Command {
     let mut git = Command::new("git");
     for name in OF_A_REPOSITORY {
         git.env_remove(name);
@@ -53,7 +53,7 @@ pub(super) fn git() -> Command {
 
 /// git in an overlay, whose configuration is ours; paths that it is given are those of the current
 /// folder.
-pub(super) fn git_in(overlay: &Overlay) -> Command {
+pub(crate) fn git_in(overlay: &Overlay) -> Command {
     let mut git = git();
     git.arg("--git-dir").arg(overlay.repository());
     git
@@ -63,7 +63,7 @@ pub(super) fn git_in(overlay: &Overlay) -> Command {
 ///
 /// What begins with `-` is taken for an option by no command behind `--`; what names a helper
 /// program is refused.
-pub(super) fn place(typed: &str) -> Result<String, String> {
+pub(crate) fn place(typed: &str) -> Result<String, String> {
     let helper = typed
         .split(['/', '@'])
         .next()

@@ -7,8 +7,8 @@ use crate::config::Config;
 use crate::keys::{KeyError, read_secret};
 use crate::models::wire::Wire;
 
+use super::open::{OpenHomeError, env};
 use super::secrets::{first_line, from_command, offered};
-use super::wire::{OpenHomeError, env};
 
 /// A provider's key, from the first of: `--key-cmd`, the environment variable, and for the
 /// `openai/` server `[model] key_cmd` and `[model] key_file`; none when none of them is there.

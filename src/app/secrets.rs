@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::home::Home;
 use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, WorkFactor};
 
-use super::wire::env;
+use super::open::env;
 
 /// The environment's way to give a passphrase.
 pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::models::listing;
 use crate::models::wire::Wire;
 
-use super::choose;
+use super::model_choice;
 use super::redacted::clean;
 
 /// For all servers together: they are asked at once.
@@ -77,11 +77,11 @@ pub async fn reachable(wire: Wire, config: &Config) -> Result<usize, String> {
 }
 
 async fn ask(wire: Wire, config: &Config) -> Server {
-    let (url, variable) = choose::server(wire, config);
+    let (url, variable) = model_choice::server(wire, config);
     let key = if variable.is_empty() {
         None
     } else {
-        choose::key(variable)
+        model_choice::key(variable)
     };
     let has_key = key.is_some();
     let key_variable = (!variable.is_empty()).then(|| variable.to_owned());
@@ -89,7 +89,7 @@ async fn ask(wire: Wire, config: &Config) -> Server {
     let state = if !has_key && key_variable.is_some() && url == wire.base_url() {
         ServerState::NoKey
     } else {
-        let asked = listing::models(choose::place(wire, &url, key, variable, DEADLINE));
+        let asked = listing::models(model_choice::place(wire, &url, key, variable, DEADLINE));
         match tokio::time::timeout(DEADLINE, asked).await {
             Ok(Ok(names)) => ServerState::Models(names),
             Ok(Err(fault)) => ServerState::from(&fault),

@@ -38,10 +38,10 @@ use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
 use crate::store::{AuthKeyRow, ReadStore};
 
+pub use super::open_error::OpenHomeError;
 use super::redacted::no_secret;
 use super::rules_in_force::put_in_force;
 use super::secrets::auth_key;
-pub use super::wire_error::OpenHomeError;
 
 /// The wall clock, in whole seconds; refuses what the format can't hold.
 pub fn clock() -> Result<Seconds, OpenHomeError> {
