@@ -1,11 +1,13 @@
-//! The pages: their links lead somewhere, the guide is short and whole, and what `docs/schema.md` names beside each
-//! statement of its documents exists.
+//! The pages: their links lead somewhere, the guide is short and whole, and what `docs/coverage.tsv` names beside each
+//! statement of the source documents exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use regex::Regex;
+
+use crate::person::Person;
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -35,46 +37,107 @@ fn sources_of(file: &str) -> Vec<String> {
     found
 }
 
-#[test]
-fn every_test_that_the_schema_names_exists() {
-    let schema = read("docs/schema.md");
-    let named = Regex::new(r"`([a-z_]+)::([a-z0-9_]*)(…?)`").unwrap();
-    let modules = read("tests/gently/main.rs");
-    let mut count = 0;
-    for found in named.captures_iter(&schema) {
-        let (file, name, cut) = (&found[1], &found[2], &found[3]);
-        if matches!(file, "log" | "ledger" | "store" | "gates" | "crate") && !name.is_empty() {
-            continue;
-        }
-        if !modules.contains(&format!("mod {file};")) {
-            let sources = sources_of(file);
-            let is_there = sources.iter().any(|source| source.contains(&format!("fn {name}")));
-            assert!(is_there, "{}: neither a test nor a function of a source file {file}.rs", &found[0]);
-            continue;
-        }
-        let tests = tests_of(file);
-        let fits =
-            |test: &String| if cut.is_empty() && !name.is_empty() { test == name } else { test.starts_with(name) };
-        assert!(tests.iter().any(fits), "{}: no test of that name in {file}.rs: {tests:?}", &found[0]);
-        count += 1;
-    }
-    assert!(count > 40, "{count}");
+/// One statement of a source document.
+struct Statement {
+    document: String,
+    statement: String,
+    place: String,
+    tests: String,
+    state: String,
+    row: String,
 }
 
-/// Each row of the AEGIS tables ends with whether it is here, or what has to come first.
-#[test]
-fn every_statement_of_the_document_has_its_state() {
-    let schema = read("docs/schema.md");
-    let (_, rest) = schema.split_once("## AEGIS Continuity Engine\n").unwrap();
-    let (aegis, _) = rest.split_once("\n## ").unwrap();
-    let mut rows = 0;
-    for row in aegis.lines().filter(|line| line.starts_with("| ")) {
-        let header = row.ends_with("| state |");
-        let state = row.trim_end_matches('|').rsplit(" | ").next().unwrap().trim();
-        assert!(header || state.starts_with("[x] ") || state.starts_with("[ ] later: "), "{row}");
-        rows += usize::from(!header);
+/// The rows of `docs/coverage.tsv`, each of six cells.
+fn coverage() -> Vec<Statement> {
+    let table = read("docs/coverage.tsv");
+    let mut rows = table.lines();
+    assert_eq!(rows.next(), Some("document\tsection\tstatement\twhere\ttest\tstate"));
+    let statement = |row: &str| {
+        let cells: Vec<&str> = row.split('\t').collect();
+        let [document, section, statement, place, tests, state] = cells[..] else { panic!("{row}: not six cells") };
+        assert!(cells.iter().all(|cell| *cell == cell.trim()), "{row}: blanks around a cell");
+        assert!(!section.is_empty() && !statement.is_empty(), "{row}: no section, or no statement");
+        let [document, statement, place, tests, state] = [document, statement, place, tests, state].map(str::to_owned);
+        Statement { document, statement, place, tests, state, row: row.to_owned() }
+    };
+    rows.map(statement).collect()
+}
+
+/// Whether a source file of that name, or the file of tests beside it, has this in it.
+fn has(file: &str, text: &str) -> bool {
+    let sources = [sources_of(file), sources_of(&format!("{file}_tests"))].concat();
+    sources.iter().any(|source| source.contains(text))
+}
+
+/// What is wrong with one entry of the column of tests: `file::test` of `tests/gently`, `file::` for all of them,
+/// `file.rs` for the tests of a source file itself, `compile_fail:file.rs` for its examples that must not compile, or
+/// a path.
+fn fault(named: &str) -> Option<String> {
+    if let Some((file, name)) = named.split_once("::") {
+        let modules = read("tests/gently/main.rs");
+        if !modules.contains(&format!("mod {file};")) {
+            return Some(format!("no file {file}.rs of tests"));
+        }
+        let tests = tests_of(file);
+        let is_there = if name.is_empty() { !tests.is_empty() } else { tests.contains(name) };
+        return (!is_there).then(|| format!("no such test in {file}.rs: {tests:?}"));
     }
-    assert!(rows > 90, "{rows}");
+    if let Some(file) = named.strip_prefix("compile_fail:") {
+        let is_there = file.strip_suffix(".rs").is_some_and(|file| has(file, "```compile_fail"));
+        return (!is_there).then(|| "no example that must not compile in a source file of that name".to_owned());
+    }
+    if let Some(file) = named.strip_suffix(".rs") {
+        return (!has(file, "#[test]")).then(|| "no test in a source file of that name".to_owned());
+    }
+    let path = named.split(' ').next().unwrap_or_default();
+    let is_there = path.contains('/') && Path::new(env!("CARGO_MANIFEST_DIR")).join(path).exists();
+    (!is_there).then(|| "neither a test nor a file".to_owned())
+}
+
+#[test]
+fn every_test_that_the_coverage_names_exists() {
+    let mut count = 0;
+    for row in coverage() {
+        for named in row.tests.split("; ").filter(|named| !named.is_empty()) {
+            assert_eq!(fault(named), None, "{named}, for '{}'", row.statement);
+            count += 1;
+        }
+    }
+    assert!(count > 150, "{count}");
+}
+
+/// Each statement is built and says where, or says what has to come first; none stands twice.
+#[test]
+fn every_statement_of_the_documents_has_its_state() {
+    let mut known = BTreeSet::new();
+    let mut counts = BTreeMap::new();
+    for row in coverage() {
+        let built = row.state == "here" && !row.place.is_empty();
+        let later = row.state.strip_prefix("later: ").is_some_and(|what| !what.is_empty());
+        assert!(built || later, "{}", row.row);
+        *counts.entry(row.document).or_insert(0) += 1;
+        assert!(known.insert(row.row.clone()), "{} stands twice", row.row);
+    }
+    assert!(counts.keys().eq(["AEGIS", "DBL", "GentlyOS"]), "{counts:?}");
+    assert!(counts["AEGIS"] > 105 && counts["DBL"] > 70 && counts["GentlyOS"] > 95, "{counts:?}");
+}
+
+/// Every table and view of a new home is named on the page.
+#[test]
+fn the_schema_names_every_table() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    let database = person.database();
+    let mut names = database
+        .prepare(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT LIKE 'sqlite%'",
+        )
+        .unwrap();
+    let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let page = read("docs/schema.md");
+    let missing: Vec<&String> = names.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "not on the page: {missing:?}");
 }
 
 /// Our own pages, by their path from the root of the repository.
