@@ -215,3 +215,45 @@ fn the_guide_is_short_and_whole() {
         assert_eq!(index.matches(&format!("]({name})")).count(), usize::from(name != "README.md"), "{path}");
     }
 }
+
+/// All names of files below a folder, and with them what the small text files among them say.
+fn haystack(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        text.push_str(&format!("{}\n", path.file_name().unwrap().display()));
+        if path.is_dir() {
+            haystack(&path, text);
+        } else if path.extension().is_some_and(|kind| ["rs", "py", "snap"].iter().any(|known| kind == *known)) {
+            text.push_str(&fs::read_to_string(path).unwrap_or_default());
+        }
+    }
+}
+
+/// The rulings of the format are cited by their numbers: each stands once, and the tests and vectors that it names are
+/// there.
+#[test]
+fn every_ruling_keeps_its_number_and_what_shows_it() {
+    const RULINGS: u32 = 123;
+    let page = read("docs/format.md");
+    let (_, appendix) = page.split_once("\n## Format questions\n").unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut known = String::new();
+    haystack(&root.join("tests"), &mut known);
+    let name = Regex::new(r"`([^`]+)`").unwrap();
+    let mut numbers = Vec::new();
+    for row in appendix.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| # ")) {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let [number, _, _, shown] = cells[..] else { panic!("{row}: not four cells") };
+        numbers.push(number.parse::<u32>().unwrap());
+        for found in name.captures_iter(shown) {
+            let named = &found[1];
+            let is_path = ["src/", "tests/", "scripts/"].iter().any(|start| named.starts_with(start));
+            let is_word =
+                named.len() > 10 && named.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+            assert!(!is_path || root.join(named).exists(), "{named} of ruling {number} is not there");
+            assert!(!is_word || known.contains(named), "{named} of ruling {number} is not among the tests");
+        }
+    }
+    numbers.sort_unstable();
+    assert!(numbers.iter().copied().eq(1..=RULINGS), "{numbers:?}");
+}
